@@ -1,1 +1,1 @@
-"""A Python node: loads one adapter and runs it in the instrument's roles."""
+"""A Python node: loads one adapter, and runs it in the instrument's roles."""

@@ -1,5 +1,5 @@
-"""`python -m hopmeter.node`: one Python node, started by the launcher. It imports only the modules that it needs,
-because every trial waits for the start of its nodes."""
+"""`python -m hopmeter.node`: one Python node, which the launcher starts. This module imports only what it needs,
+because every trial waits until its nodes have started."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ if __name__ == "__main__":
     code = run(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # All link ends are closed now; shutting down the interpreter would only disturb library threads that still run.
+    # All link ends are closed now; a regular interpreter shutdown would only disturb library threads that still run.
     os._exit(code)

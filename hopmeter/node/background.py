@@ -1,8 +1,8 @@
-"""`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S`: the load beside the nodes of a trial.
+"""`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S`: the background load of a trial.
 
-The launcher writes a word on each line of stdin, and reads lines of JSON from stdout: `{}` when the load runs. `begin`
-starts the measured window, and has no answer; `read` gets what the load has achieved since then. The process ends with
-its stdin.
+The launcher writes one word per line to stdin, and reads JSON lines from stdout. The process writes `{}` once the load
+runs. `begin` starts the measured window and has no answer; the answer to `read` is the load achieved since `begin`. The
+process ends when its stdin ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _result(begun: tuple[int, int, int], now: tuple[int, int, int], cores: int) -> dict[str, float]:
-    """Return how busy each core was kept, in percent, and how many gigabytes were copied in a second."""
+    """Return how busy each core was, in percent, and how many gigabytes were copied per second."""
     interval_ns, cpu_ns, copied_bytes = (after - before for before, after in zip(begun, now, strict=True))
     return {"cpu_percent": 100 * cpu_ns / interval_ns / cores, "memory_gb_s": copied_bytes / interval_ns}
 

@@ -1,4 +1,4 @@
-"""Common parts of adapters. The contract does not require these parts."""
+"""Parts that adapters have in common. The contract does not require their use."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Opened = TypeVar("Opened")
 
 
 class BaseTransport:
-    """A transport whose link ends share only the setup, so that it has no resources to close."""
+    """A transport whose link ends share only the setup, so the transport itself has no resources to close."""
 
     path: str
-    """The path that the bytes really take, which the transport reports as the fact `path`."""
+    """The path that the bytes actually take; the transport reports it as the fact `path`."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.settings = setup.settings
 
     def facts(self) -> dict[str, str]:
-        """Return the path."""
+        """Return the fact `path`."""
         return {"path": self.path}
 
     def close(self) -> None:
@@ -31,8 +31,8 @@ class BaseTransport:
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a method of a transport that opens a link end: it calls the class of the end with the transport and a
-    link: `publisher = opens(Publisher)`."""
+    """Return a transport method that opens a link end by calling the class `end` with the transport and a link:
+    `publisher = opens(Publisher)`."""
 
     def open_end(transport: Any, link: Link) -> Opened:
         return end(transport, link)
@@ -41,15 +41,15 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """Return the `version` of a library from the metadata of its package, with `title` in front if it is given."""
+    """Return a `version` method that returns a package's version from its metadata, preceded by `title` if given."""
     return staticmethod(lambda: f"{title} {_installed_version(distribution)}".strip())
 
 
 def _installed_version(distribution: str) -> str:
-    """Return the version from the name of the package's metadata folder.
+    """Return the version in the name of the package's metadata folder.
 
-    Importing `importlib.metadata` would slow down the start of a node, so only a package without such a folder needs
-    this import.
+    Importing `importlib.metadata` would slow down the start of a node, so this function imports it only for a package
+    without such a folder.
     """
     name = distribution.replace("-", "_").lower()
     for place in sys.path:

@@ -1,5 +1,5 @@
-"""Memory for the frames that a link end sends, for libraries that copy a frame or do not need it after their call has
-returned."""
+"""Buffers for the frames that a link end sends, for libraries that copy a frame or no longer need it after their
+call has returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POOL_BYTES = 256 << 20
 
 
 def page_aligned(size: int) -> memoryview:
-    """Return `size` bytes of zeros that begin on a page, and therefore on a cache line.
+    """Return `size` zero bytes that start at a page boundary, and therefore at a cache line.
 
     The kernel copies a megabyte from page-aligned memory into a TCP socket up to three times as fast as from a
     bytearray.
@@ -30,7 +30,7 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Let `fill` write a frame and return the frame; it is valid until the next call."""
+        """Let `fill` write a frame, and return the frame, which is valid until the next call."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -39,22 +39,23 @@ class FrameBuffer:
 
 class BufferPool:
     """One buffer for small frames, which the library copies, and page-aligned buffers for large frames, which the
-    library reads in place after `send` has returned. The tracker of each large buffer reports when the library no
+    library still reads after `send` has returned. The tracker of each large buffer reports when the library no
     longer needs the buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
-        """`large_from` is the size from which the library does not copy frames."""
+        """Frames of `large_from` bytes or more are those that the library does not copy."""
         self._large_from = large_from
         self._small = memoryview(bytearray(min(frame_bytes, large_from)))
         self.small = self._small
         """The buffer for small frames."""
         self._capacity = max(4, POOL_BYTES // frame_bytes)
         self.used: deque[tuple[memoryview, Any]] = deque()
-        """For each large buffer, append its tracker, an object with `done`; append None for a buffer that was not sent.
+        """The large buffers and their trackers, oldest first. After each large frame, append the buffer with its
+        tracker, an object with `done`, or with None if the frame was not sent.
         """
 
     def take(self, length: int) -> memoryview | None:
-        """Return a buffer to fill, or None while the library uses all buffers."""
+        """Return a buffer to fill, or None while the library still uses all buffers."""
         if length < self._large_from:
             if len(self.small) != length:
                 self.small = self._small[:length]
@@ -73,7 +74,7 @@ class PartsBuffer:
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Let `fill` write a header and a payload and return both; they are valid until the next call."""
+        """Let `fill` write a header and a payload, and return both, which are valid until the next call."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -87,22 +88,22 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 
 
 def new_bytes(length: int) -> tuple[bytes, Any]:
-    """Return a `bytes` object without content, and its memory for writing. Only the adapter and a library that copies
+    """Return an uninitialized `bytes` object, and its memory for writing. Only the adapter and a library that copies
     may hold the object, because each frame overwrites it."""
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
 
 
 class BytesBuffer:
-    """One `bytes` object for all frames, for a library that accepts only `bytes`. Each frame overwrites this object, so
-    only the adapter and a library that copies may hold it."""
+    """One `bytes` object for all frames, for a library that accepts only `bytes`. Each frame overwrites this object,
+    so only the adapter and a library that copies may hold it."""
 
     def __init__(self) -> None:
         self._frame = b""
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Have a frame written and return it; it is valid until the next call."""
+        """Let `fill` write a frame, and return the frame, which is valid until the next call."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame, self._places = new_bytes(length)

@@ -1,4 +1,4 @@
-"""Calls over libraries that make and answer calls on their own threads."""
+"""Client and server ends for libraries that make and answer calls on their own threads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing: calls of this library end without an interruption."""
+    """Do nothing: the calls of this library end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
-    """A queue of replies that threads of the library `put` and that the endpoint polls."""
+    """A queue of replies that the library's threads `put` and that the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass one reply to the instrument, as `poll` of a client does."""
+        """Pass one reply to the instrument, as a client's `poll` does."""
         try:
             parts = self.get(timeout=timeout_s)
         except queue.Empty:
@@ -35,17 +35,17 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
 
 
 class BlockingCalls(ReplyQueue):
-    """Calls of a library that has only blocking calls: a thread makes them, one at a time."""
+    """A client end for a library that has only blocking calls: a thread makes the calls, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """`write` makes a request, and `call` returns the parts of its reply, or None if there is no reply."""
+        """`write` creates a request; `call` returns the parts of its reply, or None if there is no reply."""
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call, as `start` of a client does; return False (busy) while another call is under way."""
+        """Start a call, as a client's `start` does; return False (busy) while another call is in progress."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -61,7 +61,7 @@ class BlockingCalls(ReplyQueue):
                 self.put(parts)
 
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
-        """End the thread. `interrupt` ends the current call; it is repeated, because the current call may not have
+        """End the thread. `interrupt` ends the current call; this method repeats it, because the call may not have
         begun yet."""
         self._requests.put(None)
         while self._thread.is_alive():
@@ -70,21 +70,21 @@ class BlockingCalls(ReplyQueue):
 
 
 class CalledServer:
-    """A server for a library that calls its server with a request and sends the returned reply.
+    """A server for a library that calls its server with a request and sends the reply that the server returns.
 
-    Requests are handled one at a time, from `serve` until the server is closed.
+    The server handles requests one at a time, from `serve` until it is closed.
     """
 
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """`write` makes a reply."""
+        """`write` creates a reply."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """Raise an error, because the library calls its servers and cannot be polled."""
+        """Raise AdapterError, because the library calls its servers and cannot be polled."""
         raise AdapterError(
             "the library calls its servers itself, so hopmeter cannot poll them", 'use wait = "callback"'
         )
@@ -95,7 +95,7 @@ class CalledServer:
         return self
 
     def answer(self, *parts: Any) -> Any:
-        """Return the reply to a request, for a thread of the library; None if the request is not answered."""
+        """Return the reply to a request, or None if the request is not answered; called on a thread of the library."""
         replies: list[Any] = []
 
         def reply(payload_bytes: int, fill: Fill) -> bool:
@@ -108,6 +108,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait for the current request; the server handles no later request."""
+        """Wait for the current request; later requests get no reply."""
         with self._turn:
             self._handle = None

@@ -1,19 +1,19 @@
-"""The adapter contract for Python, as types: it defines the class that `transports/NAME/python/adapter.py` must
+"""The adapter contract for Python, as types: it describes the class that `transports/NAME/python/adapter.py` must
 contain.
 
-An adapter is a class `Transport` with those methods of `Transport` below that its manifest promises, and without the
-others. An adapter moves frames: it contains no code for roles, clocks or statistics. A frame is a header of 64 bytes
-and a payload. Raw carriage keeps both in one buffer, header first; typed carriage passes two buffers.
+An adapter is a class `Transport` with those methods of `Transport` below that its manifest promises, and no others. An
+adapter moves frames: it contains no code for roles, clocks or statistics. A frame is a header of 64 bytes and a
+payload. Raw carriage keeps both in one buffer, header first; typed carriage passes two buffers.
 
-Buffers are anything with the buffer protocol (bytearray, memoryview, a NumPy array of bytes, a message of the
-library) whose bytes are contiguous. The instrument reads and writes buffers in place and makes no copy.
+A buffer is any object that supports the buffer protocol and has contiguous bytes: a bytearray, a memoryview, a NumPy
+byte array, or a message of the library. The instrument reads and writes buffers in place and makes no copy.
 
 Threads: the endpoints of a node are threads of one interpreter. Only one thread at a time uses a link end. A function
-that waits must release the interpreter lock (GIL) while it waits, as the socket module and every library made for
-threads do; otherwise the other endpoints of the node stop.
+that waits must release the interpreter lock (GIL) meanwhile, as the socket module and every library for multithreaded
+programs do; otherwise the other endpoints of the node stop.
 
-Errors: any exception of an adapter fails the trial, and its traceback is the reason; `AdapterError` has a message and a
-remedy instead.
+Errors: any exception of an adapter fails the trial, and the reason in the result is its traceback; for an
+`AdapterError`, it is the message and the remedy instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 HEADER_BYTES = 64
-"""The length of a frame's header, which precedes its payload."""
+"""The length in bytes of a frame's header, which precedes the payload."""
 LOOPBACK = "127.0.0.1"
 
 
@@ -35,144 +35,146 @@ class AdapterError(Exception):
 
 
 class Setup(Protocol):
-    """The object with which an adapter is opened; `hopmeter._instrument.Setup` is the implementation. What differs from
-    one link to another is in `Link`."""
+    """The values with which an adapter is opened; `hopmeter._instrument.Setup` implements this type. Values that
+    differ between links are in `Link`."""
 
     run: str
-    """The trial's name on this machine (16 hexadecimal digits). Everything that an adapter creates outside `directory`
-    has this name in its own name."""
+    """The trial's name on this machine (16 hexadecimal digits). The names of everything that an adapter creates
+    outside `directory` contain it."""
     directory: str
-    """A private folder of this trial with a short path, for socket files; the launcher removes it."""
+    """A private folder of this trial with a short path, for socket files; the launcher removes the folder."""
     broker: str
-    """The address of the transport's broker, in the manifest's format; empty if it has no broker."""
+    """The address of the transport's broker, in the manifest's format; empty if the transport has no broker."""
     settings: dict[str, Any]
-    """Every setting of the manifest, with its default if the user gave no value."""
+    """The value of every setting in the manifest; the default if the user gave none."""
     bind: str
-    """The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
-    be 0.0.0.0, for all devices."""
+    """The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. May be
+    0.0.0.0, which means all devices."""
     advertised: str
-    """The IPv4 address at which other machines reach this one. It goes into the address of a link end, and a transport
-    that finds its peers by itself uses the network device with this address."""
+    """The IPv4 address at which other machines reach this machine. It is part of a link end's address; a transport
+    that discovers its peers uses the network device with this address."""
     largest_frame_bytes: int
-    """The size of the largest frame, including the header, that will be sent over any link of this process."""
+    """The size in bytes of the largest frame, including the header, that any link of this process carries."""
 
 
 def network_device(setup: Setup) -> str:
-    """Return the network device that a transport uses, in words, for its facts."""
+    """Return a description of the network device that a transport uses, for its facts."""
     return "the loopback device" if setup.advertised.startswith("127.") else f"the device of {setup.advertised}"
 
 
 class Link(Protocol):
-    """One hop: exactly one end binds the link (a publisher or a server); the other ends connect to the address of that
-    end."""
+    """One hop: exactly one link end, a publisher or a server, binds; the other link ends connect to its address."""
 
     name: str
-    """Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name."""
+    """A name that is unique on this machine, of `[a-z0-9_]` only, which can be a topic, key, service or file name."""
     address: str
-    """The address of the binding end, in the transport's own format; empty in the link that the binding end gets."""
+    """The address of the binding end, in the transport's own format; empty in the link that the binding end itself
+    gets."""
     receivers: int
-    """How many receivers connect before the first message."""
+    """How many receivers connect before the first message is sent."""
     payload: str
-    """What the messages of this link represent: `timing`, `bytes` or `image`. With typed carriage, the adapter chooses
-    its message type by this kind."""
+    """What the messages of this link represent: `timing`, `bytes` or `image`. With typed carriage, the adapter
+    chooses its message type by this value."""
     width: int
     height: int
     """The size of an image in pixels; 0 for other payloads."""
     frame_bytes: int
-    """The size of the largest frame of this link, including the header."""
+    """The size in bytes of the largest frame of this link, including the header."""
     wait: str
-    """How this end waits for messages, and a client for replies: `spin`, `block` or `callback`. At a publisher, how the
-    receivers of the link wait; if some are called and others are polled, how the polled ones wait."""
+    """How this end waits for messages, or a client for replies: `spin`, `block` or `callback`. For a publisher, how
+    the receivers of the link wait; if only some receivers are polled, how those wait."""
     message_type: str
-    """The name of the transport's own type as which it carries the messages, such as `nav_msgs/msg/Odometry`; empty if
-    there is none."""
+    """The name of the transport's own type for the messages, such as `nav_msgs/msg/Odometry`; empty if there is
+    none."""
     message_code: str
     """The folder of the code that `hopmeter build --message` generated for this type; empty if there is none."""
     message_object: str
-    """The file with the encoded message, if the adapter encodes it itself; payloads are then the bytes of this file. If
-    it is empty, payloads are messages of the type that are already encoded."""
+    """The file with the encoded message, if the adapter encodes messages itself; payloads are then the bytes of this
+    file. If empty, payloads are already encoded messages of the type."""
 
 
 class Fill(Protocol):
-    """A function with which the instrument writes one frame. Call it once, as late as possible: at its end it reads the
-    clock for the sent time."""
+    """A function with which the instrument writes one frame. Call it once, as late as possible: when it has written
+    the frame, it reads the clock for the sent time."""
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
         """Write to one buffer of HEADER_BYTES + payload_bytes, `fill(frame)`, or to two buffers, `fill(header,
         payload)`.
 
-        Valid only within the call that received this function, and on the same thread. Raises TypeError or BufferError
-        for an object without writable bytes, ValueError for a wrong length, RuntimeError for a call at another time or
-        on another thread.
+        May be called only within the call that received this function, and on the same thread. Raises TypeError or
+        BufferError for an object without writable bytes, ValueError for a wrong length, and RuntimeError for a call at
+        another time or on another thread.
         """
 
 
 class Take(Protocol):
-    """A function that passes one received frame to the instrument, which uses the frame until the call returns."""
+    """A function that passes one received frame to the instrument. The frame must stay valid until the function
+    returns."""
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
         """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`. A payload may be a
-        function without arguments that returns the buffer; it is called after the arrival time was read.
+        function without arguments that returns the buffer; the instrument calls this function after it has read the
+        arrival time.
 
         `native` is the library's own message, for a publisher whose `forward` passes it on without a copy.
         """
 
 
 class Reply(Protocol):
-    """A function that answers one request; the adapter creates it, and the instrument calls it."""
+    """A function that answers one request. The adapter provides it, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
         """Send the reply; the rules of `Publisher.send` apply."""
 
 
 class Handle(Protocol):
-    """A function that passes one request to the instrument, which answers with `reply` before this function returns, or
-    never."""
+    """A function that passes one request to the instrument. The instrument calls `reply` before this function
+    returns, or never."""
 
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Hand over `(frame, reply)` or `(header, payload, reply)`. The call may take long, because servers call other
-        servers."""
+        """Pass `(frame, reply)` or `(header, payload, reply)`. The call may take long, because servers may call
+        other servers."""
 
 
 class Closable(Protocol):
-    """An object of the adapter that has to be closed."""
+    """An object of the adapter that must be closed."""
 
     def close(self) -> None:
-        """Release sockets, files, threads and memory. `close` is called once, on any thread, and may wait briefly."""
+        """Release sockets, files, threads and memory. The instrument calls `close` once, on any thread; `close` may
+        wait briefly."""
 
 
 class Publisher(Closable, Protocol):
     """The sending end of a pubsub link; see also `ForwardingPublisher`."""
 
     address: str
-    """The address at which receivers find this end; empty if the name of the link is enough."""
+    """The address at which receivers find this end; empty if receivers need only the name of the link."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send one frame of HEADER_BYTES + payload_bytes that `fill` writes into memory of the adapter.
+        """Send one frame of HEADER_BYTES + payload_bytes; `fill` writes it into the adapter's memory.
 
-        True: accepted. False means busy: the transport could not take the frame without waiting; the frame is dropped,
-        and the instrument will offer it again. Does not wait unless the manifest says `send = "blocking"`.
+        True means accepted. False means busy: the transport could not accept the frame without waiting; the adapter
+        drops the frame, and the instrument offers it again. Does not wait unless the manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that passes on the library's own messages. This method is optional: without it, a relay copies the
-    frame."""
+    """A publisher that can send the library's own received messages. `forward` is optional: without it, a relay
+    copies the frame."""
 
     def forward(self, native: Any, /) -> bool:
-        """Send the message that a subscriber of this adapter passed as `native`, unaltered and without a copy."""
+        """Send the message that a subscriber of this adapter passed as `native`, unchanged and without a copy."""
 
 
 class Subscriber(Closable, Protocol):
-    """A receiving end that is polled (`spin`, `block`)."""
+    """A receiving end that the instrument polls (`spin`, `block`)."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the frames that have arrived to the instrument, at least one frame if there is any, and return their
-        number.
+        """Pass the frames that have arrived to the instrument, at least one if there is any, and return their number.
 
-        With `spin`, it checks once and returns. With `block` it sleeps in the transport until a frame arrives or about
-        `timeout_s` has passed (it may return early, or up to 0.1 s late).
+        With `spin`, check once and return. With `block`, sleep in the transport until a frame arrives or about
+        `timeout_s` has passed; it may return early, or up to 0.1 s late.
         """
 
 
@@ -183,17 +185,18 @@ class Client(Closable, Protocol):
         """Start a call; the rules of `Publisher.send` apply."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass on the replies that have arrived; the rules of `Subscriber.poll` apply."""
+        """Pass the replies that have arrived to the instrument; the rules of `Subscriber.poll` apply."""
 
 
 class Server(Closable, Protocol):
     """The server's end of an rpc link; see also `CallableServer`."""
 
     address: str
-    """The address at which clients find this end; empty if the name of the link is enough."""
+    """The address at which clients find this end; empty if clients need only the name of the link."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        """Pass on the requests that have arrived, each with a `Reply`; the rules of `Subscriber.poll` apply."""
+        """Pass the requests that have arrived to the instrument, each with a `Reply`; the rules of `Subscriber.poll`
+        apply."""
 
 
 @runtime_checkable
@@ -201,42 +204,43 @@ class CallableServer(Protocol):
     """A server that the transport can call, for the wait `callback`."""
 
     def serve(self, on_request: Handle, /) -> Closable:
-        """Call `on_request` from the transport's thread for each request, until the returned object is closed."""
+        """Call `on_request` on the transport's thread for each request, until the returned object is closed."""
 
 
 class Objects(Protocol):
     """The object of a flow, for a transport that encodes objects itself.
 
-    `send` lets `fill` write a header and a payload as always, but publishes the header and `leaving`. A receiver passes
-    the received object to `arrive`; then, on the same thread, it calls `take` with the header and any buffer of the
-    payload's length.
+    As always, `send` lets `fill` write a header and a payload, but the adapter publishes the header and `leaving`. A
+    receiver passes the received object to `arrive`; then, on the same thread, it calls `take` with the header and any
+    buffer of the payload's length.
     """
 
     leaving: Any
     """The object to publish."""
 
     def arrive(self, obj: Any, /) -> None:
-        """Accept a received object; the instrument will compare it with the object that was sent."""
+        """Accept a received object, which the instrument compares with the sent one."""
 
 
 class Transport(Closable, Protocol):
-    """One transport in one process, shared by all endpoints of the node. Each endpoint calls it from its own thread,
-    pinned to its own core, so that threads which the library starts inherit that core. Opening an end may wait."""
+    """One transport in one process, shared by all endpoints of the node. Each endpoint calls it on its own thread,
+    pinned to its own core, so that threads started by the library inherit that core. Opening a link end may wait."""
 
     def __init__(self, setup: Setup) -> None: ...
 
     @staticmethod
     def version() -> str:
-        """Return the version that the library itself reports, not the one that the manifest pins."""
+        """Return the version that the library itself reports, not the version in the manifest."""
 
     def publisher(self, link: Link) -> Publisher:
         """Bind the sending end of a pubsub link."""
 
     def subscriber(self, link: Link) -> Subscriber:
-        """Connect a receiving end that is polled."""
+        """Connect a receiving end that the instrument polls."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end that is called: the transport's thread calls `on_frame` as it would `take`."""
+        """Connect a receiving end that the transport calls: the transport's thread calls `on_frame` with the same
+        arguments as `take`."""
 
     def server(self, link: Link) -> Server:
         """Bind the server's end of an rpc link."""
@@ -247,17 +251,17 @@ class Transport(Closable, Protocol):
 
 @runtime_checkable
 class ObjectTransport(Protocol):
-    """A transport that itself encodes the objects that its manifest lists as `objects`."""
+    """A transport that itself encodes the kinds of objects listed under `objects` in its manifest."""
 
     def carry(self, objects: Mapping[str, Objects], /) -> None:
-        """Send an object in each message of these links, by the name of the link, instead of the payload; all other
-        links carry bytes. This is called once if a flow of the node has a codec, before any link end is opened."""
+        """On these links, by link name, send an object with each message instead of the payload; all other links
+        carry bytes. Called once, before any link end is opened, if a flow of the node has a codec."""
 
 
 @runtime_checkable
 class ReportingTransport(Protocol):
-    """A transport that reports facts after the last message. This method is optional, but the conformance suite
-    requires the fact `path`."""
+    """A transport that reports facts after the last message. `facts` is optional, but the conformance suite requires
+    the fact `path`."""
 
     def facts(self) -> Mapping[str, str]:
-        """Return facts for the result, such as the path that the bytes really took."""
+        """Return facts for the result, such as the path that the bytes actually took."""

@@ -1,6 +1,6 @@
-"""A hop without a transport: `fill` writes a frame, and the receiver is called with the frame. The time of this hop is
-the instrument's own part of a hop whose receiver runs on the sender's thread; the instrument measures it together with
-such cells."""
+"""A hop without a transport: `fill` writes a frame, and `send` calls the receiver with the frame. The duration of
+this hop is the instrument's own share of a hop whose receiver runs on the sender's thread; the instrument measures
+it in cells with such hops."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class _Registered:
 
 
 class Transport:
-    """A `Transport` of the contract, with the link ends that the instrument's `empty_hop.rs` opens."""
+    """A `Transport` of the contract, with only the link ends that the instrument's `empty_hop.rs` opens."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
 
     def publisher(self, _link: Link) -> _Caller:
-        """Call the receiver from `send`."""
+        """Return a publisher whose `send` calls the receiver."""
         return _Caller(self._called)
 
     def subscribe(self, _link: Link, on_frame: Take) -> _Registered:
-        """Register `on_frame` until the link end is closed."""
+        """Register `on_frame` as the receiver until the returned object is closed."""
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:

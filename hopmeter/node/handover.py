@@ -1,12 +1,14 @@
 """The wait `block` for a library that delivers only by callback: the library's thread passes messages to the endpoint's
 thread, which sleeps until a message has arrived. A program that uses such a library and wants to wait must do the same,
-at the same cost: a queue and a change of threads.
+at the same cost: a queue and a thread switch.
 
 Nothing is copied. A frame must outlive the call that delivered it, so an adapter must pass to `on_frame` a frame that
-the library does not overwrite; a request need not outlive its call, because the caller waits until it has been handled.
-No frame is dropped: the queue has room for `ROOM` calls, and while it is full the library's thread waits, as it would
-in a slow callback. If the library loses messages meanwhile, they count as lost. If the sender itself would wait until
-the receiver polls, an adapter drops frames instead and reports their number.
+the library does not overwrite. A request need not outlive its call, because the library's thread waits until the
+request has been handled.
+
+No frame is dropped by default: the queue has room for `ROOM` calls, and while it is full, the library's thread waits,
+as it would in a slow callback. Messages that the library loses meanwhile count as lost. If the sender itself would wait
+until the receiver polls, the adapter drops frames instead and reports their number.
 """
 
 from __future__ import annotations
@@ -24,26 +26,26 @@ if TYPE_CHECKING:
     from typing import Self  # novm: Python 3.10 does not have it
 
 ROOM = 64
-"""The maximum number of frames and requests in transit; the same number as in the queues of `memory`."""
+"""The maximum number of queued frames and requests; equals the queue length of `memory`."""
 
 Call = Callable[[Any], object]
-"""A queued call; it gets the `take` or `handle` of the link end that polls."""
+"""A queued call, whose argument is the `take` or `handle` of the polling link end."""
 Done = Callable[[], None]
 
 
 def path_fact(path: str, blocks: bool) -> str:
-    """Return the fact `path` of an adapter that uses this queue, with the queue if a link has the wait `block`."""
+    """Return the fact `path` of an adapter that uses this queue; mentions the queue if a link has the wait `block`."""
     return f"{path}, and a queue from the library's thread" if blocks else path
 
 
 class HandOver:
     """A bounded queue between the threads on which a library calls and the thread that polls.
 
-    It consists of two queues in C: one of arrived calls, and one of free places.
+    It consists of two queues implemented in C: one of queued calls, and one of free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """While the queue is full, a frame waits for a place; with `drops`, it is dropped."""
+        """While the queue is full, a frame waits for a free place, or is dropped if `drops` is true."""
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -52,15 +54,15 @@ class HandOver:
             self._free.put(None)
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Put a frame into the queue; this is the `on_frame` that the library's threads call."""
+        """Put a frame into the queue; the library's threads call this method as `on_frame`."""
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
             self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Put a request into the queue and return when it is handled; this is the `on_request` that the library's
-        threads call."""
+        """Put a request into the queue, and return once it has been handled; the library's threads call this method
+        as `on_request`."""
         parts = (frame, reply) if third is None else (frame, reply, third)
         handled = threading.Lock()
         handled.acquire()
@@ -68,17 +70,18 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Return whether the queue accepted a call; after `close`, it accepts no call."""
+        """Put a call into the queue; return whether the queue accepted it. After `close`, it accepts none."""
         self._free.get()
         with self._closing:
             if not self._closed:
                 self._arrived.put((call, done))
                 return True
-        self._free.put(None)  # for the next thread that waits
+        self._free.put(None)  # lets the next waiting thread continue
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
-        """Sleep until a call arrives or `timeout_s` has passed; used as `poll` of a subscriber and of a server."""
+        """Sleep until a call arrives or `timeout_s` has passed; a subscriber and a server use this method as their
+        `poll`."""
         try:
             call, done = self._arrived.get(timeout=timeout_s)
         except queue.Empty:
@@ -104,7 +107,7 @@ def _keep_frame() -> None:
 
 
 class Subscriber:
-    """A receiving end that blocks, made from a receiving end that the library calls."""
+    """A receiving end that blocks, built on one that the library calls."""
 
     def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
         self._hands = HandOver(room, drops)
@@ -117,13 +120,13 @@ class Subscriber:
         return self._hands.dropped
 
     def close(self) -> None:
-        """Release the threads of the library, because the library may wait for them."""
+        """Release the library's threads first, because closing the library's end may wait for them."""
         self._hands.close()
         self._called.close()
 
 
 class CalledServer(Closable, Protocol):
-    """A server that the library can only call."""
+    """A server that the library calls and that cannot be polled."""
 
     address: str
 
@@ -132,7 +135,7 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A server that blocks, made from a server that the library calls. The server serves from the start."""
+    """A server that blocks, built on one that the library calls. It queues requests from its creation on."""
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -140,27 +143,27 @@ class Server:
         self._serving = server.serve(self._hands.request)
 
     def close(self) -> None:
-        """Release the library's threads, which the library may wait for."""
+        """Release the library's threads first, because closing the library's server may wait for them."""
         self._hands.close()
         self._serving.close()
         self._server.close()
 
 
 class CallbackTransport(BaseTransport):
-    """A transport over a library that delivers only by callback: it has `subscribe` and `called_server`, and builds the
-    link ends that block from these."""
+    """A transport over a library that delivers only by callback: a subclass implements `subscribe` and
+    `called_server`, and this class builds the blocking link ends from them."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._blocks = False
 
     def note_wait(self, link: Link) -> Self:
-        """Note how the ends of a link wait, for the fact `path`, and return this transport."""
+        """Record how the ends of a link wait, for the fact `path`; return this transport."""
         self._blocks |= link.wait == "block"
         return self
 
     def facts(self) -> dict[str, str]:
-        """Return the path, with the queue if there is one."""
+        """Return the fact `path`, which mentions the queue if a link uses it."""
         return {"path": path_fact(self.path, self._blocks)}
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
@@ -176,7 +179,7 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server; the wait of the link decides whether it blocks or is called."""
+        """Bind a server, which blocks or is called, depending on the link's wait."""
         server = self.note_wait(link).called_server(link)
         return Server(server) if link.wait == "block" else server
 

@@ -1,8 +1,8 @@
 """Loads an adapter from its folder.
 
-All folders of transports form one package, so `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
-the files of a folder that several transports share as `..._streams.python.sending`. Python's search path stays
-unchanged, so the files of an adapter can neither hide a library nor those of another adapter in the same process.
+All transport folders form one package. So `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
+files of a folder that several transports share as `..._streams.python.sending`. Python's search path stays unchanged,
+so an adapter's files shadow neither a library nor the files of another adapter in the same process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from hopmeter.node.contract import AdapterError
 
 @functools.cache
 def transport_class(folder: Path) -> type[Any]:
-    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`)."""
+    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`). Raises AdapterError
+    if there is none, or if its imports fail."""
     path = folder / "adapter.py"
     if not path.is_file():
         raise AdapterError(
@@ -42,13 +43,14 @@ def transport_class(folder: Path) -> type[Any]:
 
 
 def transport_name(folder: Path) -> str:
-    """Return the name of the transport, which is the folder above `python`."""
+    """Return the transport's name, which is the name of the folder that contains `python`."""
     return folder.resolve().parent.name
 
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Let imports within the block also find modules in these folders, before or after all other folders."""
+    """Let imports within the block also search these folders, after all other folders, or before them if `first` is
+    true."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]
@@ -60,7 +62,7 @@ def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
 
 @functools.cache
 def _package(root: Path) -> str:
-    """Return the name of the package that consists of the folders of transports in `root`."""
+    """Return the name of the package that consists of the transport folders in `root`."""
     name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(root)]

@@ -1,5 +1,5 @@
-"""Lists the files of shared memory that this process has mapped; an adapter uses the list to find files that its
-library may leave behind."""
+"""Lists the shared-memory files that this process has mapped, so that an adapter finds files that its library may
+leave behind."""
 
 from __future__ import annotations
 

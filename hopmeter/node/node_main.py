@@ -1,4 +1,4 @@
-"""Run a Python node: load the adapter that the spec names, and run it in the instrument."""
+"""Runs a Python node: loads the adapter that the spec names, and runs it in the instrument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.node.payloads.flow_objects import FlowObjects
 
 def run(arguments: list[str]) -> int:
     """Run the node that the arguments request (`--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh
-    CODEC DEVICE SHARE OBJECT…`) and return its exit code."""
+    CODEC DEVICE SHARE OBJECT…`), and return its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _can_load(folder: Path) -> bool:
-    """Return whether the adapter can be loaded here; print the reason if not."""
+    """Return whether this Python can load the adapter; print the reason if not."""
     try:
         transport_class(folder).version()
     except AdapterError as failed:
@@ -60,7 +60,7 @@ def _can_load(folder: Path) -> bool:
 
 
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
-    """Return one line of JSON for `--weigh`: the size of each payload, or the reason why it is unknown here."""
+    """Return one JSON line for `--weigh`: the size of each payload, or the reason why the size is unknown."""
     try:
         from hopmeter.node.payloads.objects import payload_sizes
     except ImportError as cause:
@@ -70,10 +70,9 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 
 
 def _settle_collector(collects: bool) -> None:
-    """Exclude everything loaded so far from garbage collection, so that the collector has almost no work.
+    """Exclude all objects created so far from garbage collection, so that the collector has almost no work.
 
-    The collector stays on, as in an ordinary program; a transport with the setting `gc` can turn the collector off (`gc
-    = "off"`).
+    The collector stays on, as in an ordinary program; a transport with the setting `gc` can turn it off (`gc = "off"`).
     """
     gc.collect()
     gc.freeze()
@@ -82,14 +81,14 @@ def _settle_collector(collects: bool) -> None:
 
 
 def _facts(collects: bool) -> dict[str, str]:
-    """Return the facts about this interpreter that the result contains."""
+    """Return the facts about this interpreter for the result."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
 def _roles_wait(spec: dict[str, Any]) -> bool:
-    """Return whether a role works, or waits for another thread, while it has a frame: the other threads of the
-    interpreter have to run then."""
+    """Return whether a role does work, or waits for another thread, while it holds a frame: the interpreter's other
+    threads must be able to run meanwhile."""
     return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
 
 
@@ -99,7 +98,7 @@ def _role_waits(endpoint: dict[str, Any]) -> bool:
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """Return the spec, or an empty one if it cannot be read: the instrument also reads it and reports the error."""
+    """Return the spec, or an empty dict if it cannot be read: the instrument reads it too, and reports the error."""
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}
     except (OSError, ValueError):

@@ -10,22 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE_S = 0.1
-"""How long a sender waits for a peer that does not read, before a thread sends the rest."""
+"""How long a sender waits for a peer that does not read, before a thread takes over the unsent bytes."""
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
-    """Set SO_SNDTIMEO or SO_RCVTIMEO. Unlike `settimeout`, these options add no system call to every message."""
+    """Set SO_SNDTIMEO or SO_RCVTIMEO. Unlike `settimeout`, these options add no system call to each message."""
     whole = int(seconds)
     value = struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6)))
     connection.setsockopt(socket.SOL_SOCKET, option, value)
 
 
 class Backlog:
-    """The unsent bytes for a peer that reads too slowly. A thread sends these bytes when the peer reads again, before
-    all later bytes."""
+    """The unsent bytes for a peer that reads too slowly. A thread sends them once the peer reads again, before all
+    later bytes."""
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """`send` waits for a short time and returns the number of bytes that it sent. An OSError means that the
+        """`send` waits for a short time at most, and returns how many bytes it sent. An OSError means that the
         connection has ended."""
         self._send = send
         self._thread: threading.Thread | None = None
@@ -34,14 +34,14 @@ class Backlog:
         """The unsent bytes, in order; empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
-        """Copy the unsent bytes, and start the thread. Call this only while no bytes are waiting."""
+        """Copy the unsent bytes, and start the thread. Call this only while `pieces` is empty."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()
 
     def append(self, data: Any) -> None:
-        """Copy data that must be sent after the waiting data. Take `lock` before you read `pieces`, and hold it during
-        this call."""
+        """Copy data that must be sent after the unsent bytes. Acquire `lock` before you read `pieces`, and hold it
+        during this call."""
         self.pieces.append(memoryview(bytes(data)))
 
     def _run(self) -> None:

@@ -1,8 +1,8 @@
-"""Typed carriage: how a header is stored in fields of a real message: a number, a time and a text.
+"""Typed carriage: stores a header in fields of the transport's own message type: a number, a time and a text.
 
 `label(header)` returns the part for the text, `seq_of(header)` the number, and `sent_of(header)` the time (ns);
-`header_of(label, sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for every
-language; docs/adding-a-transport.md lists the field for each part.
+`header_of(label, sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for all
+languages; docs/adding-a-transport.md lists which field carries which part.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ __all__ = [
 
 SECOND_NS = 1_000_000_000
 LABEL_BYTES = 56
-"""The length of a label."""
+"""The length of a label in bytes."""
 
 
 def signed_seq(header: bytearray) -> int:
-    """Return the number of a message, for a signed field of 64 bits."""
+    """Return a message's number as a signed 64-bit integer, for a field of that type."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 
 
 def stamp(header: bytearray) -> tuple[int, int]:
-    """Return when a frame was sent, as seconds and nanoseconds: the two fields of a time in ROS, DDS and Thrift."""
+    """Return the sent time of a frame as seconds and nanoseconds, the two fields of a time in ROS, DDS and Thrift."""
     return divmod(sent_of(header), SECOND_NS)
 
 
 def nanoseconds(time: Any) -> int:
-    """Return the time stamp of such a message, in nanoseconds."""
+    """Return the value of such a time field, in nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
 def image_fields(link: Link) -> tuple[int, int, str, int, int]:
-    """Return the fields of ROS's Image that stay the same on a link: height, width, encoding, `is_bigendian`,
-    and the bytes of a row. For a payload that is no image, height and width are 0."""
+    """Return the fields of a ROS Image that are constant on a link: height, width, encoding, `is_bigendian`, and
+    bytes per row. If the payload is not an image, height and width are 0."""
     return link.height, link.width, "rgb8", 0, 3 * link.width
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload when the message type is ROS's Header."""
+    """Return the error for a payload on a link whose message type is ROS's Header."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "use the payload `bytes`, or timing without padding")

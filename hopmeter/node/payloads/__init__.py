@@ -1,1 +1,1 @@
-"""The objects that the messages of a flow carry: how a node makes, encodes, decodes and compares them."""
+"""The objects that the messages of a flow carry: how a node creates, encodes, decodes and compares them."""

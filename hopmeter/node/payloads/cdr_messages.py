@@ -1,4 +1,4 @@
-"""A message of ROS 2 in CDR, which the package `rosbags` encodes and decodes in Python."""
+"""A ROS 2 message in CDR, which the Python package `rosbags` encodes and decodes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hopmeter.schemas.ros2.wide_texts import UNITS, code_units
 
 EXTRA = "cdr"
 ENCAPSULATION = b"\0\1"
-"""The first bytes of a message: CDR, little-endian."""
+"""The first bytes of an encoded message, which stand for little-endian CDR."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""The kinds of types in rosbags."""
+"""The numbers of the kinds of types in rosbags."""
 
 
 class CdrMessage:
-    """A message of ROS 2."""
+    """A ROS 2 message, built from the files of its codec library."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         definitions = [Definition.from_json(each) for each in json.loads((folder / DEFINITIONS).read_text())]
@@ -35,7 +35,7 @@ class CdrMessage:
         self._bytes = self.encode()
 
     def encode(self) -> memoryview:
-        """Encode the message again."""
+        """Return the message, newly encoded."""
         return self._encode(self._object)
 
     def _encode(self, message: Any) -> memoryview:
@@ -43,7 +43,7 @@ class CdrMessage:
         return encoded
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the message in a payload. Raises CodecError if it is none."""
+        """Return the message in a payload. Raises CodecError if the payload is not a message of the type."""
         try:
             if payload[:2] != ENCAPSULATION:
                 raise ValueError("it is not little-endian CDR")
@@ -55,7 +55,7 @@ class CdrMessage:
         return came
 
     def _check_bounds(self, message: Any, name: str) -> None:
-        """Raise CodecError if a text or a sequence is longer than its bound, which rosbags does not notice."""
+        """Raise CodecError if a string or a sequence is longer than its bound, which rosbags does not check."""
         for field in self._definitions[name].fields:
             attribute = f"{field.name}_" if keyword.iskeyword(field.name) else field.name
             kind, value = field.type, getattr(message, attribute)
@@ -68,13 +68,13 @@ class CdrMessage:
                 self._check_bounds(each, kind.name)
 
     def equals(self, came: Any) -> bool:
-        """Return whether a message equals the one that is sent."""
+        """Return whether a message equals the message that is sent."""
         return self._encode(came) == self._bytes
 
 
 @functools.lru_cache(maxsize=64)
 def type_store(definitions: tuple[Definition, ...]) -> Any:
-    """Return rosbags' types for these definitions. Each definition must follow the ones that it uses."""
+    """Return a rosbags type store with these definitions. Each definition must follow those that it uses."""
     store = import_package("rosbags.typesys.store", EXTRA).Typestore()
     described: dict[str, Any] = {
         each.name: ([], [(field.name, _describe(field.type)) for field in each.fields]) for each in definitions
@@ -84,7 +84,7 @@ def type_store(definitions: tuple[Definition, ...]) -> Any:
 
 
 def _describe(kind: FieldType) -> Any:
-    # In rosbags a byte has a sign, in ROS 2 it has none.
+    # In rosbags, a byte is signed; in ROS 2, it is unsigned.
     name = "uint8" if kind.name in OCTETS else kind.name
     one = (NAMED, name) if kind.is_message else (BASE, (name, kind.text_bound))
     if not kind.is_list:
@@ -97,7 +97,8 @@ def _is_bounded(kind: FieldType) -> bool:
 
 
 def make_message(definitions: Mapping[str, Definition], name: str, values: Mapping[str, Any]) -> Any:
-    """Return the message of rosbags with these values, one for each field; a text for a message with code units."""
+    """Return the rosbags message with these values, one for each field; a message of code units may be given as a
+    string."""
     store = type_store(tuple(definitions.values()))
     fields = (_make_field(definitions, field.type, values[field.name]) for field in definitions[name].fields)
     return store.types[name](*fields)

@@ -1,4 +1,4 @@
-"""The objects of a node's flows. Each flow with a codec has its own; flows with the same object share its memory."""
+"""The objects of a node's flows. Each flow with a codec has its own object; flows with equal objects share memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ OBJECT = ("codec", "object", "device", "share")
 
 
 class FlowObjects:
-    """Makes the objects of the flows in a spec."""
+    """Creates the objects of the flows in a spec."""
 
     def __init__(self, spec: Mapping[str, Any], adapter: Path) -> None:
         self._spec, self._adapter = spec, adapter
         self._made: dict[tuple[Any, ...], Any] = {}
         self.by_link: dict[str, Any] = {}
-        """For a transport that encodes objects itself: the object of each link that carries one, by the name of the
-        link."""
+        """For a transport that encodes objects itself: the object of each link that carries one, by link name."""
 
     @property
     def numbers(self) -> list[int]:
@@ -29,7 +28,7 @@ class FlowObjects:
         return [flow["number"] for flow in self._spec.get("flows", ()) if flow.get("codec")]
 
     def make(self, number: int) -> Any:
-        """Make the object of a flow. This imports the framework, which takes seconds."""
+        """Create the object of a flow. This imports the framework, which takes seconds."""
         from hopmeter.node.payloads.native_objects import NativeObjects
 
         objects = self._objects(number)
@@ -50,7 +49,7 @@ class FlowObjects:
         return self._made[key]
 
     def _link_names(self, number: int) -> Iterator[str]:
-        """Yield the names of the links of a flow; a call may take two links, `ID.request` and `ID.reply`."""
+        """Yield the names of a flow's links; a call may use two links, `ID.request` and `ID.reply`."""
         ours = [each for each in self._spec["endpoints"] if each["flow"] == number]
         ids = {link for each in ours for link in (*each["in"], *each["out"])}
         for link, described in self._spec["links"].items():

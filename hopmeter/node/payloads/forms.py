@@ -1,5 +1,5 @@
-"""The properties of the objects of cells with a codec: codec, array and device. The `FORM` of a codec defines how its
-framework makes the objects."""
+"""The objects of cells with a codec: their codec, arrays and device. The `FORM` of a codec defines how its framework
+creates the objects."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ PIXELS = re.compile(r"(?:image|frames):(\d+)x(\d+)(?::(\d+):(.+))?", re.DOTALL)
 
 @functools.cache
 def forms() -> dict[str, Form]:
-    """Return the form of every framework that makes objects from arrays."""
+    """Return the form of every framework that creates objects from arrays."""
     return {name: codec.FORM for name, codec in codecs().items() if hasattr(codec, "FORM")}
 
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Return every codec that can be measured: frameworks that make objects from arrays, then the comparison codecs."""
+    """Return every codec that can be measured: frameworks that create objects from arrays, then the comparison
+    codecs."""
     return (*forms(), *comparison_codecs())
 
 
 def devices(codec: str) -> tuple[str, ...]:
-    """Return the devices of a codec's objects, `cpu` or `gpu`."""
+    """Return the devices that a codec's objects can be on: `cpu`, `gpu` or both."""
     return form_of(codec).devices
 
 
@@ -43,18 +44,18 @@ def lenders() -> list[str]:
 
 
 def form_of(codec: str) -> Form:
-    """Return the form of a codec's objects; comparison codecs carry objects of NumPy."""
+    """Return the form of a codec's objects; comparison codecs use NumPy objects."""
     return forms().get(codec) or forms()["numpy"]
 
 
 def is_moving(text: str) -> bool:
-    """Return whether the cell has several objects, one for each frame."""
+    """Return whether the cell sends several objects, one for each frame."""
     return text.startswith("frames:")
 
 
 def arrays_of(text: str, form: Form) -> list[Array]:
-    """Return the arrays of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480` (many
-    such images). `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file."""
+    """Return the arrays of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480`
+    (many such images). The arrays of `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file."""
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
@@ -67,9 +68,10 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return the name that the codec's framework has for a device (`cpu`, `gpu`); empty for the CPU.
+    """Return the name of a device (`cpu`, `gpu`) in the codec's framework; empty for the CPU.
 
-    Raise CodecError if there is no such device, or if its memory cannot be shared in the requested way (`cuda-ipc`).
+    Raises CodecError if the framework or the device is missing, or if its memory cannot be shared as requested
+    (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
         raise CodecError("E-FRAMEWORK-MISSING", absent)
@@ -86,7 +88,7 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
-    """Return `encode(obj) -> frames` and `decode(frames) -> obj`; `share` says how GPU memory is passed on."""
+    """Return `encode(obj) -> frames` and `decode(frames) -> obj`; `share` says how GPU memory is shared."""
     if codec in comparison_codecs():
         module = comparison_codec(codec)
         return module.encode, module.decode
@@ -100,7 +102,7 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
 
 
 def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
-    """Encode an object as handles; raise CodecError with the reason if the object could only be copied."""
+    """Encode an object as GPU memory handles. Raises CodecError with the reason if the object could only be copied."""
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(

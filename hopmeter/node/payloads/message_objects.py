@@ -1,4 +1,4 @@
-"""A message of a schema as the object of a cell: generated Python code encodes and decodes it."""
+"""A schema's message as the object of a cell: generated Python code encodes and decodes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROTOBUF = "google.protobuf"
 
 
 class ProtobufMessage:
-    """A message of Protocol Buffers."""
+    """A Protocol Buffers message, built from the files of its codec library."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         self._type = _message_class(folder, facts["type"])
@@ -28,23 +28,23 @@ class ProtobufMessage:
         self._sorted = self._object.SerializeToString(deterministic=True)
 
     def encode(self) -> bytes:
-        """Encode the message again."""
+        """Return the message, newly encoded."""
         return bytes(self._object.SerializeToString())
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the message in a payload. Raises CodecError if it is none."""
+        """Return the message in a payload. Raises CodecError if the payload is not a message of the type."""
         try:
             return self._type.FromString(payload)
         except Exception as cause:
             raise CodecError("E-UNDECODABLE", f"this is not a message of the schema: {cause}") from cause
 
     def equals(self, came: Any) -> bool:
-        """Return whether a message equals the one that is sent."""
+        """Return whether a message equals the message that is sent."""
         return bool(came.SerializeToString(deterministic=True) == self._sorted)
 
 
 class FlatbuffersMessage:
-    """A table of FlatBuffers, read with the object interface. Python has no verifier, so all fields are read."""
+    """A FlatBuffers table, read with the object interface. Python has no verifier, so decoding reads all fields."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         self._builder = import_package("flatbuffers", "flatbuffers").Builder
@@ -53,7 +53,7 @@ class FlatbuffersMessage:
         self._packed = self._pack(self._object)
 
     def encode(self) -> bytes:
-        """Encode the table again."""
+        """Return the table, newly encoded."""
         return self._pack(self._object)
 
     def _pack(self, obj: Any) -> bytes:
@@ -62,14 +62,15 @@ class FlatbuffersMessage:
         return bytes(builder.Output())
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the table in a payload, with all fields read. Raises CodecError if it is none."""
+        """Return the table in a payload, with all fields read. Raises CodecError if the payload is not a table of
+        the schema."""
         try:
             return self._type.InitFromObj(self._table.GetRootAs(payload, 0))
         except Exception as cause:
             raise CodecError("E-UNDECODABLE", f"this is not a table of the schema: {cause}") from cause
 
     def equals(self, came: Any) -> bool:
-        """Return whether a table equals the one that is sent."""
+        """Return whether a table equals the table that is sent."""
         return self._pack(came) == self._packed
 
 
@@ -81,21 +82,21 @@ TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage | CdrMessage]] = {
 
 
 class MessageObject:
-    """One message; the instrument calls the same methods as those of `Objects`."""
+    """One message; it has the methods of `Objects`, which the instrument calls."""
 
     def __init__(self, folder: Path) -> None:
         facts = json.loads((folder / FACTS).read_text())
         self.obj = TYPES[facts["codec"]](folder, facts)
         self.encode = self.obj.encode
-        """Encode the message again and return its bytes."""
+        """Returns the message's bytes, newly encoded."""
         self.is_right(self.decode(memoryview(self.encode())), thoroughly=True)
 
     def for_another_flow(self) -> MessageObject:
-        """Return the message for another flow that sends the same."""
+        """Return this object, which other flows with the same message share."""
         return self
 
     def payload_bytes(self, encoded: bytes | memoryview) -> int:
-        """Return the length of the payload."""
+        """Return the length of the payload in bytes."""
         return len(encoded)
 
     def write(self, encoded: bytes | memoryview, payload: memoryview) -> None:
@@ -103,11 +104,12 @@ class MessageObject:
         payload[:] = encoded
 
     def decode(self, payload: memoryview) -> Any:
-        """Return the message in a payload."""
+        """Return the message in a payload. Raises CodecError if the payload is not a message of the schema."""
         return self.obj.decode_bytes(bytes(payload))
 
     def is_right(self, came: Any, thoroughly: bool) -> bool:
-        """Return whether a message equals the one that is sent; without `thoroughly`, being decoded is enough."""
+        """Return whether a message equals the message that is sent; without `thoroughly`, any decoded message is
+        right."""
         return not thoroughly or self.obj.equals(came)
 
 
@@ -118,8 +120,9 @@ def open_message(made_of: str) -> MessageObject:
 
 @functools.cache
 def _message_class(folder: Path, name: str) -> Any:
-    """Return the class of a message. Its descriptors are in a pool of their own, so that a program can have several
-    versions of a schema; modules of protoc make the same classes, from descriptors in a pool that all modules share."""
+    """Return the class of a message. Its descriptors are in a separate pool, so a program can use several versions
+    of a schema. Modules generated by protoc build the same classes, from descriptors in a pool that all modules
+    share."""
     pool = import_package(f"{PROTOBUF}.descriptor_pool", "protobuf").DescriptorPool()
     described = import_package(f"{PROTOBUF}.descriptor_pb2", "protobuf")
     message_factory = import_package(f"{PROTOBUF}.message_factory", "protobuf")
@@ -134,7 +137,7 @@ def _message_class(folder: Path, name: str) -> Any:
 
 
 def _table_classes(module: Any) -> tuple[Any, Any]:
-    """Return the class that reads the table of a module, and that of its object interface."""
+    """Return the class that reads the module's table, and the class of its object interface."""
     classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     table = next(each for each in classes if hasattr(each, "GetRootAs"))
     return table, next(each for each in classes if hasattr(each, "InitFromObj"))
@@ -142,10 +145,10 @@ def _table_classes(module: Any) -> tuple[Any, Any]:
 
 @functools.cache
 def _import_generated(folder: Path, module: str) -> Any:
-    """Import generated code, whose files import each other from the folder that contains them. Several messages of one
-    package share it."""
+    """Import generated code. Its files import each other relative to the folder that contains them. Messages of one
+    package share that package's module."""
     root = folder / GENERATED
-    sys.path.append(str(root))  # last, so that no module of the standard library is hidden
+    sys.path.append(str(root))  # last, so that generated modules do not shadow standard library modules
     for path in (each for each in root.rglob("*") if each.is_dir()):
         package = sys.modules.get(".".join(path.relative_to(root).parts))
         if package is not None:

@@ -1,4 +1,4 @@
-"""Objects for transports that encode objects themselves, so that the payload does not contain the objects."""
+"""Objects for transports that encode objects themselves, so that the payload does not contain the object."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a flow, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
+    """The object of a flow, for an adapter with `carry(objects)`; it has the methods of `Objects`, which the instrument
+    calls.
 
-    A payload has the same length as on every other transport, so that rows can be compared, but it is neither written
+    The payload has the same length as on every other transport, so that rows can be compared, but it is neither written
     nor read: the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls
     `take`.
     """
@@ -24,7 +25,7 @@ class NativeObjects:
         self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
 
     def encode(self) -> tuple[()]:
-        """Return no frames, because the transport encodes the object; for a video, choose the next frame."""
+        """Return no frames, because the transport encodes the object; for a video, also choose the next frame."""
         self.leaving = self._objects.obj
         return ()
 
@@ -40,5 +41,5 @@ class NativeObjects:
         """Write nothing: the transport carries the object instead."""
 
     def decode(self, _payload: memoryview) -> Any:
-        """Return the object that this thread received last."""
+        """Return the object that this thread received last, or None if it received none."""
         return self._came.__dict__.pop("obj", None)

@@ -1,6 +1,6 @@
 """The object of a flow with a codec: the source encodes it for every message, and the last receiver decodes and
-compares it. The instrument calls these methods, and reads the clock before and after `encode` and `decode`; this module
-reads no clock."""
+compares it. The instrument calls these methods, and reads the clock before and after `encode` and `decode`; this
+module does not read the clock."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hopmeter.node.payloads import forms
 from hopmeter.node.payloads.message_objects import KIND, MessageObject, open_message
 
 NUMBER_BYTES = 8
-"""The size of a frame's number in bytes; the number is at the end of the payload, so that the rest stays aligned."""
+"""The size in bytes of a frame's number; the number is at the end of the payload, so that the rest stays aligned."""
 
 
 class Objects:
-    """One object, which a codec's framework makes from an array on a device.
+    """One object, which a codec's framework creates from an array on a device.
 
-    Raises CodecError if the framework has no such object.
+    Raises CodecError if the framework cannot create the object.
     """
 
     def __init__(self, codec: str, array: Array, place: str, share: str = "none") -> None:
@@ -35,7 +35,7 @@ class Objects:
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
-        """Encode the object again and return its frames."""
+        """Returns the frames of the object, newly encoded."""
         self._warm_up()
 
     @property
@@ -44,15 +44,15 @@ class Objects:
         return self._object
 
     def _warm_up(self) -> None:
-        """Import and compile all code for which the first message would otherwise wait. A codec whose decoded object
-        differs is not rejected here: its cells must fail and not be skipped."""
+        """Run all code once, so that the first message need not wait for imports and compilation. If the decoded
+        object differs, this method does not raise: the cells of such a codec must fail, and not be skipped."""
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
         self.write(frames, buffer.data)
         self.is_right(self.decode(buffer.data), thoroughly=True)
 
     def payload_bytes(self, frames: Sequence[Any]) -> int:
-        """Return the length of a payload with these frames."""
+        """Return the length in bytes of a payload with these frames."""
         return packed_bytes(frames)
 
     def write(self, frames: Sequence[Any], payload: memoryview) -> None:
@@ -60,15 +60,15 @@ class Objects:
         pack_into(frames, payload)
 
     def decode(self, payload: memoryview) -> Any:
-        """Return the object, in the memory of the payload if its framework can share memory."""
+        """Return the decoded object, in the payload's memory if its framework can share memory."""
         return self._decode(unpack(payload))
 
     def for_another_flow(self) -> Objects:
-        """Return the object for another flow that sends the same."""
+        """Return this object, which other flows with the same object share."""
         return self
 
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object equals the sent one in type and shape; with `thoroughly`, also in every number."""
+        """Return whether an object has the type and shape of the sent one; with `thoroughly`, also the same values."""
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
         if not thoroughly:
@@ -78,8 +78,8 @@ class Objects:
 
 
 class Frames:
-    """One object for each frame of a video; the objects are sent in order, again and again. The last bytes of a payload
-    are the frame's number, so the receiver compares the object only with that frame."""
+    """One object for each frame of a video; the objects are sent in order, again and again. A payload ends with the
+    frame's number, so the receiver compares the object only with that frame."""
 
     def __init__(self, objects: Sequence[Objects]) -> None:
         self._objects = objects
@@ -95,45 +95,46 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Encode the next object again and return its number and its frames."""
+        """Return the next object's number and its frames, newly encoded."""
         number = self._next()
         return number, self._objects[number].encode()
 
     def payload_bytes(self, encoded: tuple[int, Sequence[Any]]) -> int:
-        """Return the length of a payload with these frames."""
+        """Return the length in bytes of a payload with these frames."""
         return packed_bytes(encoded[1]) + NUMBER_BYTES
 
     def write(self, encoded: tuple[int, Sequence[Any]], payload: memoryview) -> None:
-        """Copy the frames into a payload, and the number to its end."""
+        """Copy the frames into a payload, and the number to the payload's end."""
         number, frames = encoded
         pack_into(frames, payload[:-NUMBER_BYTES])
         payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
-        """Return the number and the object, in the memory of the payload if its framework can share memory."""
+        """Return the number and the decoded object, in the payload's memory if its framework can share memory.
+        Raises CodecError for an unknown number."""
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
             raise CodecError("E-FRAME-COUNT", f"the receiver got frame {number} of {len(self._objects)}")
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def for_another_flow(self) -> Frames:
-        """Return the same objects for another flow, which sends them in its own order."""
+        """Return an instance with the same objects for another flow, which sends them in its own order."""
         return Frames(self._objects)
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
-        """Return whether an object equals the frame with this number, compared as in `Objects.is_right`."""
+        """Return whether an object equals the frame with its number, as in `Objects.is_right`."""
         number, obj = came
         return self._objects[number].is_right(obj, thoroughly)
 
     def is_any(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object with an unknown number equals any of the frames."""
+        """Return whether an object without a number equals any of the frames."""
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
 def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames | MessageObject:
-    """Build the object that a flow with a codec sends, from the text of its payload (`forms.arrays_of`).
+    """Create the object that a flow with a codec sends, from its description in the spec (`forms.arrays_of`).
 
-    Raises CodecError if the framework or the device is missing, or the framework has no such object.
+    Raises CodecError if the framework or the device is missing, or if the framework cannot create the object.
     """
     if made_of.startswith(KIND):
         return open_message(made_of)
@@ -155,13 +156,13 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """Return the shape of an object; for an image without a shape, return size and mode."""
+    """Return the shape of an object; for an image without a shape, its size and mode."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
 def payload_sizes(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
-    """Return one line of JSON: for each object the size of its payload in bytes, or the reason why there is no such
-    object."""
+    """Return one JSON line: for each object the payload size in bytes, or the reason why the object cannot be
+    created."""
     return json.dumps({made_of: _payload_size(codec, made_of, device, share) for made_of in objects})
 
 
