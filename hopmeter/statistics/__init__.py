@@ -1,4 +1,5 @@
-"""Statistics of rounds: ranks, ratios with intervals, verdicts and when to stop. Knows no run, cell or file."""
+"""Statistics of rounds: ranks, ratios with intervals, verdicts and stopping rules. This package uses no run, cell or
+file."""
 
 from hopmeter.statistics.detection import detectable, rounds_for_ratio, rounds_needed
 from hopmeter.statistics.duets import pair_turns

@@ -1,4 +1,5 @@
-"""Order cells by several criteria: a later criterion tests only the pairs that earlier ones do not tell apart."""
+"""Order cells by several criteria: each criterion tests only the pairs that the more important criteria left
+undecided."""
 
 from __future__ import annotations
 
@@ -8,23 +9,23 @@ from hopmeter.statistics.ranking import CellPair
 
 Ids = tuple[str, str]
 Decisions = dict[Ids, str]
-"""The criterion that decides a pair, by the better and the other cell."""
+"""The name of the criterion that decided each pair. The key of a pair names the better cell first."""
 Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
-"""Compares some pairs, with decisions that hold together."""
+"""Compares the given pairs of cells. The error rate of its decisions is controlled over all pairs together."""
 
 
 def share_level(alpha: float, criteria: int) -> float:
-    """Return the level of each criterion: cells that are alike in all of them may be told apart by each."""
+    """Return the significance level of each criterion: `alpha` divided by the number of criteria."""
     return alpha / max(criteria, 1)
 
 
 def decide_in_order(
     cells: Sequence[str], criteria: Mapping[str, Compare]
 ) -> tuple[dict[str, Sequence[CellPair]], Decisions]:
-    """Return the pairs that each criterion compared, and the decisions; the most important criterion comes first.
+    """Return the pairs that each criterion compared, and all decisions; the most important criterion comes first.
 
-    A later decision that contradicts earlier ones in a circle does not count: if A is before B, and neither differs
-    from C in this criterion, a later one must not put C before A and B before C at once.
+    A decision is dropped if it would form a cycle with earlier decisions: if A is before B, a later criterion must not
+    put B before C and C before A.
     """
     compared: dict[str, Sequence[CellPair]] = {}
     decisions: Decisions = {}
@@ -39,7 +40,7 @@ def decide_in_order(
 
 
 def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
-    """Return whether decisions lead from one cell to another."""
+    """Return whether a chain of decisions leads from the cell `start` to the cell `end`."""
     edges = list(graph)
     seen, waiting = {start}, [start]
     while waiting:
@@ -51,7 +52,7 @@ def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
 
 
 def ranks_of(cells: Sequence[str], decisions: Decisions) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank that each cell may have."""
+    """Return the best and the worst possible rank of each cell."""
     return {
         cell: (
             1 + sum(worse == cell for _, worse in decisions),

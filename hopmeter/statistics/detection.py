@@ -1,4 +1,4 @@
-"""Which ratio a test could have detected, and how many rounds a ratio would take."""
+"""Compute the smallest ratio that a test could have detected, and how many rounds a given ratio needs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ NORMAL_POWER = 0.8416
 
 
 def detectable(error: float, freedom: float, level: float) -> float:
-    """Return the smallest ratio that a test of a logarithm with this standard error decides in 80 % of cases."""
+    """Return the smallest ratio that a test detects with a power of 80 %; `error` is the standard error of its
+    logarithm."""
     return on_scale("ratio", reach(level, freedom) * error)
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
-    """Return how many rounds would decide a ratio (or difference) in 80 % of cases, for one pair or the middle one.
+    """Return how many rounds decide a ratio (or difference) with a power of 80 %.
 
-    None if no pair has an interval, or if the ratio is none at all.
+    Without `a` and `b`, this is the median over all pairs; with them, over the pairs that contain them. The result is
+    None if no pair has an interval, or if `ratio` means no difference.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -33,7 +35,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds would decide a pair in 80 % of cases, if its difference is the one seen so far."""
+    """Return how many rounds decide a pair with a power of 80 % if its true difference is the estimate; None if
+    unknown."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None
@@ -41,9 +44,9 @@ def pair_rounds_needed(pair: CellPair) -> int | None:
 
 
 def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> float | None:
-    """Return how many rounds would decide a ratio for three quarters of these pairs, by their noise alone.
+    """Return how many rounds decide this ratio for three quarters of the pairs, given the noise of each pair.
 
-    None if no pair has an interval, or if they are compared as differences.
+    The result is None if no pair has an interval, or if the pairs are compared as differences.
     """
     known = [each for each in pairs if each.low is not None and each.ratio is not None]
     needs = [_need(each.error, each.freedom, each.rounds, level, math.log(ratio)) for each in known]
@@ -51,7 +54,8 @@ def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> f
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:
-    """Search the rounds: the error falls with their square root, and the degrees of freedom rise with them."""
+    """Solve for the number of rounds iteratively: more rounds reduce the error by their square root, and add degrees of
+    freedom."""
     found = 3.0
     for _ in range(6):
         errors = reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))
@@ -60,5 +64,5 @@ def _need(error: float, freedom: float, rounds: int, level: float, distance: flo
 
 
 def reach(level: float, freedom: float) -> float:
-    """Return how many standard errors a difference must have."""
+    """Return how many standard errors a difference must have to be detected with a power of 80 %."""
     return quantile(level, freedom) + NORMAL_POWER

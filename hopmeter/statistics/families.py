@@ -1,8 +1,8 @@
-"""Families of pairs: the pairs of a family share a level of 5 %, and one family takes nothing from another.
+"""Families of pairs: the pairs of one family share a significance level of 5 %, and families do not affect each other.
 
-The choices are the cells that are ranked. A reference stands beside them, so its pairs are a family of their own. Which
-choice is the best comes from the same data. Therefore this family has every pair with a reference, and not only the
-pairs with the best choice.
+The choices are the cells that are ranked. References have no rank, so all pairs with a reference are a family of their
+own. That family is not limited to the pairs with the best choice, because the best choice is known only from the same
+data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ REFERENCES: Name = "references"
 
 @dataclass(frozen=True)
 class Family:
-    """The places of its pairs among all pairs, and the divisors of the level for each step down."""
+    """A family of pairs: the indices of its pairs among all pairs, and the divisor of the level at each step of the
+    procedure."""
 
     name: Name
     places: Places
@@ -32,9 +33,10 @@ class Family:
 
 
 def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], best: int | None = None) -> list[Family]:
-    """Return the families that have pairs: all pairs of choices, or those with the `best` one, and the other pairs.
+    """Return the non-empty families: the pairs of choices (with `best`, only its pairs), and the pairs with a
+    reference.
 
-    `first` and `second` are the cells of each pair.
+    `first` and `second` contain the indices of the two cells of each pair.
     """
     among = is_choice[first] & is_choice[second]
     chosen = among if best is None else among & ((first == best) | (second == best))
@@ -49,9 +51,10 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return how many pairs may be equal at once (Shaffer 1986), in order: of three cells none, one or all three pairs.
+    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), ascending; for three cells 0, 1 or 3.
 
-    The bits of a number stand for the counts of fewer cells, because all partitions of 100 cells cannot be listed.
+    The numbers for fewer cells are stored as the set bits of an integer, because listing all partitions of 100 cells
+    would take too long.
     """
     bits = [1]
     for many in range(1, cells + 1):
@@ -62,23 +65,23 @@ def _counts_of_ties(cells: int) -> tuple[int, ...]:
 
 
 def _divisors(pairs: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Return, for each number of open pairs from `pairs` down to 1, the largest of the ascending counts that is not
-    above it."""
+    """Return, for each number of undecided pairs from `pairs` down to 1, the largest of the ascending `counts` that
+    does not exceed this number."""
     return tuple(counts[bisect_right(counts, left) - 1] for left in range(pairs, 0, -1))
 
 
 @lru_cache(maxsize=64)
 def all_pairs_divisors(cells: int) -> tuple[int, ...]:
-    """Return by how much the level of each step is divided if all pairs are compared (Shaffer's first procedure)."""
+    """Return the divisor of the level at each step if all pairs of cells are compared (Shaffer's first procedure)."""
     return _divisors(cells * (cells - 1) // 2, _counts_of_ties(cells))
 
 
 @lru_cache(maxsize=256)
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
-    """Return the divisors if only some pairs of the cells are compared, such as those that are still open.
+    """Return the divisors if only some pairs of the cells are compared, such as the undecided pairs.
 
-    Cells that open pairs connect are counted together: if all of their pairs are open, as many may be equal at once as
-    for a table of these cells; otherwise any number.
+    Each connected set of cells is counted separately. If all pairs of such a set are compared, the possible numbers of
+    equal pairs are those of a table of these cells; otherwise any number is possible.
     """
     counts = {0}
     for cells, many in _components(pairs):
@@ -89,7 +92,7 @@ def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[i
 
 
 def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozenset[Hashable], int]]:
-    """Return the cells that pairs connect, each set with the number of its pairs."""
+    """Return the connected sets of cells, each with the number of its pairs."""
     found: list[tuple[frozenset[Hashable], int]] = []
     for pair in pairs:
         touched = [each for each in found if each[0] & set(pair)]
@@ -99,10 +102,11 @@ def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozen
 
 
 def best_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisors if all are compared with the best: any of the cells still open could have become the best."""
+    """Return the divisors if every cell is compared with the best one. Any of the remaining cells could have been the
+    best."""
     return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
 
 
 def holm_divisors(pairs: int) -> tuple[int, ...]:
-    """Return the divisors for any pairs (Holm 1979)."""
+    """Return the divisors for arbitrary pairs (Holm 1979)."""
     return tuple(range(pairs, 0, -1))

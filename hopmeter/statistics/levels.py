@@ -1,4 +1,4 @@
-"""Each cell's own value, with an interval that includes how much the rounds differ. For many tables at once."""
+"""The level of each cell, with an interval that includes the spread between rounds. Handles many tables at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS
 
 
 def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
-    """Return the cells' levels and the half-widths of their intervals; NaN with fewer than three rounds.
+    """Return the levels of the cells and the half-widths of their intervals; a half-width is NaN below three rounds.
 
-    The width comes from the cell's own trials, with outliers drawn in; trials that lost time to steal weigh less.
+    The width is computed from the cell's own trials, with clipped outliers. A trial that lost time to steal has less
+    weight.
     """
     levels = model.effects.cells
     enough = model.known.sum(axis=2) >= LEAST_ROUNDS
     if not enough.any():
         return levels, np.full(levels.shape, np.nan)
-    from scipy.special import stdtrit  # slow to load, and short runs do without
+    from scipy.special import stdtrit  # slow to import, and short runs do not need it
 
     weights = model.known / model.inflation
     totals = weights.sum(axis=2)

@@ -1,8 +1,8 @@
-"""When to look at the rounds, and what each look costs.
+"""Schedule the interim analyses ("looks") of a run with a budget, and divide the significance level among them.
 
-Each look at the data could decide wrongly, so all looks together share the level. A look spends what the spending
-function of Lan and DeMets (after O'Brien and Fleming) allows at its share of the rounds, less what earlier looks spent.
-The sum of the levels bounds the error of the whole rule, whatever depends on what.
+Each look can make a false decision, so all looks share one level. The spending function of Lan and DeMets (of the
+O'Brien-Fleming type) limits the level that is spent up to each look. The levels of all looks sum to at most `ALPHA`,
+which bounds the error rate of the procedure under any dependence between the looks.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from hopmeter.statistics.ranking import ALPHA, CellPair, Ranking, on_scale, rank
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
 LEAST_ROUNDS_FOR_WIDTH = 8
-"""Fewer rounds do not show how wide an interval really is."""
+"""With fewer rounds the width of an interval is itself too uncertain."""
 WIDTH_ALLOWANCE = 1.15
-"""How much narrower than required an interval must be: the first that is narrow enough is narrow by chance."""
+"""An interval must be narrower than required by this factor, because the first interval that is narrow enough is often
+narrow by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the level of this look: pass it to `fit`, and add it to what is spent.
+    """Return the level of this look. The caller passes the level to `fit`, and adds it to `spent_so_far`.
 
-    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget; the last look has 1.
-    The intervals of a look at this level are repeated confidence intervals: those of all looks hold at once.
+    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget; it is 1 for the last
+    look. The intervals at this level are repeated confidence intervals: the intervals of all looks hold simultaneously.
     """
-    from scipy.special import ndtr, ndtri  # slow to load, and most commands need no statistics
+    from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
 
     if share_of_rounds <= 0:
         return 0.0
@@ -37,9 +38,9 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
 
 
 def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
-    """Return the level for the result of `rounds` rounds after these looks, which `run.json` lists.
+    """Return the level for the result after `rounds` rounds; `looks` are the looks that `run.json` lists.
 
-    An interrupted run has rounds that no look has seen: its result spends all that is left.
+    If the run was interrupted after its last look, the result includes new rounds and uses the whole remaining level.
     """
     left = ALPHA - math.fsum(each["alpha"] for each in looks)
     has_new_rounds = not looks or rounds > looks[-1]["rounds"]
@@ -47,9 +48,9 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 
 
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
-    """Return after which rounds to look: at most four times, each with half as many rounds again as before.
+    """Return the numbers of rounds after which to look: at most four, each 1.5 times the one before.
 
-    No look has fewer than `LEAST_ROUNDS_FOR_LOOK` rounds, except the last if no more rounds fit.
+    Each is at least `LEAST_ROUNDS_FOR_LOOK`, unless fewer rounds fit the budget; then the only look is the last.
     """
     found = [rounds_that_fit]
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:
@@ -58,10 +59,11 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the later ranking with the pairs that an earlier look decided and the later one did not.
+    """Return the later ranking, with the pairs that only the earlier look decided taken from the earlier ranking.
 
-    Such a pair keeps the interval of that look, which holds as well as the later ones if `spend` gave the levels; it is
-    extended to the ratio of the later levels. If their order is the other way round, the later look counts.
+    Such a pair keeps the interval of the earlier look, which is still valid if `spend` gave the levels. The interval is
+    extended to contain the later estimate of the ratio. If the later estimate has the opposite order, the pair of the
+    later look is used.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)
@@ -78,7 +80,7 @@ def _retain(earlier: CellPair | None, later: CellPair, ranking: Ranking) -> Cell
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
-    """Say whether a cell's own value is known to a share, such as 5 %, which takes at least eight rounds."""
+    """Return whether a cell's level is known to the relative precision `within`, from at least eight rounds."""
     value, low, high = result.levels[cell]
     if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
         return False

@@ -1,4 +1,5 @@
-"""Moderated variances: each cell borrows from the others as much as their variances agree (empirical Bayes)."""
+"""Moderated variances (empirical Bayes): each cell's variance is shrunk towards a common value, more so if the
+variances of the cells are similar."""
 
 from __future__ import annotations
 
@@ -7,21 +8,21 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 LEAST_CELLS = 5
-"""With fewer cells there is no prior."""
+"""With fewer cells the variances are not moderated."""
 ALLOWANCE = 2.0
-"""Standard errors by which the spread of the cells' variances may be larger than it seems."""
+"""The spread of the cells' variances is increased by this many of its standard errors."""
 
 
 def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """Return moderated variances and their degrees of freedom; the axes are table and cell.
+    """Return the moderated variances and their degrees of freedom; the axes are table and cell.
 
-    The variances of cells follow a scaled inverse chi-square distribution, whose parameters come from the logarithms
-    (Smyth 2004), clipped against single odd cells. `ALLOWANCE` standard errors are added to their spread, because too
-    strong a prior makes noisy cells look quiet.
+    The variances of the cells are modelled by a scaled inverse chi-square distribution. Its parameters are fitted to
+    the logarithms of the variances (Smyth 2004), after outliers are clipped. `ALLOWANCE` standard errors are added to
+    the spread, because too strong a prior would understate the variance of noisy cells.
     """
     if variances.shape[1] < LEAST_CELLS:
         return variances, freedoms
-    from scipy.special import digamma, zeta  # slow to load, and most commands need no statistics
+    from scipy.special import digamma, zeta  # slow to import, and most commands need no statistics
 
     half = np.maximum(freedoms, 1.0) / 2
     centred = _clip_odd(np.log(variances) - digamma(half) + np.log(half))
@@ -43,9 +44,9 @@ def _clip_odd(values: Floats) -> Floats:
 
 
 def _inverse_trigamma(values: Floats) -> Floats:
-    """Solve trigamma(x) = value by Newton's method on 1 / trigamma, which is almost straight.
+    """Solve trigamma(x) = value by Newton's method on 1 / trigamma, which is almost linear.
 
-    Hurwitz's zeta function at 2 is trigamma, and at 3 minus half its derivative.
+    Hurwitz's zeta function at 2 is trigamma, and at 3 it is -1/2 times the derivative of trigamma.
     """
     from scipy.special import zeta
 

@@ -1,7 +1,8 @@
-"""The noise of trials: it grows with stolen time, some trials are outliers, and cells differ. For many tables at once.
+"""The noise of trials: variance grows with stolen time, differs between cells, and is robust to outliers. Handles many
+tables at once.
 
-The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits what is left of outliers: a residual
-beyond `CLIP` standard deviations counts as one at `CLIP`.
+The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: a residual
+beyond `CLIP` standard deviations is clipped to `CLIP` standard deviations.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ from hopmeter.statistics.two_way import TwoWay, fit_two_way
 
 CLIP = 2.2
 CLIPPED_VARIANCE = 0.9521
-"""The variance of a standard normal variable that is clipped at `CLIP`."""
+"""The variance of a standard normal variable after clipping at ±`CLIP`."""
 PASSES = 12
 STEAL_PASSES = (1, 3, 5)
-"""Turns that estimate the steal weight again."""
+"""The passes that estimate the steal weight again."""
 STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
 USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
-"""A weak prior of log(1 + g): its mean is that of `USUAL_STEAL_WEIGHT`, and this is its standard deviation."""
+"""The standard deviation of the weak prior of log(1 + g); the mean of the prior is at `USUAL_STEAL_WEIGHT`."""
 LEAST_VARIANCE = 0.3
-"""A cell weighs at most as one whose variance is this share of the middle one: a quiet cell must not fix the rounds."""
+"""The least variance that the weights use, as a share of the median variance: a single quiet cell must not determine
+the effects of the rounds."""
 FLOOR = 1e-18
 BEYOND_USE = 10.0
-"""A trial with so many times the usual variance is beyond use."""
+"""A trial with more than this multiple of the usual variance is beyond use."""
 
 
 def is_beyond_use(steal: float, usual_steal: float) -> bool:
-    """Return whether a trial lost so much more time than is usual that it shows next to nothing about its cell."""
+    """Return whether a trial lost so much more CPU time than usual that its result is almost meaningless."""
     variance, usual = (1 + USUAL_STEAL_WEIGHT * share**2 for share in (steal, usual_steal))
     return variance > BEYOND_USE * usual
 
@@ -42,8 +44,8 @@ def is_beyond_use(steal: float, usual_steal: float) -> bool:
 class NoiseModel:
     """Fitted effects and noise; the axes are table, cell and round.
 
-    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of
-    freedom of the moderated variances, and `own_freedoms` those of each cell alone.
+    `values` are the trials with clipped outliers; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of
+    freedom of the moderated variances, and `own_freedoms` are those of each cell's unmoderated variance.
     """
 
     effects: TwoWay
@@ -59,7 +61,7 @@ class NoiseModel:
 def fit_noise(
     values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
 ) -> NoiseModel:
-    """Fit effects, variances and, unless it is known, the weight of steal in turns."""
+    """Fit the effects and variances, and the steal weight unless it is known, alternately in `PASSES` passes."""
     fixed = known_steal_weight is not None or not steal.any()
     steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
     inflation = _inflation(steal, steal_weight)
@@ -91,7 +93,8 @@ def _inflation(steal: Floats, steal_weight: Floats) -> Floats:
 
 
 def _first_scales(values: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the cells' scales from absolute deviations within rounds and cells, half drawn to the common one."""
+    """Return initial scales from absolute deviations after the medians of cells and rounds are removed. Each scale is
+    averaged with the mean scale of the table."""
     holes = np.where(known, values, np.nan)
     centred = holes - np.nanmedian(holes, axis=2, keepdims=True)
     empty = ~known.any(axis=1, keepdims=True)
@@ -108,7 +111,7 @@ def _weights(variances: Floats, inflation: Floats, known: NDArray[np.bool_]) -> 
 
 
 def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
-    """Return the variance of each cell; one of all if the cells are too few to distinguish their variances."""
+    """Return the variance of each cell; with fewer than `LEAST_CELLS` cells, all cells get one common variance."""
     if squares.shape[1] >= LEAST_CELLS:
         return np.maximum(squares / np.maximum(freedoms, 1e-3), FLOOR)
     common = squares.sum(axis=1, keepdims=True) / np.maximum(freedoms.sum(axis=1, keepdims=True), 1e-3)
@@ -116,7 +119,8 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the share of trials that are no outliers: what the mean of clipped residuals loses in slope."""
+    """Return the share of trials that are not clipped, corrected for the number of fitted parameters. Clipping reduces
+    the slope of the mean residual by this factor."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts
@@ -125,7 +129,8 @@ def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Float
 
 
 def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Choose g by the likelihood of Student's t with 4 degrees of freedom, and the prior."""
+    """Choose the g with the highest posterior density; the likelihood is that of Student's t with 4 degrees of
+    freedom."""
     squares = residuals**2 / np.maximum(spare, 1e-3)
     losses = np.stack([_loss(squares, 1 + weight * steal**2, known) for weight in STEAL_WEIGHTS])
     distance = np.log1p(STEAL_WEIGHTS) - np.log1p(USUAL_STEAL_WEIGHT)
@@ -135,7 +140,7 @@ def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArra
 
 
 def _loss(squares: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return twice the negative logarithm of the likelihood, with the cells' scales as fits best in a few steps."""
+    """Return twice the negative log-likelihood; the scale of each cell is fitted in four iterations."""
     scaled = squares / inflation
     counts = np.maximum(known.sum(axis=2), 1)
     scale = np.maximum((np.sqrt(scaled) * known).sum(axis=2) / counts, FLOOR**0.5) ** 2

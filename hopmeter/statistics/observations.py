@@ -1,4 +1,4 @@
-"""Trials of one table as arrays: a row for each cell, a column for each round."""
+"""Trials of one table as arrays, with one row for each cell and one column for each round."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ Scale = Literal["ratio", "difference"]
 
 @dataclass(frozen=True)
 class Observation:
-    """One trial of a cell: a percentile of its latency in us, and how much of the measured cores was stolen.
+    """One trial of a cell: a percentile of its latency in µs, and the share of the measured cores' time that was
+    stolen.
 
-    `steal` is a share from 0 to 1; None or NaN if the machine does not report it. NaN as `value` is no observation.
+    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation whose `value` is NaN is
+    ignored.
     """
 
     cell: str
@@ -29,7 +31,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Table:
-    """Values and steal shares by cell and round; `known` marks the trials that exist.
+    """Values and steal shares by cell and round; `known` marks the existing trials.
 
     On the scale `ratio` the values are logarithms.
     """
@@ -43,9 +45,9 @@ class Table:
 
 
 def make_table(observations: Iterable[Observation], scale: Scale | None = None) -> Table:
-    """Arrange observations as a table; several trials of one cell in one round become their mean.
+    """Arrange observations as a table; several trials of one cell in one round are averaged.
 
-    Without a `scale`, values that are all above zero are compared as ratios, and others as differences.
+    If `scale` is None, the scale is `ratio` if all values are positive, otherwise `difference`.
     """
     usable = [each for each in observations if math.isfinite(each.value)]
     cells = tuple(dict.fromkeys(each.cell for each in usable))
@@ -71,5 +73,5 @@ def _sums(
 
 
 def _share(steal: float | None) -> float:
-    """Return a steal share within its limits; 0 if it is unknown."""
+    """Return the steal share clipped to the range from 0 to 1; 0 if it is unknown."""
     return min(max(steal, 0.0), 1.0) if steal is not None and math.isfinite(steal) else 0.0

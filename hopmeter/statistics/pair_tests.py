@@ -1,4 +1,4 @@
-"""Tests of all pairs of cells that hold together: steps down, so that each decision makes the others easier."""
+"""Test all pairs of cells with a step-down procedure: each decision relaxes the level for the remaining pairs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from hopmeter.statistics.noise_model import FLOOR, NoiseModel, fit_noise
 from hopmeter.statistics.observations import Floats
 
 LEAST_ROUNDS = 3
-"""With fewer common rounds a pair is not decided."""
+"""A pair with fewer common rounds is not decided."""
 
 
 @dataclass(frozen=True)
 class PairTests:
-    """Differences of pairs (first minus second), their standard errors and degrees of freedom; axes table and pair."""
+    """Differences of pairs (first minus second), with standard errors and degrees of freedom; the axes are table and
+    pair."""
 
     first: Places
     second: Places
@@ -32,14 +33,15 @@ class PairTests:
         enough = self.common >= LEAST_ROUNDS
         if not enough.any():
             return np.ones(enough.shape)
-        from scipy.special import stdtr  # slow to load, and short runs do without
+        from scipy.special import stdtr  # slow to import, and short runs do not need it
 
         found = 2 * stdtr(self.freedoms, -np.abs(self.differences) / self.errors)
         return np.where(enough, found, 1.0)
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
-    """Compare all pairs of cells; few cells cannot show whose variance is larger, so each pair is then fitted alone."""
+    """Compare all pairs of cells. With few cells their variances cannot be distinguished, so each pair is fitted
+    separately."""
     first, second = np.triu_indices(values.shape[1], 1)
     known = model.known.astype(float)
     common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])
@@ -51,7 +53,7 @@ def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests
 def _compare_alone(
     model: NoiseModel, steal: Floats, values: Floats, first: Places, second: Places
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit each pair as a table of its own, with the steal weight of all cells."""
+    """Fit each pair as a table of two cells, with the steal weight estimated from all cells."""
     tables, pairs, rounds = len(values), len(first), values.shape[2]
     both, shape = np.stack([first, second], axis=1), (tables * pairs, 2, rounds)
     known = model.known[:, both].reshape(shape)
@@ -63,7 +65,7 @@ def _compare_alone(
 
 
 def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple[Floats, Floats, Floats]:
-    """Return differences, standard errors, and degrees of freedom after Satterthwaite."""
+    """Return differences, standard errors, and degrees of freedom by Satterthwaite's approximation."""
     cells, covariance = model.effects.cells, model.effects.covariance
     own = np.diagonal(covariance, axis1=1, axis2=2)
     squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
@@ -75,9 +77,10 @@ def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple
 
 
 def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | float:
-    """Return by how much errors grow because the cells' variances, and so the weights, are estimates.
+    """Return the factor that enlarges standard errors, because the variances and so the weights are estimates.
 
-    The form and its factors come from simulation: without them, tables of 3 to 5 rounds are wrong in up to 9 %.
+    Formula and coefficients are from simulation: without this factor, tables of 3 to 5 rounds have up to 9 % false
+    decisions.
     """
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
@@ -87,9 +90,9 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs are decided, and the level that each pair was tested at; the last axis is the pair.
+    """Return which pairs are decided, and the level at which each pair was tested; the last axis is the pair.
 
-    Pairs after the first that is not decided are tested at the level of that one.
+    After the first undecided pair, all further pairs are tested at the level of that pair.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     levels = alpha / np.asarray(divisors, float)

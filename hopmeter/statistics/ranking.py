@@ -1,4 +1,4 @@
-"""Rank the cells of a table by their trials, compared within rounds. docs/method.md gives the reasons."""
+"""Rank the cells of a table by comparing their trials within rounds. docs/method.md gives the reasons."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS, PairTests, compare_cell
 ALPHA = 0.05
 BEST = "best"
 LEAST_DIFFERENCE = 1e-9
-"""The lower end, on the scale of the fit, of a pair that is decided only by a later step."""
+"""The lower bound of a pair's interval, on the scale of the fit, if only a later step of the procedure decides the
+pair."""
 
 
 @dataclass(frozen=True)
 class CellPair:
-    """Two cells of a table; `a` is the faster one by estimate.
+    """Two cells of a table; `a` is the faster cell by the estimate.
 
-    `ratio` is the latency of `b` divided by that of `a`, and `low` and `high` are its interval, simultaneous over all
-    pairs of the `family`. If values of the table are zero or below, `ratio` is None, and `difference` (b minus a in us)
-    and its interval stand instead. The interval is None if there are fewer than three common rounds. `error` and
-    `freedom` are the standard error and degrees of freedom on the scale of the fit, `level` that of this pair's test.
+    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are its confidence interval, which is
+    simultaneous over all pairs of the `family`. If the table contains values that are not positive, `ratio` is None,
+    and `difference` (b minus a in µs) has the interval. The interval is None below three common rounds. `error` and
+    `freedom` are the standard error and the degrees of freedom on the scale of the fit; `level` is the significance
+    level of this pair's test.
     """
 
     a: str
@@ -43,7 +45,7 @@ class CellPair:
     level: float = math.nan
     family: Name = CHOICES
     stopped_early: bool = False
-    """Whether decision and interval are those of an earlier look (`retain_decisions`)."""
+    """Whether the decision and the interval come from an earlier look (`retain_decisions`)."""
 
     @property
     def cells(self) -> frozenset[str]:
@@ -53,9 +55,10 @@ class CellPair:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of the trials: standard deviation without steal (of logarithms on the scale `ratio`) and steal weight g.
+    """The noise of the trials: standard deviation without steal (of logarithms on the scale `ratio`) and steal weight
+    g.
 
-    With a steal share s, the variance of a trial is (1 + g · s²) times as large. `worst_steal` is the largest share.
+    A steal share s multiplies the variance of a trial by 1 + g · s². `worst_steal` is the largest share.
     """
 
     sd: float
@@ -68,9 +71,9 @@ Bounds = tuple[float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Ranking:
-    """What the rounds say about the cells of one table. `levels` are in us; see `CellPair` for `scale`.
+    """The result of comparing the cells of one table by rounds. `levels` are in µs; `CellPair` explains `scale`.
 
-    `choices` are the cells that have ranks; the other cells are references. `best` is None without a choice.
+    `choices` are the cells that have ranks; the other cells are references. `best` is None if there is no choice.
     """
 
     scale: Scale
@@ -85,7 +88,8 @@ class Ranking:
     noise: Noise
 
     def distance(self, a: str, b: str) -> float:
-        """Return the level of `b` divided by that of `a`, or on the scale `difference` minus it."""
+        """Return the level of `b` divided by the level of `a`; on the scale `difference`, the level of `b` minus that
+        of `a`."""
         here, there = self.levels[a][0], self.levels[b][0]
         return there / here if self.scale == "ratio" else there - here
 
@@ -97,11 +101,10 @@ def fit(
     references: Collection[str] = (),
     scale: Scale | None = None,
 ) -> Ranking:
-    """Compare cells by their trials: all pairs of choices, or those with the current `"best"`, and all pairs with a
-    reference.
+    """Compare cells by their trials: all pairs of choices, and all pairs with a reference.
 
-    `references` are the cells that stand beside the choices, without a rank. `alpha` is the level of each family.
-    `scale` is that of the values; see `make_table`.
+    If `versus` is `"best"`, only the pairs with the best choice are compared among the choices. `references` are cells
+    without a rank. `alpha` is the significance level of each family. `scale` is passed to `make_table`.
     """
     table = make_table(observations, scale)
     if not table.cells:
@@ -147,8 +150,8 @@ def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list
 def _pair(
     table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name
 ) -> CellPair:
-    """Make a pair. Its interval has the level of the first step, which makes all intervals hold at once; a pair that
-    only a later step decides is known to differ, but not by how much at least."""
+    """Make a pair. Its interval uses the level of the first step, so that all intervals hold simultaneously. If only a
+    later step decides the pair, the interval excludes equality by a negligible amount."""
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])
     a, b = names if distance <= 0 else names[::-1]
@@ -166,19 +169,19 @@ def _pair(
 
 
 def quantile(level: float, freedom: float) -> float:
-    """Return the two-sided quantile of Student's t."""
-    from scipy.special import stdtrit  # slow to load, and most commands need no statistics
+    """Return the two-sided quantile of Student's t distribution."""
+    from scipy.special import stdtrit  # slow to import, and most commands need no statistics
 
     return float(-stdtrit(freedom, level / 2))
 
 
 def on_scale(scale: Scale, value: float) -> float:
-    """Return a value of the fit as a ratio, or as it is."""
+    """Convert a value of the fit to a ratio; on the scale `difference` it is returned unchanged."""
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
 def rank_ranges(choices: Sequence[str], pairs: Iterable[CellPair]) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank that each choice may have; pairs with a reference do not count."""
+    """Return the best and the worst possible rank of each choice; pairs with a reference do not count."""
     faster, slower = (dict.fromkeys(choices, 0) for _ in range(2))
     for each in pairs:
         if each.decided and each.family == CHOICES:

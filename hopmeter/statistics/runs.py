@@ -1,9 +1,9 @@
-"""The variance between runs: how far the level of a cell moves from one run to another (Kalibera and Jones 2013).
+"""The variance between runs: how much the level of a cell varies from run to run (Kalibera and Jones 2013).
 
-Runs may look alike by chance, so no variance is smaller than the trials within the runs say.
+Few runs may agree by chance, so the variance is at least what the trials within the runs imply.
 
-All cells of a run move together, because the machine drifts, and each moves alone. The first part has only as many
-degrees of freedom as there are runs; cells with many neighbours share what they know about the second part.
+The variance has two parts: one that all cells of a run share, because the machine drifts, and one of each cell alone.
+The common part has only as many degrees of freedom as the runs provide. The other part is moderated over the cells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hopmeter.statistics.moderation import LEAST_CELLS, moderate
 from hopmeter.statistics.observations import Floats
 
 LEAST_COMMON = 0.5
-"""The common part counts at least as this share of a cell's own part: few runs may look alike by chance."""
+"""The common part of the variance is at least this share of a cell's own part, because few runs may agree by chance."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class RunDifferences:
 
 
 def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunDifferences:
-    """Compare the runs of two sides; the axes are run and cell, the values logarithms.
+    """Compare the runs of two sides; the axes are run and cell, the values are logarithms.
 
-    `within` is the variance of each run's level, of the old runs and then the new ones, as its own trials say. The two
-    sides together need at least three runs, so that there is a variance between runs of one side.
+    `within` contains the variance of each run's level, estimated from its own trials; the old runs come first. Both
+    sides together need at least three runs, so that the variance between runs can be estimated.
     """
     residuals = np.vstack([old - old.mean(axis=0), new - new.mean(axis=0)])
     freedom = len(old) + len(new) - 2
@@ -43,12 +43,12 @@ def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunD
 
 
 def _alone(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return the variance of each cell alone: few cells cannot tell the two parts apart."""
+    """Return each cell's variance without separating its two parts, because few cells cannot distinguish them."""
     return (residuals**2).sum(axis=0) / freedom, np.full(residuals.shape[1], float(freedom))
 
 
 def _separate(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return the sum of both parts, with degrees of freedom after Satterthwaite."""
+    """Return the sum of both parts, with degrees of freedom by Satterthwaite's approximation."""
     cells = residuals.shape[1]
     together = residuals.mean(axis=1, keepdims=True)
     alone = freedom * (1 - 1 / cells)

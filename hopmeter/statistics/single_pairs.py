@@ -1,4 +1,4 @@
-"""Pairs of cells that are each compared from observations of their own, with decisions that hold together."""
+"""Compare pairs of cells whose observations differ from pair to pair, with a common error rate over all pairs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scal
 
 @dataclass(frozen=True)
 class Question:
-    """Two cells, and the observations that compare them: one of each cell in each round.
+    """Two cells, and the observations that compare them: one observation of each cell in each round.
 
-    `least_p_value` is the p-value of another test that has to decide too.
+    `least_p_value` is the p-value of another test that must be significant too.
     """
 
     a: str
@@ -28,9 +28,9 @@ class Question:
 
 
 def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[CellPair]:
-    """Compare pairs; all decisions together are wrong with the probability `alpha` at most.
+    """Compare pairs; the probability of any false decision among them is at most `alpha`.
 
-    Each pair is fitted alone, as `fit` does it for a few cells. A pair without common observations is left out.
+    Each pair is fitted separately, as `fit` does for few cells. A pair without common observations is left out.
     """
     found = [(each.least_p_value, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
     known = [(least, pair) for least, (pair, *_) in (each for each in found if each[1])]
@@ -40,9 +40,9 @@ def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Sca
 def judge_pairs(
     pairs: Sequence[CellPair], alpha: float, scale: Scale, least_p_values: Sequence[float] = ()
 ) -> list[CellPair]:
-    """Decide pairs that were fitted, so that all decisions together are wrong with the probability `alpha` at most.
+    """Decide fitted pairs so that the probability of any false decision is at most `alpha`.
 
-    `least_p_values` are those of other tests that have to decide too.
+    `least_p_values` are the p-values of other tests that must be significant too.
     """
     if not pairs:
         return []
@@ -57,10 +57,10 @@ def judge_pairs(
 
 
 def _p_value(pair: CellPair) -> float:
-    """Return the two-sided p-value; 1 if the pair has too few common rounds."""
+    """Return the two-sided p-value of a pair; 1 if the pair has too few common rounds."""
     if pair.rounds < LEAST_ROUNDS:
         return 1.0
-    from scipy.special import stdtr  # slow to load, and most commands need no statistics
+    from scipy.special import stdtr  # slow to import, and most commands need no statistics
 
     return float(2 * stdtr(pair.freedom, -abs(_distance(pair)) / pair.error))
 
@@ -70,9 +70,9 @@ def _distance(pair: CellPair) -> float:
 
 
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
-    """Return the pair with its decision and an interval that holds at once with those of all other pairs.
+    """Return the pair with its decision and its interval, which is simultaneous with the intervals of all other pairs.
 
-    If only a later step or no step decides it, the interval says so, whatever its own width is.
+    The interval is adapted to the decision: it excludes equality exactly if the pair is decided.
     """
     if pair.rounds < LEAST_ROUNDS:
         return replace(pair, decided=False, low=None, high=None, level=level)

@@ -1,7 +1,7 @@
-"""Whether values grow over time: a straight line through the logarithms of blocks that follow each other.
+"""Test whether values grow over time, by a line that is fitted to the logarithms of consecutive blocks.
 
-Neighbouring blocks are alike, because a machine stays busy for a while. The line's error allows for this: it takes so
-many blocks as independent as their correlation leaves. docs/method.md has the error rates.
+Neighbouring blocks are correlated, because a machine stays busy for a while. The standard error allows for this
+correlation by a smaller effective number of blocks. docs/method.md has the error rates.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hopmeter.statistics.ranking import quantile
 
 BLOCKS = 60
 BIAS = 4.0
-"""How many times the usual bias of a correlation of few blocks is added: with 1, neighbours that are alike look like
-growth too often."""
+"""The factor of the bias correction for a correlation estimated from few blocks. With a factor of 1, correlated blocks
+are mistaken for growth too often."""
 FREEDOM = 0.15
-"""The share of degrees of freedom that count, because the correlation is an estimate itself."""
+"""The share of the degrees of freedom that is used, because the correlation is itself an estimate."""
 LEAST_FREEDOM = 2.0
 MOST_CORRELATED = 0.95
 
 
 @dataclass(frozen=True)
 class Trend:
-    """The logarithm of the value at the end divided by that at the beginning, its standard error and its degrees of
+    """The logarithm of the ratio of the final to the initial value, with its standard error and its degrees of
     freedom."""
 
     growth: float
@@ -36,14 +36,14 @@ class Trend:
     freedom: float
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the ratio at a level, such as 0.05."""
+        """Return the interval of the ratio at a significance level, such as 0.05."""
         half = quantile(level, self.freedom) * self.error
         return math.exp(max(self.growth - half, -700.0)), math.exp(min(self.growth + half, 700.0))
 
 
 def fit_trend(blocks: Floats) -> Trend:
-    """Fit a line through the logarithms of `BLOCKS` values above zero. Growth that bends is no error of the line: what
-    a parabola explains does not count as one."""
+    """Fit a line to the logarithms of `BLOCKS` positive values. The residual error is computed after a parabola is
+    removed too, so curved growth does not increase the error."""
     values, many = np.log(blocks), len(blocks)
     place = (np.arange(many) - (many - 1) / 2) / many
     slope = float(place @ values / (place @ place))
@@ -60,7 +60,8 @@ def fit_trend(blocks: Floats) -> Trend:
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
-    """Return the trend of several trials, which may differ more than each of them says."""
+    """Return the mean trend of several trials. Its error covers the spread between trials if that is larger than their
+    own errors."""
     many = len(trends)
     own = sum(each.error**2 for each in trends) / many**2
     between = variance(each.growth for each in trends) / many if many > 1 else 0.0

@@ -1,6 +1,7 @@
-"""Weighted least squares of cells and rounds, for many tables at once.
+"""Fit effects of cells and rounds by weighted least squares, for many tables at once.
 
-All arrays have the axes table, cell, round. A trial's weight is the inverse of its variance, or 0 if it is missing.
+All arrays have the axes table, cell, round. A trial's weight is the inverse of its variance, or 0 if the trial is
+missing.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 RIDGE = 1e-6
-"""How strongly round effects are drawn to zero: just enough that cells without a common round have a level."""
+"""How strongly the effects of rounds are shrunk to zero: just enough to compare cells that have no common round."""
 
 
 @dataclass(frozen=True)
 class TwoWay:
-    """Effects of cells and rounds, the covariance of the cells' effects, and the fitted values' share of variance."""
+    """Effects of cells and rounds, the covariance of the cells' effects, and the leverage of each trial."""
 
     cells: Floats
     rounds: Floats
@@ -26,12 +27,12 @@ class TwoWay:
 
     @property
     def expectation(self) -> Floats:
-        """Return the value that the effects give for each trial."""
+        """Return the fitted value of each trial."""
         return self.cells[:, :, None] + self.rounds[:, None, :]
 
 
 def fit_two_way(values: Floats, weights: Floats) -> TwoWay:
-    """Estimate the effects by precision: a noisy cell has little influence on the effect of a round."""
+    """Estimate the effects by the weights of the trials: a noisy cell has little influence on the effect of a round."""
     totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * (1 + RIDGE)
     shares = weights / totals
     weighted = weights * values

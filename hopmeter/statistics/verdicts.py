@@ -1,4 +1,4 @@
-"""What an interval of a ratio says about a change. Verdicts do not overlap."""
+"""Turn the interval of a ratio into a verdict on a change. Exactly one verdict applies."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Literal
 
 Verdict = Literal["much_slower", "slower", "same", "faster", "much_faster", "undecided"]
 MARGIN = 1.05
-"""A change within this factor is called the same."""
+"""A change within this factor counts as "same"."""
 
 
 def verdict(ratio: float | None, low: float | None, high: float | None, margin: float = MARGIN) -> Verdict:
-    """Return the verdict on new divided by old latency from one 95 % interval.
+    """Return the verdict on the new latency divided by the old one, from its 95 % interval.
 
-    `much_slower`: wholly above the margin; `same`: wholly within it, even if it excludes 1; `slower`: above 1.
+    `much_slower`: the whole interval is above the margin; `same`: the whole interval is within the margin, even if it
+    excludes 1; `slower`: the whole interval is above 1. `faster` and `much_faster` are defined likewise.
     """
     if ratio is None or low is None or high is None:
         return "undecided"

@@ -1,1 +1,1 @@
-"""Shares of few events: late messages, and high percentiles of short trials."""
+"""Shares of rare events: late messages, and high percentiles of short trials."""

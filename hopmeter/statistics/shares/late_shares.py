@@ -1,6 +1,6 @@
-"""The share of late messages, with an interval that allows for trials that differ: late messages come in clusters.
+"""The share of late messages, with an interval that allows for clustering of late messages within trials.
 
-All arrays have the axes trial and threshold, or threshold alone. docs/method.md gives the reasons.
+All arrays have the axes trial and threshold, or only threshold. docs/method.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 MOST_TIMES = 1000
-"""How many times as many trials may be needed to decide anything."""
+"""The search for the number of trials stops at this multiple of the trials so far."""
 
 
 @dataclass(frozen=True)
 class Dispersion:
-    """How much the numbers of late messages differ between trials.
+    """The overdispersion of the numbers of late messages between trials.
 
-    `factor` is their variance divided by that of independent messages, at least 1. `freedom` are its degrees of
-    freedom: fewer than trials - 1 if few of the trials have most of the variance.
+    `factor` is their variance divided by the variance of independent messages, at least 1. `freedom` contains its
+    degrees of freedom, which are fewer than trials - 1 if a few trials cause most of the variance.
     """
 
     factor: Floats
@@ -29,7 +29,7 @@ class Dispersion:
 
 
 def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
-    """Measure the dispersion of `late` messages among the `counts` of each trial, at each threshold."""
+    """Measure the overdispersion of `late` at each threshold; `counts` are the messages of each trial."""
     total, trials = counts.sum(), len(counts)
     share = late.sum(axis=0) / total
     excess = late - counts[:, None] * share
@@ -43,9 +43,9 @@ def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
 
 
 def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, alpha: float) -> tuple[Floats, Floats]:
-    """Return the interval of the share of `late` messages among `count`: that of Clopper and Pearson for as many
-    messages as they are worth if they were independent (Korn and Graubard 1998)."""
-    from scipy.special import betaincinv, ndtri, stdtrit  # slow to load, and most commands need no statistics
+    """Return the interval of the share of `late` messages among `count`: the Clopper-Pearson interval for the effective
+    number of independent messages (Korn and Graubard 1998)."""
+    from scipy.special import betaincinv, ndtri, stdtrit  # slow to import, and most commands need no statistics
 
     worth = (ndtri(alpha / 2) / stdtrit(dispersion.freedom, alpha / 2)) ** 2 / dispersion.factor
     events, others = late * worth, (count - late) * worth
@@ -55,17 +55,19 @@ def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, 
 
 
 def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
-    """Return the interval of the share of late, missed or lost messages, from those and all messages of each trial."""
+    """Return the interval of a share of late, missed or lost messages; `late` and `counts` are the numbers of each
+    trial."""
     events, sent = np.asarray(late, float)[:, None], np.asarray(counts, float)
     low, high = share_interval(events.sum(axis=0), sent.sum(), measure_dispersion(events, sent), alpha)
     return float(low[0]), float(high[0])
 
 
 def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limit: float, alpha: float) -> int | None:
-    """Return how many trials show that a share of late messages is on one side of a limit, if all stays as it is.
+    """Return how many trials show that the share of late messages is above or below a limit, if the share stays the
+    same.
 
-    So far each of `trials` trials had `late` late ones among `count` messages, with the dispersion `seen`. None if more
-    than `MOST_TIMES` as many trials are needed.
+    So far each of `trials` trials had `late` late messages among `count` messages on average, with the dispersion
+    `seen`. The result is None if more than `MOST_TIMES` times as many trials would be needed.
     """
     many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
     later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))

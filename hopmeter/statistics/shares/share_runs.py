@@ -1,6 +1,7 @@
-"""Shares of few events in runs of different hours: how much the runs differ, and how much chance is in each run.
+"""Compare shares of rare events between runs of different hours, with the variance between runs and within them.
 
-Shares are compared as log odds, on which runs that drift by a factor differ alike. docs/compare.md has the error rates.
+Shares are compared as log odds, because a drift by a constant factor then has the same effect on all runs.
+docs/compare.md has the error rates.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ Run = Sequence[ShareTrial]
 
 @dataclass(frozen=True)
 class ShareRuns:
-    """The log odds of the old side, by how much those of the new side are larger, and two standard errors with their
-    degrees of freedom: from the differences between runs, and from the trials within them."""
+    """The log odds of the old side, and the difference of the new side from it. `errors` contains two standard errors
+    of the difference, from the variance between runs and from that within them; `freedoms` are their degrees of
+    freedom."""
 
     old: float
     difference: float
@@ -28,7 +30,8 @@ class ShareRuns:
 
 
 def compare_share_runs(old: Sequence[Run], new: Sequence[Run]) -> ShareRuns:
-    """Compare the runs of two sides, together at least three; each has a trial with messages."""
+    """Compare the runs of two sides. Both sides together need at least three runs, each with a trial that has
+    messages."""
     before, after = ([_log_odds(run) for run in side] for side in (old, new))
     freedom = len(old) + len(new) - 2
     squares = sum((each - fmean(side)) ** 2 for side in (before, after) for each in side)
@@ -49,7 +52,8 @@ def _log_odds(run: Run) -> float:
 
 
 def _variance(run: Run) -> float:
-    """Return the variance of a run's log odds: as its trials differ, but at least that of independent messages."""
+    """Return the variance of a run's log odds, from the differences between its trials, but at least that of
+    independent messages."""
     events, messages = _sums(run)
     some, others = events + 0.5, messages - events + 0.5
     squares = sum((each.events - events / messages * each.messages) ** 2 for each in run)

@@ -1,4 +1,4 @@
-"""Compare shares of few events: how likely so different counts are if both cells have the same share."""
+"""Compare shares of rare events between cells: by the shares of each round, and by the total counts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ShareTrial:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """The difference of two shares by rounds, its standard error and degrees of freedom, and the p-value of the
-    counts."""
+    """The difference of two shares, averaged over rounds, with its standard error and degrees of freedom, and the
+    p-value of a test of the total counts."""
 
     difference: float
     error: float
@@ -35,11 +35,12 @@ class ShareDifference:
 
 
 def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
-    """Compare the shares of some pairs of cells by rounds; `a` of a pair has the smaller share, and `difference` is `b`
-    minus `a`.
+    """Compare the shares of pairs of cells by rounds; in a result, `a` has the smaller share, and `difference` is the
+    share of `b` minus that of `a`.
 
-    Two tests have to decide. The rounds show how much trials differ, which messages of one trial do not show. The
-    counts show how much chance is in few events, which rounds that happen to be alike do not show.
+    A pair is decided only if two tests agree. The test of the rounds covers the variance between trials, which messages
+    of a single trial do not show. The test of the counts covers the randomness of few events, which similar rounds may
+    hide.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
@@ -47,7 +48,7 @@ def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]
 
 
 def compare_share_of_two(old: str, new: str, trials: Iterable[ShareTrial]) -> ShareDifference | None:
-    """Return by how much the share of `new` is larger than that of `old`; None with fewer than three common rounds."""
+    """Return the share of `new` minus the share of `old`; None with fewer than three common rounds."""
     question = _question(old, new, [each for each in trials if each.messages])
     pair = next(iter(fit(question.observations, scale="difference").pairs), None)
     if pair is None or pair.rounds < LEAST_ROUNDS:
@@ -69,8 +70,8 @@ def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:
 
 
 def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
-    """Return whether any two cells have so many events together that their counts could differ at this level (Tarone
-    1990)."""
+    """Return whether any two cells together have enough events for their counts to differ significantly at the level
+    `alpha` (Tarone 1990)."""
     sums: dict[str, tuple[int, int]] = {}
     for each in trials:
         events, messages = sums.get(each.cell, (0, 0))
@@ -83,16 +84,17 @@ def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
 
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
-    """Return the two-sided p-value of two counts: the binomial test of how the rarer outcome divides among the cells.
+    """Return the two-sided p-value of two counts, by the binomial test of how the rarer outcome divides among the
+    cells.
 
-    It treats each message as independent; a share that is not small makes it too large, never too small.
+    The test treats messages as independent. If the share is not small, the p-value is too large, never too small.
     """
     if 2 * sum(events) > sum(messages):
         events = [many - each for many, each in zip(messages, events, strict=True)]
     total = sum(events)
     if not total:
         return 1.0
-    from scipy.special import bdtr, bdtrc  # slow to load, and most commands need no statistics
+    from scipy.special import bdtr, bdtrc  # slow to import, and most commands need no statistics
 
     share = messages[0] / sum(messages)
     below = float(bdtr(events[0], total, share))
