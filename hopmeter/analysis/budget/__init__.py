@@ -1,1 +1,1 @@
-"""Which rounds a run with a budget measures next, from what its trials have decided so far."""
+"""Choose which rounds a run with a budget measures next, based on what its trials have decided so far."""

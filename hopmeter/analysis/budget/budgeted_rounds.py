@@ -26,13 +26,14 @@ from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.system import humanize
 
 LOOKS = 1.6
-"""The factor from the rounds of one look to those of the next: few looks, because each costs certainty."""
+"""The number of rounds grows by this factor from one interim analysis (look) to the next. Looks are few, because each
+look spends a part of the significance level."""
 LAST_SHARE = 0.85
-"""After this share of the rounds that fit, the next look is the last one."""
+"""After this share of the rounds that fit the budget, the only remaining look is the final one."""
 
 
 class BudgetedRounds:
-    """Gives the executor one round after the other."""
+    """Provides the executor with one round at a time."""
 
     def __init__(
         self,
@@ -44,8 +45,10 @@ class BudgetedRounds:
         is_judged: IsJudged | None = None,
         in_question: InQuestion | None = None,
     ) -> None:
-        """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run. `in_question`
-        decides which flows of workloads are measured alone; without it all are."""
+        """Continue a run after the trials `done` and their interim analyses `looks`; both are empty for a new run.
+
+        `in_question` selects the workloads whose flows are also measured alone; None selects all workloads.
+        """
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
         self._value, self._clock = value, clock
@@ -69,7 +72,7 @@ class BudgetedRounds:
         self._resume(plan, done, looks or {})
 
     def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
-        """Set where each table continues."""
+        """Restore the state of each table after the trials `done`."""
         first = begun_rounds(plan.runnable, done)
         for table in self._tables:
             table.next_number = first.get(table.group, 0)
@@ -85,7 +88,7 @@ class BudgetedRounds:
                 table.active = frozenset(last["cells"])
 
     def note(self, result: TrialResult) -> None:
-        """Take a finished trial into account."""
+        """Record a finished trial: its duration, its value and its stolen time."""
         self._trials[result.cell] = max(self._trials[result.cell], result.trial + 1)
         self._took.setdefault(result.cell, []).append(result.wall_s)
         if self._cells[result.cell].workload is not None:
@@ -105,7 +108,7 @@ class BudgetedRounds:
         self._note_steal(result, is_repetition=bool(earlier))
 
     def _note_steal(self, result: TrialResult, is_repetition: bool) -> None:
-        """Note whether a trial is disturbed beyond use; one that was repeated stays as it is."""
+        """Record a trial that is too disturbed to use, so that it is repeated; a repetition is not repeated again."""
         share = result.steal_share or 0.0
         self._steal.append(share)
         if not is_repetition and result.round is not None and is_beyond_use(share, median(self._steal)):
@@ -113,13 +116,13 @@ class BudgetedRounds:
 
     @property
     def left_s(self) -> float:
-        """Return how much of the budget is left."""
+        """Return the remaining time of the budget, in seconds."""
         used_s = 0.0 if self._began is None else self._clock() - self._began
         return self.budget_s - self._used_before_s - used_s
 
     @property
     def status(self) -> str:
-        """Return what is being decided: `7 of 105 pairs open, 22 s left`."""
+        """Return the progress as text, such as `7 of 105 pairs open, 22 s left`."""
         left = f"{humanize.time(self.left_s)} left"
         asked = sum(len(table.answer.asked) for table in self._tables if table.answer)
         still_open = sum(len(table.open) for table in self._tables)
@@ -127,13 +130,13 @@ class BudgetedRounds:
 
     @property
     def medians(self) -> list[tuple[Cell, float]]:
-        """Return the median of the trials' medians, in us, of each cell whose table decides something."""
+        """Return the cells of the tables that decide something, each with the median of its trials' medians in µs."""
         seen = [each for table in self._tables if not table.level_only for each in self._seen.get(table.group, ())]
         values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round; none if everything is decided or the time does not suffice."""
+        """Return the trials of the next round; empty if everything is decided or too little time is left."""
         if self._began is None:
             self._began = self._clock()
         if again := self._repetitions():
@@ -147,7 +150,8 @@ class BudgetedRounds:
         return self._planned_round(min(possible, key=Table.urgency))
 
     def _repetitions(self) -> list[PlannedTrial]:
-        """Return the trials of the last round that are measured again, if the time suffices: both sides of a cell."""
+        """Return repetitions of disturbed trials; empty if too little time is left. If the cell has two sides, both are
+        repeated."""
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
         for name, number in disturbed.items():
@@ -177,7 +181,8 @@ class BudgetedRounds:
         return cell.id in table.active or any(other.comparison.floor == cell.id for other in table.cells)
 
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
-        """Return whether a flow alone is still of interest: its workload is measured, and its transport in question."""
+        """Return whether a cell must be measured. A flow alone need not be if its workload is not measured any more, or
+        if another transport is better for the workload."""
         beside = cell.comparison.beside
         if not beside:
             return True
@@ -185,15 +190,15 @@ class BudgetedRounds:
         return is_in_question and self._is_active(table, self._cells[beside])
 
     def _cells_of_round(self, table: Table) -> list[Cell]:
-        """Return the cells of the next round of a table."""
+        """Return the cells that take part in the next round of a table."""
         return [cell for cell in table.cells if self._is_active(table, cell) and table.is_due(cell)]
 
     def _round_s(self, table: Table) -> float:
-        """Estimate how long the next round of a table takes."""
+        """Estimate the duration of the next round of a table, in seconds."""
         return sum(map(self._trial_s, self._cells_of_round(table)))
 
     def _mean_round_s(self, table: Table) -> float:
-        """Estimate how long a further round of a table takes on average."""
+        """Estimate the mean duration of a further round of a table, in seconds."""
         active = (cell for cell in table.cells if self._is_active(table, cell))
         return sum(self._trial_s(cell) * table.share_of_rounds(cell) for cell in active)
 
@@ -210,7 +215,7 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables alternate."""
+        """Return how many rounds of a table, past rounds included, fit the budget if all undecided tables alternate."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
         left_s = self.left_s
@@ -243,7 +248,7 @@ class BudgetedRounds:
         )
 
     def _look_last(self) -> None:
-        """Spend what is left of the level on rounds that no look has seen."""
+        """Run a final look at each table with new rounds, and spend the rest of the significance level on it."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
             if is_new and table.rounds and table.asks and not table.is_decided:
@@ -251,5 +256,6 @@ class BudgetedRounds:
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all looks by table, for `run.json`: rounds, level and open questions of each."""
+        """Return all looks by table, for `run.json`: the rounds, the significance level and the open questions of each
+        look."""
         return {table.group: table.looks for table in self._tables if table.looks}

@@ -1,4 +1,5 @@
-"""A table of a run with a budget: its rounds so far, what is open, and when its next round is due."""
+"""The state of one table in a run with a budget: its rounds so far, its open questions and when its next round is
+due."""
 
 from __future__ import annotations
 
@@ -13,45 +14,46 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of the open questions; medians if a percentage is asked."""
+"""The unit of the open questions. If the question is a precision, the unit is medians."""
 EQUAL_ROUNDS = 8
-"""The rounds of the tables alternate at least until each has so many rounds."""
+"""The tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
-"""References take part in one of so many rounds: nobody chooses between them, so they have fewer trials."""
+"""References take part only in one of this many rounds: they are not ranked, so fewer trials suffice."""
 
 
 @dataclass
 class Table:
-    """A table's cells, and what is known about it."""
+    """The cells of a table and the state of its measurement."""
 
     group: str
     cells: list[Cell]
     level_only: bool
-    """Whether it only shows the level, and decides nothing."""
+    """Whether the table only shows a level, and decides nothing."""
     least: int
     """The least number of rounds of a table that decides something."""
     is_alone: bool = False
-    """Whether it has one candidate, and so no order."""
+    """Whether the table has a single candidate, and so no order to decide."""
     rare: frozenset[str] = frozenset()
-    """The references that do not take part in each round."""
+    """The references that skip some rounds."""
     rounds: int = 0
     next_number: int = 0
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """What any look has decided; it stays decided."""
+    """All questions that any look has decided; a decision is final."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""
 
     @property
     def asks(self) -> bool:
-        """Return whether looks decide its question; a workload has many, and is measured until the time is over."""
+        """Return whether looks decide the question of this table. A workload has no looks: it is measured until the
+        budget is used."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
     def is_decided(self) -> bool:
-        """Return whether further rounds would decide nothing."""
+        """Return whether further rounds would not decide anything new."""
         if self.level_only:
             return self.rounds >= LEVEL_ROUNDS
         if self.is_alone:
@@ -65,16 +67,16 @@ class Table:
 
     @property
     def spent_level(self) -> float:
-        """Return the level that the looks so far have spent."""
+        """Return the sum of the significance levels that the looks have spent."""
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
-        """Return the sort key that chooses the table of the next round: the smallest comes first.
+        """Return the sort key for choosing the next table: the table with the smallest key gets the next round.
 
-        Tables have equal numbers of rounds, and those that show a level have theirs in between. A table that has as
-        many rounds as the noise of its open pairs needs waits until the others have them too; then rounds are in
-        proportion to that need. How large differences seem to be has no influence: to measure longer where cells seem
-        to differ would find too many differences.
+        Tables get equal numbers of rounds, and tables that only show a level get theirs in between. Once a table has as
+        many rounds as the noise of its open pairs requires, it waits for the other tables; after that, tables get
+        rounds in proportion to their requirements. The estimated differences have no influence, because measuring
+        longer where cells seem to differ would find too many differences.
         """
         if self.level_only:
             return False, self.rounds * self.least / LEVEL_ROUNDS
@@ -84,16 +86,16 @@ class Table:
         return (False, float(self.rounds)) if self.rounds < needed else (True, self.rounds / needed)
 
     def is_due(self, cell: Cell) -> bool:
-        """Return whether a cell takes part in the next round, if it is still of interest."""
+        """Return whether the next round includes a cell that is still of interest."""
         return cell.id not in self.rare or self.next_number % REFERENCE_STEP == 0
 
     def share_of_rounds(self, cell: Cell) -> float:
-        """Return the share of the rounds in which a cell takes part."""
+        """Return the share of the rounds that include a cell."""
         return 1 / REFERENCE_STEP if cell.id in self.rare else 1.0
 
 
 def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
-    """Return a table without rounds."""
+    """Return the table before its first round."""
     level_only, least = all(shows_level(cell, plan) for cell in cells), least_rounds(plan.scenario)
     has_pairs = cells[0].workload is not None or sum(cell.comparison.ranked for cell in cells) > 1
     is_alone = UNITS.get(until) == "pairs" and not has_pairs
@@ -103,7 +105,7 @@ def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
 
 
 def _rare(cells: list[Cell], until: str) -> frozenset[str]:
-    """Return the references of a table, if its question is about pairs of choices alone."""
+    """Return the references of a table whose question is only about pairs of choices; otherwise an empty set."""
     chosen = {cell.id for cell in choices(cells)}
     is_special = any(cell.workload is not None or cell.comparison.counterpart for cell in cells)
     if UNITS.get(until) != "pairs" or len(chosen) < 2 or is_special:

@@ -1,4 +1,5 @@
-"""Which transports may still carry a workload best: the others need no more measurements of flows alone."""
+"""Determine which transports may still be the best for a workload; for the others, flows alone are not measured any
+more."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.store.run_folder import RunFolder
 
 Measure = Callable[[Cell, TrialResult], Sequence[Mapping[str, Any]]]
-"""Returns a trial of a workload with its values, and as a trial of each flow and path."""
+"""Measures a trial of a workload. Returns the values of the whole workload, and of each flow and path."""
 
 
 def measure_trials(folder: RunFolder) -> Measure:
-    """Return the function that measures a trial of a workload."""
+    """Return the function that measures the trials of workloads."""
 
     def measure(cell: Cell, result: TrialResult) -> list[dict[str, Any]]:
         judged = [(part, examine(part, result, folder)) for part in rows_of(cell)]
@@ -29,7 +30,7 @@ def measure_trials(folder: RunFolder) -> Measure:
 
 
 class InQuestion:
-    """The workloads over each transport, with their trials so far."""
+    """Tracks, for each workload over each transport, whether that transport may still be the best."""
 
     def __init__(self, cells: Iterable[Cell], measure: Measure) -> None:
         every = list(cells)
@@ -40,14 +41,14 @@ class InQuestion:
         self._rankings: Mapping[str, WorkloadRanking] = {}
 
     def note(self, result: TrialResult) -> None:
-        """Take a finished trial into account."""
+        """Record a finished trial."""
         if result.good and (cell := self._cells.get(result.cell)) is not None:
             self._trials += self._measure(cell, result)
             self._rankings = {}
 
     def includes(self, cell: str) -> bool:
-        """Return whether a workload's transport may be the best: the trials so far put no other before it. Transports
-        without a rank stay in question."""
+        """Return whether the transport of a workload may still be the best, because no other is significantly better so
+        far. The result is also True for transports without a rank."""
         if not self._rankings:
             known = {trial["cell"] for trial in self._trials}
             rows = {each: {"status": "ok" if each in known else "failed"} for each in self._cells}

@@ -1,1 +1,1 @@
-"""From the trials of a run to the rows of `cells.parquet`, with the verdicts on requirements."""
+"""Compute the rows of `cells.parquet` from the trials of a run, including the verdicts on requirements."""

@@ -1,4 +1,4 @@
-"""The mean size of the frames that arrived; the messages of a workload, and of a recording, have different sizes."""
+"""The mean size of the frames that arrived. Messages of a workload or a recording differ in size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
 
 LAST = ("sink", "client", "follower")
-"""The roles at which messages, or the replies to calls, arrive in the end; other followers receive nothing."""
+"""The final receivers of messages and of replies to calls. Some followers receive nothing."""
 
 
 def mean_frame_bytes(cell: Cell, results: Sequence[TrialResult]) -> float:
-    """Return the mean size of the frames that arrived; the planned size if nodes did not count the bytes."""
+    """Return the mean size of the frames that arrived, or the planned size if the nodes did not count bytes."""
     if cell.workload is None:
         return cell.carriage.frame_bytes
     ends = list(_ends(cell, results))

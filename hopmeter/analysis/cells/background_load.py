@@ -1,4 +1,4 @@
-"""What the load beside the nodes has achieved."""
+"""The background load that was achieved, compared with the requested load."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.scenario.background import Background
 
 ENOUGH = 0.9
-"""If less of the requested load was achieved, the row has a warning."""
+"""A row gets a warning if less than this share of the requested load was achieved."""
 ACHIEVED = {"background_cpu_percent": "cpu_percent", "background_memory_gb_s": "memory_gb_s"}
-"""The columns, and the properties of the request."""
+"""For each column, the property of the request that it is compared with."""
 UNITS = {"background_cpu_percent": "% of each core", "background_memory_gb_s": "GB/s copied"}
 
 
 def columns(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """Return the median over the trials; None without such a load."""
+    """Return the medians of the achieved load over the trials; None for a load that was not requested."""
     known = {name: [value for each in trials if (value := getattr(each, name)) is not None] for name in ACHIEVED}
     return {name: median(values) if values else None for name, values in known.items()}
 
 
 def shortfalls(row: Mapping[str, Any], asked: Mapping[str, Any] | None) -> list[str]:
-    """Return a warning for each load of which less was achieved than requested."""
+    """Return a warning for each kind of load that fell short of the request."""
     request = Background.model_validate(asked) if asked else None
     wanted = {name: getattr(request, given) for name, given in ACHIEVED.items()} if request else {}
     return [

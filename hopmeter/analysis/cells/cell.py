@@ -39,22 +39,22 @@ from hopmeter.store.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Judged:
-    """A trial and its measured samples; None if it is not good."""
+    """A trial with its measured samples; `measured` is None if the trial is not good."""
 
     result: TrialResult
     measured: Measured | None
 
 
 def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dict[str, Any]:
-    """Return the row of a cell with every column. A trial with missing or broken samples counts as failed.
+    """Return the row of a cell with every column. A trial with missing or damaged samples counts as failed.
 
-    `analyse_run` fills in `floor_us` and `times_floor`, which need the other cells.
+    `analyse_run` fills in `floor_us` and `times_floor`, because they depend on other cells.
     """
     return row(cell, [examine(cell, trial, folder) for trial in trials], folder)
 
 
 def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
-    """Measure one trial."""
+    """Measure one trial from its samples. A trial without usable samples is returned as failed, with a reason."""
     trial = reject_altered(trial)
     if not trial.good:
         return Judged(trial, None)
@@ -95,8 +95,8 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 
 
 def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) -> list[str]:
-    """Return what to know about a cell. A flow of a workload that is overloaded stays in the ranking, by the age of its
-    messages."""
+    """Return the warnings of a row. An overloaded flow of a workload stays in the ranking with a warning, because the
+    age of its messages shows the overload."""
     results = [each.result for each in good]
     behind = [f"flow {cell.flow}: {_overload(cell, good)}"] if cell.flow and _overload(cell, good) else []
     own = resources.results_of_transport(cell, results)
@@ -106,7 +106,8 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
 
 
 def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
-    """Return by how much the age of messages grew each second, if the receiver fell behind in most trials."""
+    """Return by how many ms per second the age of messages grew; None unless the receiver fell behind in most
+    trials."""
     grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
     return 1000 * median(grown) if grown and _most(trials, "backlog") else None
 
@@ -114,7 +115,7 @@ def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
 def _resources(
     cell: Cell, results: Sequence[TrialResult], measured: Sequence[Measured], folder: RunFolder
 ) -> dict[str, Any]:
-    """Return what the processes used. A process cannot tell flows apart, so flows and paths have none of it."""
+    """Return the resource columns; empty for flows and paths, because processes do not account resources by flow."""
     if cell.flow or cell.path:
         return {}
     found = resources.resources(results, sum(each.counts.messages for each in measured))
@@ -126,9 +127,10 @@ def _resources(
 
 
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
-    """Return the warning for an unpaced cell whose trials ended before the requested number of messages."""
+    """Return the warning about an unpaced cell whose trials reached the time limit before the requested number of
+    messages."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
-        return []  # the analysis reports a source that is slower than its rate as overload
+        return []  # a source that does not reach its rate is reported as overload
     cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
@@ -169,8 +171,8 @@ def _reason(trial: TrialResult) -> str:
 
 
 def _overload(cell: Cell, good: Sequence[Judged]) -> str:
-    """Return why these values describe a queue and not a latency; empty if they do not. docs/method.md has the
-    rules."""
+    """Return why the latencies of a cell show a queue instead of the transport; empty if they do not. docs/method.md
+    has the rules."""
     trials = [each.measured for each in good if each.measured]
     counts = _sum_counts(trials)
     found = []
@@ -188,7 +190,8 @@ def _overload(cell: Cell, good: Sequence[Judged]) -> str:
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
-    """Return the warning about a queue that existed before the first message and neither grew nor lost messages."""
+    """Return the warning about a queue of constant length that existed before the first message, without loss; empty if
+    there is none."""
     if not any(trial.paces for trial in trials):
         return ""
     period_ns = max(1.0, median(pace.period_ns for trial in trials for pace in trial.paces))
@@ -212,7 +215,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
 
 
 def _most(trials: Sequence[Measured], fault: str) -> bool:
-    """Return whether at least half of the trials show a fault, so that it belongs to the cell."""
+    """Return whether at least half of the trials show a fault, so that the fault is attributed to the cell."""
     faulty = sum(any(getattr(pace, fault) for pace in trial.paces) for trial in trials)
     return 2 * faulty >= len(trials)
 
@@ -254,18 +257,19 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
-    """Return whether each percentile of a latency is known, lost or has too few messages."""
+    """Return the state of each percentile of a latency: known, lost or too few messages."""
     counts = columns.get(f"{latency}_count") or 0, columns.get(f"{latency}_lost") or 0
     return {f"{name}_state": state(*counts, permille) for name, permille in PERMILLE.items()} if any(counts) else {}
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
-    """Return how many messages of each trial never ended this latency."""
+    """Return, for each trial, how many messages have no end time for this latency."""
     return [trial.missing[latency] for trial in trials]
 
 
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
-    """Return how many trials of this length p99 and its interval take; None if it has them, or is a lost message."""
+    """Return how many trials of this length would give a p99 with its interval; None if no more trials are needed, or
+    if p99 is a lost message."""
     if columns["p99_state"] == "lost":
         return None
     messages = (columns.get(f"{latency}_count") or 0) + sum(missing(trials, latency))
@@ -276,7 +280,7 @@ def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[M
 
 
 def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
-    """Return the end-to-end latency divided by the number of hops, with intervals."""
+    """Return the median and p90 of the end-to-end latency divided by the number of hops, with intervals."""
     pieces = [trial.latencies.get(CHAIN, []) for trial in trials]
     whole = summary(CHAIN, pieces, missing(trials, CHAIN), ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
@@ -285,7 +289,7 @@ def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Count samples that arrived before they were sent, in any latency, by more than the clocks of hosts may be wrong;
-    they stay included."""
+    """Count latency samples that are negative by more than the clock uncertainty. Such samples stay in the
+    statistics."""
     least = {name: -trial.clocks[name].whole_ns if name in trial.clocks else 0 for name in LATENCIES}
     return sum(int((piece < least[name]).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

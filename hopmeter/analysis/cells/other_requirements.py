@@ -1,4 +1,4 @@
-"""Judge a stored run by other requirements than its own."""
+"""Judge a stored run by requirements other than its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ COLUMNS = ("require", "require_each", "require_rounds")
 
 
 def judge_run(run: Run, required: Sequence[str]) -> None:
-    """Judge the rows of a run from its samples; the rows get the columns of these requirements."""
+    """Judge all rows of a run by these requirements, from the stored samples; replaces the requirement columns of the
+    rows."""
     folder = RunFolder.open(run.folder)
     for each in run.measured_rows:
         _judge_row(each, required, folder)

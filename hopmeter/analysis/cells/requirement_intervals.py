@@ -1,4 +1,5 @@
-"""What a cell's trials show about a requirement: the interval of its metric, and how many rounds would decide it."""
+"""The evidence of a cell's trials about a requirement: the interval of its metric, and how many rounds would decide
+it."""
 
 from __future__ import annotations
 
@@ -22,13 +23,14 @@ from hopmeter.statistics.shares.late_shares import MOST_TIMES, late_share_interv
 Values = Mapping[str, Any]
 TAILS = ("p99", "p999")
 COLUMNS = {"cpu": "cpu_core_percent{}", "p50": "median{}_us"}
-"""The metrics whose interval is in the row of a cell."""
+"""The metrics whose interval is a column of the cell's row, with the column names."""
 Bounds = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The interval of a metric; an end is None if it is unknown. `rounds` would decide, as far as that is known."""
+    """The interval of a metric, and the estimated number of rounds that would decide the requirement; None if
+    unknown."""
 
     low: float | None = None
     high: float | None = None
@@ -38,7 +40,8 @@ class Evidence:
 def sample_evidence(
     cell: Cell, trials: Sequence[Judged], wanted: Sequence[Requirement], alpha: float
 ) -> dict[str, Evidence]:
-    """Return the evidence about percentiles of the tail and about loss, by the text of the requirement."""
+    """Return the evidence from samples: for tail percentiles, loss and missed deadlines. The key is the text of the
+    requirement."""
     measured = [each.measured for each in trials if each.measured]
     if not measured:
         return {}
@@ -48,8 +51,8 @@ def sample_evidence(
 
 
 def applies(wanted: Requirement, cell: Cell) -> bool:
-    """Return whether a cell has the metric of a requirement. Of a workload, flows and paths have latencies, the whole
-    has the CPU, and what has a deadline has a share of missed deadlines."""
+    """Return whether a requirement applies to a cell. In a workload, latency requirements apply to flows and paths, CPU
+    requirements to the whole, and requirements on missed deadlines to everything that has deadlines."""
     if cell.workload is None:
         return wanted.metric != "missed_share"
     if wanted.metric == "missed_share":
@@ -58,7 +61,7 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence about the median or the CPU, from their columns."""
+    """Return the evidence about the median or the CPU from the columns of the row; empty evidence for other metrics."""
     if wanted.metric not in COLUMNS:
         return Evidence()
     low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))
@@ -68,12 +71,12 @@ def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
 
 
 def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float) -> Evidence:
-    """Return the interval of a look from the one at 95 %. It is never too narrow: the distance from the point contains
-    the bias too."""
+    """Convert a 95 % interval to the level `alpha` of a look. The result is never too narrow, because the distance from
+    the point estimate also contains the bias."""
     rounds = _rounds(at_95, wanted.limit, trials)
     if alpha == ALPHA:
         return Evidence(at_95[0], at_95[2], rounds)
-    from scipy.special import stdtrit  # slow to load, and few runs require it
+    from scipy.special import stdtrit  # slow to import, and few runs have requirements
 
     factor = float(stdtrit(trials - 1, 1 - alpha / 2) / stdtrit(trials - 1, 1 - ALPHA / 2))
     low, point, high = at_95
@@ -83,7 +86,8 @@ def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float
 
 
 def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
-    """Return how many rounds narrow an interval so far that the limit is outside; None if the limit is too near."""
+    """Return how many rounds narrow the interval enough to exclude the limit; None if the limit is too close to the
+    estimate."""
     low, point, high, end = (math.log(each) for each in (*bounds, limit)) if bounds[0] > 0 else (*bounds, limit)
     half, distance = max(high - point, point - low), abs(end - point)
     times = (half / distance) ** 2 if distance else math.inf
@@ -91,7 +95,7 @@ def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
 
 
 def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: float) -> Evidence:
-    """Return the interval of a percentile in microseconds; infinite if too many messages were lost."""
+    """Return the interval of a tail percentile in microseconds; infinite if too many messages were lost."""
     pooled, parts = join([trial.latencies.get(latency, []) for trial in trials])
     lost = missing(trials, latency)
     if not len(pooled):
@@ -108,7 +112,8 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
 
 
 def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the share of missed deadlines: as counted if none may be missed, otherwise its interval."""
+    """Return the interval of the share of missed deadlines; the exact count if the requirement allows no missed
+    deadline."""
     counts = [trial.missed for trial in trials if trial.missed]
     messages = sum(each.messages for each in counts)
     if not messages:
@@ -120,7 +125,7 @@ def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float)
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the share of lost messages: as counted if none may be lost, otherwise its interval."""
+    """Return the interval of the share of lost messages; the exact count if the requirement allows no loss."""
     lost, expected = ([getattr(trial.counts, name) for trial in trials] for name in ("lost", "expected"))
     if not sum(expected):
         return Evidence()

@@ -1,4 +1,4 @@
-"""Whether a cell meets the requirements of its scenario, judged by intervals."""
+"""Judge whether a cell meets the requirements of its scenario, by confidence intervals."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ Values = Mapping[str, Any]
 
 
 class Judge:
-    """Judges the requirements of one cell. Retains what its samples show, and no samples."""
+    """Judges the requirements of one cell. Stores the evidence from its samples, but not the samples."""
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
-        """Read the samples of the good trials. A look has its own level `alpha`, and wider intervals."""
+        """Read the samples of the good trials. `alpha` is the significance level; an interim analysis passes a smaller
+        level, and so gets wider intervals."""
         self._wanted = [] if cell.dropped else [each for each in map(parse, required) if applies(each, cell)]
         self._alpha = alpha
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
 
     def columns(self, row: Values) -> dict[str, Any]:
-        """Return the columns `require…`, with the median and the CPU of the cell's row; empty without requirements."""
+        """Return the columns `require…`; `row` provides the median and the CPU. The result is empty if no requirement
+        applies."""
         if not self._wanted:
             return {}
         found = [self._from_samples.get(each.text) or row_evidence(each, row, self._alpha) for each in self._wanted]
@@ -44,13 +46,14 @@ class Judge:
 
 
 def _rounds(needed: Sequence[int | None]) -> int | None:
-    """Return how many rounds decide all requirements; None if that is unknown for one."""
+    """Return how many rounds decide all requirements; None if the number is unknown for any of them."""
     known = [each for each in needed if each is not None]
     return max(known) if known and len(known) == len(needed) else None
 
 
 def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
-    """Judge one requirement: it is met or missed if the whole interval is on one side of the limit.
+    """Judge one requirement: it is met or missed if the whole interval is on one side of the limit, otherwise
+    undecided.
 
     A cell that could not keep up, or has no good trial, misses every requirement.
     """
@@ -62,7 +65,7 @@ def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
 
 
 def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
-    """Return the function that says whether the trials so far decide all requirements of a cell."""
+    """Return the function that checks whether the trials so far decide all requirements of a cell."""
 
     def is_judged(cell: Cell, median: Bounds, alpha: float) -> bool:
         trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]
@@ -74,5 +77,5 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
 
 
 def look_levels(looks: Mapping[str, Sequence[Values]]) -> dict[str, float]:
-    """Return the level of each table whose looks judged the requirements: that of its last look."""
+    """Return the significance level of each table whose looks judged the requirements: the level of its last look."""
     return {group: float(each[-1]["alpha"]) for group, each in looks.items()}

@@ -1,4 +1,4 @@
-"""The percentiles of one trial, as soon as the trial is over; the median ranks it."""
+"""The percentiles of one trial, available as soon as the trial is over. The median is used for ranking."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder
 
 Value = Callable[[Cell, TrialResult], float | None]
-"""Returns a trial's median of the latency that ranks its cell; None if it has none."""
+"""Returns the median of the headline latency of a trial in µs; None if the trial has none."""
 
 
 def median_us(folder: RunFolder) -> Value:
-    """Return the function that gives a trial's median; any number of messages suffices."""
+    """Return the function that computes the median of a trial, from any number of messages."""
 
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured
@@ -29,8 +29,8 @@ def median_us(folder: RunFolder) -> Value:
 
 
 def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:
-    """Return percentiles of a trial's latency that ranks its cell, of any number of messages; None for each that is a
-    lost message, or without a message."""
+    """Return percentiles of a trial's headline latency in µs, from any number of messages. A percentile is None if it
+    is a lost message or there are no messages."""
     pieces = [piece for piece in measured.latencies.get(headline(cell), []) if len(piece)]
     if not pieces:
         return [None] * len(shares)

@@ -1,4 +1,4 @@
-"""The turns of a duet: the median of the messages of each turn."""
+"""The median latency of each turn of a duet."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from hopmeter.store.samples import NONE_NS, Samples, Times
 
 
 def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
-    """Return the median response of each turn of this side, from its first turn on; None if the trial is no duet.
+    """Return the median response of each turn of this side in µs, from its first turn on; None if the trial is no duet.
 
-    A turn without messages has None: warm-up messages fill the first turns. Raises StoreError if samples are damaged.
+    The median of a turn without messages is None. The first turns are empty, because they contain only warm-up
+    messages. Raises StoreError if the samples are damaged.
     """
     if not trial.good or trial.turn_s is None:
         return None
@@ -28,14 +29,16 @@ def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[f
 
 
 def _median_us(took_ns: Times) -> float | None:
-    """Return the median of the messages of a turn; None without messages, or if it is a lost message."""
+    """Return the median of the messages of one turn in µs; None if the turn has no messages or the median is a lost
+    message."""
     arrived = took_ns[took_ns != NONE_NS]
     (found,) = estimate(arrived, (0.5,), len(took_ns) - len(arrived))
     return found and found / 1000
 
 
 def _turns_and_responses(pair: Pair, trial: TrialResult) -> tuple[Times, Times]:
-    """Return the turn and the response of each message; NONE_NS for one that did not reach every receiver."""
+    """Return the turn number and the response of each message; the response is NONE_NS if the message did not reach
+    every receiver."""
     due, done = pair.due_times, pair.completion_times
     known = due != NONE_NS
     turn_ns = round((trial.turn_s or 0.0) * 1e9)

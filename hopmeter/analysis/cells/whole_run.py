@@ -36,9 +36,9 @@ Values = dict[str, Any]
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the rows of all cells of a run; a broken trial or cell does not affect other rows.
+    """Return the rows of all cells of a run. A damaged trial or cell does not affect the other rows.
 
-    The values of each trial go to the folder, for `trials.parquet`.
+    The values of each trial are added to the run folder, for `trials.parquet`.
     """
     scenario = folder.about.get("scenario", {})
     looks = folder.about.get("looks") or {}
@@ -76,7 +76,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
 def _complete_workloads(
     cells: Sequence[Cell], rows: Sequence[dict[str, Any]], complete: Callable[[Values, Sequence[Values]], None]
 ) -> None:
-    """Fill in the row of each whole workload from those of its flows and paths."""
+    """Complete the row of each whole workload from the rows of its flows and paths."""
     parts: dict[str, list[dict[str, Any]]] = {}
     for cell, each in zip(cells, rows, strict=True):
         parts.setdefault(whole_id(cell), []).append(each)
@@ -86,7 +86,7 @@ def _complete_workloads(
 
 
 def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
-    """Return the values of a trial, or of the trial of a flow or path; empty if it is not good."""
+    """Return the measured values of a trial, for a whole cell, a flow or a path; empty if the trial is not good."""
     if trial.measured is None:
         return {}
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
@@ -101,13 +101,13 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
 
 
 def _of_any_number(cell: Cell, measured: Measured) -> dict[str, float | None]:
-    """Return the median of a trial with any number of messages, and for a flow its p99."""
+    """Return the median of a trial, and for a flow also the p99, from any number of messages."""
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
     return dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
-    """Return the deadlines of a trial and how many were missed; of a whole workload also its CPU."""
+    """Return how many deadlines a trial had and how many were missed; for a whole workload also its CPU."""
     assert trial.measured is not None, "a failed trial has no values"
     counted = trial.measured.missed
     found: dict[str, Any] = {"deadlines": counted.messages, "missed": counted.missed} if counted else {}

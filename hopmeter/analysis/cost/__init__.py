@@ -1,1 +1,1 @@
-"""What messages cost: CPU, memory, stolen time, what limits the rate, and why the slowest messages are slow."""
+"""What messages cost: CPU, memory and stolen time; what limits the rate; and why the slowest messages are slow."""

@@ -1,4 +1,4 @@
-"""The limit of several pairs that echo at once: copies, TCP, the cores, or the rest of the work."""
+"""Find what limits several pairs that echo at once: copies, TCP, the cores, or the remaining work."""
 
 from __future__ import annotations
 
@@ -10,61 +10,62 @@ from hopmeter.analysis.results.groups import CONDITIONS
 from hopmeter.analysis.results.run_results import Row, Run
 
 FULL = 0.9
-"""If this share of the cores is busy, the cores are the limit."""
+"""The cores are the limit if at least this share of them is busy."""
 NEARLY_FULL = 0.75
-"""This share suffices if the pairs want more cores than exist, since the CPU of other programs is not counted."""
+"""This share is enough if the pairs want more cores than exist, because other programs also use the cores."""
 TCP, WITHOUT_TCP = "tcp", "unix"
-"""Two transports that differ only in TCP."""
+"""Two transports that differ only in the use of TCP."""
 REST = "calls and waking"
-"""The CPU's other work: system calls, wake-ups, the language."""
+"""The remaining CPU work: system calls, wake-ups and the language runtime."""
 
 
 @dataclass(frozen=True)
 class Echo:
-    """A row of several pairs of one transport and language."""
+    """A row whose pairs all echo at once, for one transport and language."""
 
     row: Row
     cores: int
     memory_mb_s: float
-    """How fast one core copies memory, as the instrument measured it before the run."""
+    """The speed at which one core copies memory, measured by the instrument before the run."""
     without_tcp: Row | None
     alone: Row | None
-    """The row of a single pair in the same run."""
+    """The row with a single pair in the same run."""
 
     @property
     def name(self) -> str:
-        """`tcp (rust)`."""
+        """The transport and language, such as `tcp (rust)`."""
         return f"{self.row['transport']} ({self.row['language']})"
 
     @property
     def pairs(self) -> int:
-        """How many pairs echo at once."""
+        """The number of pairs that echo at once."""
         return int(self.row["pairs"])
 
     @property
     def mb_s(self) -> float:
-        """Throughput of all pairs together, each way."""
+        """The throughput of all pairs together, in each direction."""
         return self.row.number("achieved_mb_s")
 
     @property
     def busy(self) -> float:
-        """How many cores all nodes used."""
+        """The number of cores that all nodes used."""
         return _busy(self.row)
 
     @property
     def wanted_cores(self) -> float | None:
-        """How many cores all pairs would use if each used as much as one pair alone."""
+        """The number of cores that all pairs would use if each used as much as a single pair alone; None if unknown."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property
     def is_short_of_cores(self) -> bool:
-        """Whether 90 % of the cores are busy, or 75 % with more wanted than exist."""
+        """Whether 90 % of the cores are busy, or 75 % if the pairs want more cores than exist."""
         least = NEARLY_FULL if (self.wanted_cores or 0.0) > self.cores else FULL
         return self.busy >= least * self.cores
 
     @property
     def copying(self) -> float | None:
-        """The share of the CPU that the system's copies of a request and its reply take, at memory speed."""
+        """The share of the CPU time for the kernel's copies of a request and its reply, estimated from the memory
+        speed; None if unknown."""
         copies = self.row.cell.carriage.system_copies
         if copies is None:
             return None
@@ -73,7 +74,7 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The share of the CPU that the same row saves without TCP."""
+        """The share of the CPU time that the equivalent row without TCP saves; None if there is no such row."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))
@@ -81,7 +82,7 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """The cores, or otherwise the largest part of the work: one pair uses about one core."""
+        """What limits the pairs: the cores if they are busy, otherwise the largest part of the work of a pair."""
         if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}
@@ -90,13 +91,14 @@ class Echo:
 
 
 def _busy(row: Row) -> float:
-    """Return how many cores the nodes of a row used."""
+    """Return the number of cores that the nodes of a row used."""
     round_trips = row.number("achieved_mb_s") * 1e6 / row["frame_bytes"]
     return row.number("cpu_us_per_message") * round_trips / 1e6
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
-    """Return all echoes by number of pairs; empty unless a run has some with several numbers of pairs."""
+    """Return all echo rows, ordered by the number of pairs; empty unless a run has echoes with different numbers of
+    pairs."""
     return [echo for run in runs for echo in _of(run)]
 
 
@@ -144,5 +146,5 @@ def _without_tcp(row: Row, run: Run) -> Row | None:
 
 
 def most_pairs(runs: Sequence[Run]) -> list[Echo]:
-    """Return the echo with the most pairs, for each transport and language: the most limited one."""
+    """Return the row with the most pairs for each transport and language."""
     return list({(id(echo.row.run), echo.name, echo.row["profile"]): echo for echo in echoes(runs)}.values())

@@ -1,4 +1,4 @@
-"""The resources of each process of a cell: the median of its trials, the least and the most."""
+"""The resource use of each process of a cell: the median, the minimum and the maximum over its trials."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.processes import rows as of_trial
 
 SEVERAL = 4
-"""If a role has more processes than this, they share a row of the table."""
+"""A role with more processes than this gets a single row in the table."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """One statistic over the trials: the median of them, the least and the most."""
+    """One statistic over the trials: its median, minimum and maximum."""
 
     middle: float
     low: float
@@ -29,7 +29,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Process:
-    """One process of a cell, or several of one role together; docs/metrics.md explains each statistic."""
+    """One process of a cell, or several processes combined; docs/metrics.md explains each statistic."""
 
     name: str
     roles: str
@@ -40,7 +40,7 @@ class Process:
         return self.statistics.get(statistic)
 
     def as_json(self) -> dict[str, Any]:
-        """Return each statistic with its least and most."""
+        """Return each statistic with its minimum and maximum; None where a statistic is unknown."""
         found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
         for name in NAMES:
             each = self[name]
@@ -58,20 +58,20 @@ NAMES = (
 
 
 def sampled_percent(row: Row, role: str) -> float | None:
-    """Return the mean of all CPU samples of the processes of one role."""
+    """Return the mean CPU use in percent over all samples of the processes of one role; None without samples."""
     trials = [trial for trial in row.trials if trial["good"]]
     samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
     return fmean(samples) if samples else None
 
 
 def mapped_mb(row: Row) -> float | None:
-    """Return the most shared memory that a process of a row mapped, in 10⁶ bytes; None if unknown."""
+    """Return the most shared memory that any process of a row mapped, in 10⁶ bytes; None if unknown."""
     return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
 @lru_cache(maxsize=1024)
 def processes(row: Row) -> tuple[Process, ...]:
-    """Every process of a row's good trials; the processes of one participant of a workload together."""
+    """Return the processes in the good trials of a row; the processes of one workload participant are combined."""
     found: dict[str, list[list[dict[str, Any]]]] = {}
     for trial in row.trials:
         sampled = _mean_by_process(row, trial) if trial["good"] else {}
@@ -85,7 +85,7 @@ def processes(row: Row) -> tuple[Process, ...]:
 
 
 def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
-    """Return the mean of each process's samples, by its number."""
+    """Return the mean CPU use of each process, by process id."""
     percents: dict[int, list[float]] = {}
     for each in _samples(row, trial):
         percents.setdefault(each["pid"], []).append(each["percent"])
@@ -93,7 +93,7 @@ def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
 
 
 def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the statistics of one trial; empty if CPU was not sampled, or the samples are damaged."""
+    """Return the CPU samples of one trial; empty if CPU was not sampled, or if the samples are damaged."""
     path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
     try:
         return read_rows(path) if path.exists() else []
@@ -102,7 +102,7 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
-    """Return the process, or the sum of the processes of a participant, of which each trial has the readings."""
+    """Return one process, or the combined processes of a participant, from the readings of each trial."""
     first, *others = trials[0]
     name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
     roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
@@ -110,14 +110,15 @@ def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
 
 
 def _sum(statistics: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
-    """Sum each statistic; None if no process has it."""
+    """Sum each statistic over processes; a statistic is None if no process has it."""
     each = list(statistics)
     known = {name: [value for one in each if (value := one[name]) is not None] for name in NAMES}
     return {name: sum(values) if values else None for name, values in known.items()}
 
 
 def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
-    """Return the statistics of one process of one trial. `cpu` excludes the time that a source spun to be punctual."""
+    """Return the statistics of one process in one trial. `cpu_percent` excludes the time that a source spun to send on
+    time."""
     messages, seconds = used["messages"], used["interval_s"]
     user, system, spun = used["user_us"] or 0, used["system_us"] or 0, used["spun_us"]
     cpu = max(0.0, user + system - spun)
@@ -143,7 +144,7 @@ def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
 
 
 def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
-    """Merge the processes of one role into one if there are many, at the position of the first."""
+    """Yield the processes; if a role has many, they are merged at the position of the first."""
     alike: dict[tuple[str, str], list[Process]] = {}
     for each in processes:
         alike.setdefault((each.roles, each.language), []).append(each)
@@ -155,7 +156,7 @@ def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
 
 
 def _merge(processes: Sequence[Process]) -> dict[str, Spread]:
-    """Return the median of all; the ends are the least and the most of any."""
+    """Return the median of the processes' medians, with the minimum and the maximum over all processes."""
     known = {name: [found for each in processes if (found := each[name])] for name in NAMES}
     return {
         name: Spread(median(one.middle for one in each), min(one.low for one in each), max(one.high for one in each))

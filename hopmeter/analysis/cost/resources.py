@@ -1,4 +1,4 @@
-"""The resources of a message: CPU, context switches, memory, bytes on the loopback device."""
+"""The resources per message: CPU, context switches, memory, and bytes on the loopback device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ SENDERS = ("source", "client", "relay")
 
 
 def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials of the row of a flow with the processes of its transport alone, for what transports report."""
+    """Return the trials, limited to the nodes of the flow's transport if the cell is a flow; used for what transports
+    report."""
 
     def is_used(node: Mapping[str, Any]) -> bool:
         return not cell.flow or str(node.get("carrier", cell.axes.transport)).split()[0] == cell.axes.transport
@@ -28,7 +29,8 @@ def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[Tria
 
 
 def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
-    """Return the resource columns of the good trials. `messages` is the number that their sources recorded."""
+    """Return the resource columns of the good trials. `messages` is the number of messages that the sources
+    recorded."""
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
     return {
@@ -44,13 +46,14 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
 
 
 def _pss_mb(trials: Sequence[TrialResult]) -> float | None:
-    """Return the largest sum of the processes' shares of memory; None unless the kernel reports it for all of them."""
+    """Return the largest sum of the processes' proportional set sizes (PSS); None unless the kernel reports it for
+    every process."""
     known = [trial for trial in trials if (found := _readings(trial)) and all("pss_bytes" in each for each in found)]
     return max(_total(trial, "pss_bytes") for trial in known) / 1e6 if known else None
 
 
 def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pairs: int) -> dict[str, Any]:
-    """Return CPU as a share of one core in percent, with its interval from the trials' own shares."""
+    """Return the CPU use in percent of one core, with an interval from the spread between trials."""
     rates = [each.achieved_hz for each in measured if each.achieved_hz]
     messages = sum(each.counts.messages for each in measured)
     per_trial = [
@@ -66,7 +69,7 @@ def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pair
 
 
 def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the CPU of all participants of a workload together, in percent of one core, with its interval."""
+    """Return the CPU use of all participants of a workload in percent of one core, with its interval."""
     shares = [share for trial in trials if (share := trial_core_percent(trial)) is not None]
     if not shares:
         return {}
@@ -76,7 +79,8 @@ def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def trial_core_percent(trial: TrialResult) -> float | None:
-    """Return the sum of the shares of a core that each process used while it measured; None if none reported it."""
+    """Return the sum of the CPU use of all processes of a trial, in percent of one core; None if no process reported
+    it."""
     shares = [
         max(0.0, used.get("user_us", 0) + used.get("system_us", 0) - _spun_us(node)) / (used["interval_ns"] / 1e5)
         for node in trial.nodes
@@ -90,8 +94,8 @@ def _spun_us(node: Mapping[str, Any]) -> float:
 
 
 def _cpu_us(trials: Sequence[TrialResult]) -> float:
-    """Return the CPU time of all nodes. A source's spinning for punctuality is the instrument's: a program that just
-    sends would not spend it."""
+    """Return the CPU time of all nodes in µs. The time that a source spins to send on time is excluded, because it
+    belongs to the instrument: an ordinary program would not spend it."""
     pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     return max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
 
@@ -109,13 +113,13 @@ def _sum(trials: Sequence[TrialResult], name: str) -> int:
 
 
 def _loopback(trial: TrialResult) -> int:
-    """Return the bytes on the loopback device. Each node saw the bytes of all, so the largest count covers the
-    longest time."""
+    """Return the bytes on the loopback device. Every node counts the bytes of the whole machine, so the largest count
+    covers the longest interval."""
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the columns that repeat or sum other values that the nodes reported."""
+    """Return the columns that the nodes reported themselves, such as the library version and the path of the bytes."""
     return {
         "forward_copies_per_message": _forward_copies(trials),
         "send_mean_us": _send_mean_us(trials),
@@ -126,44 +130,46 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def _forward_copies(trials: Sequence[TrialResult]) -> float | None:
-    """Return how many payloads relays and servers copied in order to pass them on, per message handed over."""
+    """Return how many payload copies relays and servers made to pass messages on, per message sent."""
     sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
     return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 
 
 def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
-    """Return how long a source spent in a send on average, from its stamp to the return."""
+    """Return the mean duration of a source's send call in µs, from the stamp of the message until the call returns."""
     sent = sum(sum_counter(trial, "sent", ("source",)) for trial in trials)
     return sum(sum_counter(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
 
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
-    """Return how long hopmeter's own code takes per message if the sender calls the receiver: the sources' median."""
+    """Return the time that hopmeter's own code takes per message if the sender calls the receiver directly: the median
+    over all sources in µs."""
     endpoints = [each for trial in trials for node in trial.nodes for each in node.get("endpoints", [])]
     values = [each["empty_hop_ns"] for each in endpoints if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
 def _library_version(trials: Sequence[TrialResult]) -> str | None:
-    """Return the versions that the libraries report; several if languages differ."""
+    """Return the library versions that the nodes report, joined by commas; None if there are none."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Return the path of the bytes as the transport reports it."""
+    """Return the path of the bytes that the transport reports; None if there is none."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
-    """Return what the transports did differently than requested, in their words: UDP instead of shared memory."""
+    """Return warnings about what transports did instead of the request, such as UDP instead of shared memory, in their
+    own words."""
     return [tag("W-FALLBACK", text) for text in _facts(trials, "fallback")]
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
-    """Return which processes were stopped during the measurement, and for how long; the latencies include that
-    pause."""
+    """Return a warning for each process that was stopped during the measurement, with the duration; the latencies
+    include the pause."""
     return [
         tag(
             "W-PROCESS-STOPPED",
@@ -181,18 +187,18 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
-    """Return the causes of lost messages, as far as the transports know them."""
+    """Return the causes of lost messages, as far as the transports report them."""
     return [tag("W-LOSS-CAUSE", text) for text in _facts(trials, "loss")]
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
-    """Return the sentences of a fact, which has one a line, each once."""
+    """Return the lines of a fact from all nodes, without duplicates."""
     said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
     return list(dict.fromkeys(line for each in said for line in str(each or "").splitlines() if line))
 
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
-    """Return the columns of CPU sampled over time, the sum of the nodes' means; empty if it was not sampled."""
+    """Return the columns of the sampled CPU use, which sum the nodes' means; empty if CPU was not sampled."""
     tables = [read_rows(file) for file in files if file.exists()]
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
     if not any(trials):
@@ -205,7 +211,7 @@ def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _sum_of_means(rows: Sequence[dict[str, Any]]) -> float:
-    """Sum each process's mean."""
+    """Return the sum of the mean CPU use of each process."""
     percents: dict[int, list[float]] = {}
     for row in rows:
         percents.setdefault(row["pid"], []).append(row["percent"])

@@ -1,4 +1,4 @@
-"""Why the slowest messages of a cell are slow: divides their latency by what the threads of the trial did."""
+"""Explain why the slowest messages of a cell are slow, by dividing their latency by what the threads did meanwhile."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from hopmeter.store.why_folder import WhyFolder
 
 SLOW_SHARE = 0.01
 LEAST_SLOW = 10
-"""Slow messages at least: fewer are chance."""
+"""The least number of slow messages: with fewer the result would be random."""
 PARTS = ("running", "core_wait", "waking", "behind", "work_sleep", "stolen")
-"""The parts of a latency, in the order of the rows of `Parts`."""
+"""The parts of a latency, in the order of the columns of `Explained.parts_ns`."""
 RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The messages of one pair: their latency, its parts and their page faults."""
+    """The messages of one pair, with their latency, its parts and their page faults."""
 
     latency_ns: Numbers
     parts_ns: Numbers
-    """A row for each message and a column for each part."""
+    """One row for each message, one column for each part."""
     faults: Numbers
-    """A row for each message: minor and major page faults."""
+    """One row for each message; the columns are minor and major page faults."""
     lost: int
-    """How many messages were lost."""
+    """The number of lost messages."""
 
 
 def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
-    """Return the columns `why_…` of a cell; `why_note` alone if they cannot be had."""
+    """Return the columns `why_…` of a cell; only `why_note` if the analysis is impossible."""
     if not is_chain(cell):
         return {"why_note": NO_CHAIN}
     folder = WhyFolder(run)
@@ -65,7 +65,7 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, result: TrialResult) -> str:
-    """Return why the extra trial failed. A node of an earlier version does not know the key in its spec."""
+    """Return why the extra trial failed. A node of an earlier version rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"
@@ -115,7 +115,7 @@ NO_SCHEDSTAT = (
 
 
 def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, float | None]:
-    """Return the share of each part in the latency of these messages together."""
+    """Return the share of each part in the total latency of these messages."""
     whole = max(1.0, latency.sum())
     shares: dict[str, float | None] = {f"why_{name}": parts[:, at].sum() / whole for at, name in enumerate(PARTS)}
     shares["why_unknown"] = max(0.0, 1 - parts.sum() / whole)
@@ -123,7 +123,7 @@ def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, floa
 
 
 def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
-    """Return the page faults of a slow message, and of a message that is not slow."""
+    """Return the mean number of page faults per slow message and per other message."""
     usual = np.ones(len(faults), np.bool_)
     usual[slow] = False
     minor, major = faults[slow].mean(axis=0)
@@ -131,7 +131,7 @@ def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
 
 
 def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTime]) -> Explained:
-    """Explain every message of a pair that reached all its receivers, except those at the ends of the trial."""
+    """Explain every message of a pair that reached all its receivers, except the trimmed messages."""
     ids = [each.id for each in topology(cell).flows[number]]
     start = pair.due_times if headline(cell) == "response" else pair.send_times
     done = pair.completion_times
@@ -148,7 +148,7 @@ def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTi
 
 
 class _Way:
-    """The way of chosen messages through the threads of a pair, from the source to the last receiver."""
+    """The path of selected messages through the threads of a pair, from the source to the last receiver."""
 
     def __init__(self, pair: Pair, threads: Mapping[int, ThreadTime], ids: list[int], seqs: NDArray[np.intp]) -> None:
         self._pair, self._seqs = pair, seqs
@@ -170,7 +170,7 @@ class _Way:
         return self._parts
 
     def _arrive(self, left: Times, returned: Times, sends: Times) -> None:
-        """Add the last hop: to the sink that the message reached last, or to the server and back."""
+        """Add the last hop: to the sink that received the message last, or to the server and back."""
         pair, behind = self._pair, len(self._pair.relays)
         sender, ends = self._threads[behind], self._threads[behind + 1 :]
         last = np.argmax(np.stack([each[self._seqs] for each in pair.delivery_times]), axis=0)
@@ -195,7 +195,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add what a thread did between two times. It acts for this message from `own` on, before that for others."""
+        """Add what a thread did between `start` and `end`. From `own` on the thread acts for this message, before that
+        for others."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))
@@ -223,7 +224,8 @@ class _Way:
         chosen: NDArray[np.intp],
         own: Times | None = None,
     ) -> None:
-        """Add a hop. While the receiver sleeps and the sender's call lasts, the sender's time counts."""
+        """Add a hop. While the receiver sleeps and the sender's call lasts, the time is attributed to the sender's
+        state."""
         waking = self._add(receiver, left, arrived, arrived if own is None else own, chosen)
         seqs = self._seqs[chosen]
         handing = sender.between(left[seqs], np.clip(returned[seqs], left[seqs], np.maximum(left[seqs], arrived[seqs])))

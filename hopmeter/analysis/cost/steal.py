@@ -1,4 +1,4 @@
-"""The CPU time that the hypervisor gave to others during a run's own trials."""
+"""The CPU time that the hypervisor stole during the trials of a run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hopmeter.analysis.results.run_results import Row, Run
 
 @dataclass(frozen=True)
 class Steal:
-    """Shares of the cores' time, 0 to 1."""
+    """Shares of stolen CPU time, from 0 to 1."""
 
     share: float
-    """The mean of all trials, each weighted by its duration."""
+    """The mean over all trials, weighted by their durations."""
     worst: float
     row: Row
-    """The row of the worst trial."""
+    """The row of the trial with the largest share."""
     trial: int
     measured_cores: bool
-    """Whether the shares are of the measured cores alone; otherwise of all cores, in runs of earlier versions."""
+    """Whether the shares cover only the measured cores. Runs of earlier versions recorded all cores together."""
 
 
 def steal_of(runs: Sequence[Run]) -> Steal | None:
-    """Return what was stolen during the trials of these runs; None if no trial was begun."""
+    """Return the shares of stolen time of these runs; None if no trial was started."""
     known = [(_share(run, trial), trial, row) for run in runs for row in run.measured_rows for trial in row.trials]
     shares = [(share, trial, row) for share, trial, row in known if share is not None]
     seconds = sum(trial["wall_s"] for _, trial, _ in shares)
@@ -36,7 +36,8 @@ def steal_of(runs: Sequence[Run]) -> Steal | None:
 
 
 def _share(run: Run, trial: Mapping[str, Any]) -> float | None:
-    """Return the share of one trial; earlier versions stored only the time of all cores together."""
+    """Return the share of stolen time of one trial. Runs of earlier versions stored only the stolen time summed over
+    all cores."""
     if trial.get("steal_share") is not None:
         return float(trial["steal_share"])
     cores = run.part("machine").get("cores") or 1

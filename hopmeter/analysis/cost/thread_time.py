@@ -1,4 +1,4 @@
-"""How a thread spent its time, from readings of its counters. docs/method.md defines the parts."""
+"""Compute how a thread spent its time, from readings of its counters. docs/method.md defines the parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 
 
 class Mark(IntEnum):
-    """What a thread did at the time of a reading."""
+    """What the thread was doing when a reading was taken."""
 
     SEND = 0
     SENT = 1
@@ -25,28 +25,28 @@ class Mark(IntEnum):
 
 
 class Use(IntEnum):
-    """What a thread does with its time: while it waits for a message, or while it acts on one."""
+    """The states of a thread, while it waits for a message or acts on one."""
 
     ASLEEP = 0
     RUNNING = 1
     STOLEN = 2
-    """On its core, and neither running nor asleep: the hypervisor or an interrupt has the core."""
+    """On a core, but neither running nor asleep: the core is used by the hypervisor or an interrupt."""
     QUEUED = 3
-    """Runnable, while another thread has the core."""
+    """Runnable, while another thread uses the core."""
     ACTING = 4
-    """Running for a message."""
+    """Running on behalf of a message."""
     ACTING_ASLEEP = 5
 
 
 STEPS = 4
-"""The pieces into which the time between two readings is divided."""
+"""The number of steps into which each interval between two readings is divided."""
 
 
 class ThreadTime:
-    """The time of one endpoint's thread, as functions of time that only grow.
+    """The time of one endpoint's thread in each state, as cumulative functions of time.
 
-    Between two readings only sums are known. A waiting thread is taken to sleep first, then to run, and to wait for a
-    core last; an acting thread does everything evenly.
+    Between two readings only sums are known. The model assumes that a waiting thread first sleeps, then runs, and
+    finally waits for a core, and that an acting thread divides its time evenly.
     """
 
     def __init__(self, readings: Readings) -> None:
@@ -55,12 +55,13 @@ class ThreadTime:
 
     @cached_property
     def has_queue(self) -> bool:
-        """Return whether the kernel counts how long the thread waits for a core."""
+        """Return whether the kernel counts how long this thread waits for a core."""
         return bool((self._readings["queued_ns"] != NONE_NS).all())
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        """Return asleep, running, stolen and queued time of each interval; all zero if the thread changed."""
+        """Return the asleep, running, stolen and queued time of each interval; all are zero if the readings are from
+        different threads."""
         spans = np.diff(self._at)
         running = np.clip(np.diff(self._readings["cpu_ns"]), 0, spans)
         queued = np.diff(self._readings["queued_ns"]) if self.has_queue else np.zeros(len(spans))
@@ -73,7 +74,7 @@ class ThreadTime:
 
     @cached_property
     def _curves(self) -> tuple[Numbers, Numbers]:
-        """Return the knots, and the time of each use until each knot."""
+        """Return the knots (times), and the cumulative time in each state at each knot."""
         if len(self._at) < 2:
             return np.zeros(1), np.zeros((1, len(Use)))
         acting = np.isin(self._readings["mark"][1:], (Mark.SENT, Mark.DONE))
@@ -88,13 +89,14 @@ class ThreadTime:
         return knots, np.concatenate([np.zeros((1, len(Use))), steps.reshape(-1, len(Use)).cumsum(axis=0)])
 
     def between(self, start: Times, end: Times) -> Numbers:
-        """Return the time of each use between two times, a row for each message; zero where nothing is known."""
+        """Return the time in each state between `start` and `end`, with one row for each message; zero where no reading
+        exists."""
         knots, curves = self._curves
         end = np.maximum(start, end)
         return np.stack([np.interp(end, knots, each) - np.interp(start, knots, each) for each in curves.T], axis=1)
 
     def times_of(self, mark: Mark, messages: int) -> Times:
-        """Return when the thread reached a point, by message; NONE_NS if it did not."""
+        """Return when the thread reached a mark, by message; NONE_NS if it did not."""
         chosen = self._readings[self._readings["mark"] == mark]
         out = np.full(messages, NONE_NS)
         known = chosen["seq"] < messages
@@ -102,7 +104,7 @@ class ThreadTime:
         return out
 
     def faults(self, name: str, messages: int) -> Numbers:
-        """Return the page faults for each message."""
+        """Return the number of page faults of each message; `name` is the counter."""
         out = np.zeros(messages)
         seqs, counts = self._readings["seq"][1:], np.diff(self._readings[name].astype(np.int64))
         same = (np.diff(self._readings["thread"].astype(np.int64)) == 0) & (seqs < messages)
@@ -111,7 +113,7 @@ class ThreadTime:
 
 
 def _even(sums: Numbers) -> Numbers:
-    """Return what an acting thread does in each of the equal steps."""
+    """Return the time of an acting thread in each state, for one of the equal steps of each interval."""
     asleep, running, stolen, queued = (sums[:, use] / STEPS for use in range(STEPS))
     nothing = np.zeros(len(sums))
     return np.stack([nothing, nothing, stolen, queued, running, asleep], axis=1)

@@ -1,1 +1,1 @@
-"""The runs of a machine over time: each cell through all runs, and where its level changed."""
+"""The history of a machine: the values of each cell in all its runs, and the runs at which its level changed."""

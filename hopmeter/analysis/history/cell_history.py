@@ -1,4 +1,4 @@
-"""The medians and tails of each cell over all runs of a machine, and where they changed."""
+"""The medians and tail percentiles of each cell over all runs of a machine, and where their level changed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hopmeter.model.cell import CONDITIONS, table_key
 
 METRICS = ("p50", "p99")
 SYSTEM = ("kernel", "distribution", "governor", "clock_source")
-"""Properties of the machine that a change may come from."""
+"""The properties of the machine that may explain a change."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """The value of one run."""
+    """The value of one run in a series."""
 
     row: Row
     value: float
@@ -32,51 +32,51 @@ class Point:
 
     @property
     def run(self) -> Run:
-        """The run."""
+        """The run that measured the value."""
         return self.row.run
 
 
 @dataclass
 class Series:
-    """One percentile of one cell of a scenario on one machine, a value for each run, the oldest first."""
+    """One percentile of one cell of a scenario on one machine: one value for each run, in chronological order."""
 
     machine: str
     scenario: str
-    """The name of the scenario, which sets the length of a trial."""
+    """The name of the scenario, which determines the length of a trial."""
     metric: str
     latest: Row
-    """The newest valid row of the cell, which has the conditions of all."""
+    """The newest valid row of the cell; the conditions are the same in all runs."""
     points: list[Point]
     changes: list[Change] = field(default_factory=list)
 
     @property
     def stretches(self) -> list[list[Point]]:
-        """The points between changes."""
+        """The points of each section between two changes."""
         ends = [0, *(change.index for change in self.changes), len(self.points)]
         return [self.points[low:high] for low, high in pairwise(ends)]
 
     @property
     def levels(self) -> list[float]:
-        """The median of the runs of each stretch."""
+        """The median over the runs of each section."""
         return [median(point.value for point in stretch) for stretch in self.stretches]
 
     @property
     def ratios(self) -> list[float]:
-        """Each level as a multiple of the one before it."""
+        """Each level divided by the level before it."""
         return [after / before for before, after in pairwise(self.levels)]
 
 
 @dataclass(frozen=True)
 class History:
-    """All series of some runs; the changes are corrected over all of them."""
+    """All series of a set of runs; the error rate of the changes holds over all series together."""
 
     runs: list[Run]
     series: list[Series]
     least_runs: int
-    """The number of runs from which on a change of one series can be found."""
+    """The least number of runs with which a change in a single series can be detected."""
 
     def of(self, row: Row) -> dict[str, Series]:
-        """Return the series of a cell by metric, for its newest row with a median."""
+        """Return the series of a cell by metric; `row` must be the newest valid row of the cell."""
         return self._of_cell[id(row)]
 
     @cached_property
@@ -88,11 +88,11 @@ class History:
 
     @property
     def changed_series(self) -> list[Series]:
-        """The series with a change."""
+        """The series with at least one change."""
         return [each for each in self.series if each.changes]
 
     def groups(self) -> list[Group]:
-        """Return the newest row of each cell, by machine, scenario and conditions."""
+        """Return the newest row of each cell, grouped by machine, scenario and conditions."""
         found: dict[tuple[Any, ...], list[Row]] = {}
         for each in self.series:
             if each.metric == METRICS[0]:
@@ -107,13 +107,13 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return machine and scenario in words, as far as they differ."""
+    """Return the machine and the scenario as text, without the parts that are the same everywhere."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 
 
 def history(runs: Sequence[Run]) -> History:
-    """Return the series of all cells of these runs, which are in the order of their start."""
+    """Return the series of all cells of these runs, which must be in chronological order."""
     series = [
         Series(machine, scenario, metric, rows[-1], points)
         for (machine, scenario, *_), rows in _rows(runs).items()
@@ -126,7 +126,7 @@ def history(runs: Sequence[Run]) -> History:
 
 
 def _values(series: Series) -> list[float]:
-    """Return the values, as logarithms if that is possible: noise multiplies latencies."""
+    """Return the values, or their logarithms if all values are positive, because noise multiplies latencies."""
     values = [point.value for point in series.points]
     return [math.log(value) for value in values] if min(values) > 0 else values
 
@@ -134,7 +134,7 @@ def _values(series: Series) -> list[float]:
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
     """Return the valid rows of each cell on each machine, sorted by machine, conditions and scenario.
 
-    The old side of a run with `--against` is a version that other runs do not have.
+    The old side of a run with `--against` is left out, because its version does not occur in other runs.
     """
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.machines(runs)
@@ -146,7 +146,7 @@ def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
 
 
 def _identity(row: Row) -> tuple[Any, ...]:
-    """Return what the same cell has in common in all runs."""
+    """Return the values that identify a cell across runs."""
     return row["transport"], row["language"], row["profile"], row["alongside"] or "", row.headline, *table_key(row)
 
 
@@ -164,7 +164,7 @@ def _points(rows: Sequence[Row], metric: str) -> Iterator[Point]:
 
 
 def differences(before: Row, after: Row) -> list[str]:
-    """Return what is new in the run after a change: versions, and properties of the machine's system."""
+    """Return what differs in the run after a change: versions, and properties of the operating system."""
     versions = [
         (f"{before['transport']}", before["library_version"], after["library_version"]),
         ("hopmeter", before.run.text("hopmeter"), after.run.text("hopmeter")),

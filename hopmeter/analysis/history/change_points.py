@@ -1,10 +1,10 @@
-"""Find where the level of series changed, with an error rate that holds over all series together.
+"""Find changes in the level of series, with an error rate that holds over all series together.
 
-The statistic of a series is the largest standardized difference between the means before and after any split, with
-outliers clipped. Shuffling the series shows how likely such a split is if nothing changed, whatever the distribution of
-the values. A series whose change is significant is split there, and both parts are tested again. At each level,
-Benjamini and Hochberg's procedure corrects the p-values over all series. At the end, changes are removed that a steady
-drift describes as well. docs/method.md has the measured error rates.
+The statistic of a series is the largest standardised difference between the means before and after any split, with
+clipped outliers. Shuffling the series shows how likely such a difference is without a change, for any distribution of
+the values. A series with a significant change is split there, and both parts are tested again. At each step, the
+procedure of Benjamini and Hochberg corrects the p-values over all series. Finally, changes that a steady drift explains
+about as well are removed. docs/method.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALPHA = 0.03
-"""The share of histories of equal series with a false change: 5 % are allowed, and p-values have errors too."""
+"""The significance level. It is below the allowed 5 % of false changes, because the p-values are estimates."""
 SHORTEST = 3
 """The least number of values before and after a change."""
 CLIP = 5.0
-"""Values farther from the median than so many standard deviations, estimated robustly, are outliers."""
+"""Values farther than this many robust standard deviations from the median are outliers."""
 NORMAL_MAD = NormalDist().inv_cdf(0.75)
-"""The median absolute deviation of a normal distribution with standard deviation 1."""
+"""The median absolute deviation of the standard normal distribution."""
 FIRST_SHUFFLES = 200
 MOST_SHUFFLES = 200_000
 ENOUGH = 20
-"""After so many shuffles with a larger difference, the p-value of a series is known well enough."""
+"""After this many shuffles with a larger difference, the p-value of a series is accurate enough."""
 RESOLUTION = 10
-"""Shuffles that are expected to exceed the smallest p-value that the correction needs."""
+"""The expected number of shuffles that exceed the smallest p-value that the correction needs."""
 BLOCK = 1 << 21
-"""Values that are shuffled at once."""
+"""The number of values that are shuffled at once."""
 ROUNDING = 1e-9
 TINY = 1e-18
 LEAST_GAIN = 4.0
-"""How much better than a steady drift a change has to describe the values around it, as a difference of BICs: more
-removes more drifts, and more small changes."""
+"""The least difference in BIC by which a change must describe the values better than a steady drift. A larger
+difference removes more drifts, but also more small changes."""
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a series: the first value after it, and how likely such a split is if nothing changed."""
+    """A change in a series: the index of the first value after the change, and its p-value."""
 
     index: int
     p: float
@@ -51,7 +51,7 @@ class Change:
 
 def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
     """Return the changes of each series, in the order of its values."""
-    from scipy.stats import false_discovery_control  # takes a second to load, and only histories need it
+    from scipy.stats import false_discovery_control  # takes a second to import, and only histories need it
 
     found: list[list[Change]] = [[] for _ in series]
     untested = [(place, 0, len(values)) for place, values in enumerate(series)]
@@ -69,7 +69,8 @@ def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
 
 
 def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
-    """Remove the changes whose surroundings, up to the next changes, a steady drift describes as well; worst first."""
+    """Remove, one by one, the changes that a steady drift explains about as well, beginning with the least convincing.
+    Each change is judged by the values between its neighbouring changes."""
     while changes:
         ends = [0, *(change.index for change in changes), len(values)]
         windows = zip(ends, ends[1:], ends[2:], strict=False)
@@ -82,8 +83,9 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 
 def _gain_over_line(values: Values, at: int) -> float:
-    """Return how much better two levels are than a straight line: the difference of their BICs, outliers clipped."""
-    from scipy.stats import theilslopes  # takes a second to load, and only histories need it
+    """Return how much better two levels describe the values than a line: the difference of their BICs, with clipped
+    outliers."""
+    from scipy.stats import theilslopes  # takes a second to import, and only histories need it
 
     count = len(values)
     runs = np.arange(count)
@@ -95,9 +97,9 @@ def _gain_over_line(values: Values, at: int) -> float:
 
 
 def least_length(series: int) -> int:
-    """Return about the number of values from which on one change of one of so many series can be found.
+    """Return the approximate least length of a series in which a change can be found, if this many series are tested.
 
-    The clearest change is in the middle, and only two orders of the values show it as clearly.
+    A change in the middle is easiest to detect: only two orders of the values show it as clearly.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):
@@ -114,7 +116,7 @@ def _best_split(values: Values, most: int) -> Change:
     clipped = _clip(values)
     if clipped.min() == clipped.max():
         return Change(SHORTEST, 1.0)
-    random = np.random.default_rng(np.frombuffer(clipped.tobytes(), np.uint32))  # equal values have equal results
+    random = np.random.default_rng(np.frombuffer(clipped.tobytes(), np.uint32))  # equal series get equal results
     centred = clipped - clipped.mean()
     scores = _scores(centred[np.newaxis, :])[0]
     best = int(scores.argmax())
@@ -122,25 +124,26 @@ def _best_split(values: Values, most: int) -> Change:
 
 
 def _clip(values: Values) -> Values:
-    """Move outliers to the edge of the other values."""
+    """Clip outliers to the edge of the range of the other values."""
     middle, reach = _median(values), _reach(values)
     return values if reach == 0 else np.minimum(np.maximum(values, middle - reach), middle + reach)
 
 
 def _reach(values: Values) -> float:
-    """Return how far a value may be from its level, by the noise between neighbours; 0 if they are equal."""
+    """Return how far a value may be from the level before it is an outlier, from the noise between neighbours; 0
+    without noise."""
     steps = np.diff(values)
     return CLIP * _median(np.abs(steps - _median(steps))) / NORMAL_MAD / sqrt(2)
 
 
 def _median(values: Values) -> float:
-    """Return the median of at least one value: NumPy's own takes most of its time to look for values that are NaN."""
+    """Return the median of at least one value. NumPy's own function spends most of its time on searching for NaN."""
     ordered, half = np.sort(values), len(values) // 2
     return float(ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def _p_value(random: np.random.Generator, values: Values, score: float, most: int) -> float:
-    """Return the share of shuffles with at least this score; the mean of the values is 0."""
+    """Return the share of shuffles with at least this score; the mean of the values must be 0."""
     larger = shuffles = 0
     while shuffles < most and larger < ENOUGH:
         size = min(max(FIRST_SHUFFLES, shuffles), most - shuffles, max(1, BLOCK // len(values)))
@@ -151,8 +154,8 @@ def _p_value(random: np.random.Generator, values: Values, score: float, most: in
 
 
 def _scores(rows: Values) -> Values:
-    """Return for each row the difference of the means at each allowed split, on a scale that all splits share. The mean
-    of each row is 0."""
+    """Return, for each row, the standardised difference of the means at each allowed split. The mean of each row must
+    be 0."""
     count = rows.shape[1]
     before = np.arange(SHORTEST, count - SHORTEST + 1)
     sums = np.cumsum(rows, axis=1)[:, SHORTEST - 1 : count - SHORTEST]

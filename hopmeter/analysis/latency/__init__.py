@@ -1,1 +1,1 @@
-"""From the samples of one trial to latencies: pairs of times, percentiles with intervals, losses, pace, deadlines."""
+"""Compute latencies from the samples of a trial: percentiles with intervals, losses, pace and deadlines."""

@@ -1,4 +1,4 @@
-"""The arrivals at one place: first copies, duplicates, order. docs/metrics.md defines them."""
+"""The arrivals at one endpoint: first copies, duplicates and order. docs/metrics.md defines these terms."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The arrivals at one place, in the order of recording."""
+    """The arrivals at one endpoint, in the order of recording."""
 
     seqs: Times
     messages: int
-    """How many messages were offered to the transport, so their seqs are below this."""
+    """The number of messages that were offered to the transport; every valid seq is below this number."""
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
-        """Return which arrivals belong to messages that the source recorded; None if all do."""
+        """Return a mask of the arrivals whose message the source recorded; None if this applies to all."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 
@@ -33,43 +33,44 @@ class Arrivals:
 
     @cached_property
     def _tidy(self) -> bool:
-        """Return whether nothing arrived twice or out of order, the common and cheap case."""
+        """Return whether all arrivals are in order and without duplicates, which is the common case and cheap to
+        process."""
         return len(self._seqs) < 2 or bool((np.diff(self._seqs) > 0).all())
 
     @cached_property
     def _first(self) -> NDArray[np.bool_]:
-        """Return which arrivals are the first copy of their message."""
+        """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # of equal seqs the one written last stays: the first arrival
+        earliest[self._seqs[::-1]] = places[::-1]  # for equal seqs the last write remains, which is the first arrival
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 
     @property
     def stray(self) -> int:
-        """Count arrivals of messages that the source did not record."""
+        """The number of arrivals of messages that the source did not record."""
         return 0 if self.is_recorded is None else int((~self.is_recorded).sum())
 
     @property
     def received_count(self) -> int:
-        """Count messages that arrived at least once."""
+        """The number of messages that arrived at least once."""
         return len(self._seqs) if self._tidy else int(self._first.sum())
 
     @property
     def duplicate_count(self) -> int:
-        """Count arrivals after the first of their message."""
+        """The number of repeated arrivals of the same message."""
         return len(self._seqs) - self.received_count
 
     @property
     def reordered_count(self) -> int:
-        """Count first copies that arrived after one with a higher seq (RFC 4737, Type-P-Reordered)."""
+        """The number of first copies that arrived after a copy with a higher seq (RFC 4737, Type-P-Reordered)."""
         if self._tidy:
             return 0
         firsts = self._seqs[self._first]
         return int((firsts < np.maximum.accumulate(firsts)).sum())
 
     def by_message(self, times: Times) -> Times:
-        """Convert a time of each arrival to a time of each message: the first copy's, NONE_NS if none arrived."""
+        """Convert times by arrival to times by message: the time of the first copy, or NONE_NS if no copy arrived."""
         times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times
@@ -79,18 +80,18 @@ class Arrivals:
 
 
 def minus(end: Times, start: Times) -> Times:
-    """Return end - start for the messages that have both."""
+    """Return `end` minus `start` for the messages that have both times."""
     both = (end != NONE_NS) & (start != NONE_NS)
     return end - start if bool(both.all()) else end[both] - start[both]
 
 
 def count_lost(end: Times, start: Times) -> int:
-    """Count the messages that have a start but no end."""
+    """Count the messages that have a start time but no end time."""
     return int(((end == NONE_NS) & (start != NONE_NS)).sum())
 
 
 def latest(times: list[Times]) -> Times:
-    """Return the latest of several times of each message; NONE_NS if one is missing."""
+    """Return the latest of several times by message; NONE_NS if any of them is missing."""
     if len(times) == 1:
         return times[0]
     missing = np.logical_or.reduce([each == NONE_NS for each in times])
@@ -100,10 +101,10 @@ def latest(times: list[Times]) -> Times:
 
 
 def earliest(times: list[Times]) -> Times:
-    """Return the earliest of several times of each message; NONE_NS if one is missing."""
+    """Return the earliest of several times by message; NONE_NS if any of them is missing."""
     return times[0] if len(times) == 1 else np.minimum.reduce(times)
 
 
 def preferring(wanted: Times, otherwise: Times) -> Times:
-    """Return the preferred time if there is one, otherwise the other time."""
+    """Return the preferred time of each message, or the other time if the preferred one is missing."""
     return np.where(wanted != NONE_NS, wanted, otherwise)

@@ -22,43 +22,44 @@ Missed = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MissedCount:
-    """The missed deadlines of one trial."""
+    """The number of missed deadlines in one trial."""
 
     messages: int
     missed: int
     longest: int
-    """The most missed deadlines one after the other."""
+    """The longest sequence of consecutive missed deadlines."""
     excused: int = 0
-    """Missed deadlines that may be an error of the clocks of two hosts."""
+    """The number of missed deadlines that a clock error may explain."""
     doubtful: int = 0
-    """Messages in time that may have missed the deadline, because of this error."""
+    """The number of messages in time that may have missed the deadline because of a clock error."""
 
     def __add__(self, other: MissedCount) -> MissedCount:
-        """Return the count of two flows or paths together; `longest` is that of one of them."""
+        """Return the sums over two flows or paths; `longest` is the larger of the two values."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
         return MissedCount(**sums | {"longest": max(self.longest, other.longest)})
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the most missed deadlines that the clocks allow."""
+        """The least and the greatest number of missed deadlines that the clock uncertainty allows."""
         return self.missed - self.excused, self.missed + self.doubtful
 
 
 def find_missed(due: Times, done: Times, deadline_s: float) -> Missed:
-    """Return which messages missed their deadline; one that never arrived has missed it."""
+    """Return a mask of the messages that missed their deadline; a lost message has missed its deadline."""
     late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
     return late
 
 
 def count_missed(late: Missed) -> MissedCount:
-    """Count the missed deadlines of a trial, whose messages are in order."""
+    """Count the missed deadlines of a trial; `late` must be in the order of the messages."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
     runs = edges[1::2] - edges[::2]
     return MissedCount(len(late), int(late.sum()), int(runs.max(initial=0)))
 
 
 def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> MissedCount:
-    """Count the missed deadlines of a trial, for times of two hosts with all errors that their clocks may have."""
+    """Count the missed deadlines of a trial. If the times come from two hosts, also count what the clock uncertainty
+    leaves open."""
     counted = count_missed(find_missed(due, done, deadline_s))
     if not uncertainty_ns:
         return counted
@@ -68,9 +69,9 @@ def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: f
 
 
 def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> dict[str, Any]:
-    """Return the columns of `cells.parquet`; empty without a deadline.
+    """Return the deadline columns of `cells.parquet`; empty without a deadline.
 
-    A whole workload has the missed deadlines of all its flows and paths, and no deadline of its own.
+    A whole workload combines the missed deadlines of all its flows and paths; `deadline_s` is then None.
     """
     if not trials:
         return {}
@@ -87,9 +88,10 @@ def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> d
 
 
 def missed_interval(trials: Sequence[MissedCount], alpha: float = ALPHA) -> tuple[float | None, float | None]:
-    """Return the interval of the share of missed deadlines (Clopper and Pearson), None where it is not resolved.
+    """Return the Clopper-Pearson interval of the share of missed deadlines; its bounds are None if the share is not
+    resolved.
 
-    Missed deadlines come in clusters, so the trials show how many messages one is worth (`late_shares`).
+    Missed deadlines are clustered, so the effective number of messages is estimated from the trials (`late_shares`).
     """
     messages = [each.messages for each in trials]
     if len(trials) < LEAST_TRIALS or sum(messages) < LEAST_MESSAGES:

@@ -1,4 +1,4 @@
-"""Whether the median latency grows in the course of a trial, for trials that are long enough."""
+"""Test whether the median latency grows during a trial, if the trial is long enough."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hopmeter.statistics.trends import BLOCKS, Trend, combine, fit_trend
 from hopmeter.store.samples import NONE_NS
 
 LEAST_S = 20.0
-"""A shorter trial shows no trend."""
+"""A shorter trial does not show a trend."""
 LEAST_MESSAGES = 20
-"""The fewest messages of a block: those that a median needs."""
+"""The least number of messages in a block, which a median needs."""
 
 
 def trend_of(start: Times, done: Times) -> Trend | None:
-    """Return the trend of the median latency of messages, from when each was due; None if the trial is too short, or a
-    block has too few messages. A lost message is later than all others."""
+    """Return the trend of the median latency over the start times; None if the trial is too short, or if a block has
+    too few messages. A lost message counts as later than all others."""
     known = start != NONE_NS
     due = start[known]
     if len(due) < LEAST_MESSAGES * BLOCKS or due.max() - due.min() < LEAST_S * 1e9:
@@ -34,7 +34,7 @@ def trend_of(start: Times, done: Times) -> Trend | None:
 
 
 def set_growth(rows: Sequence[dict[str, Any]], trends: Mapping[str, Sequence[Trend]]) -> None:
-    """Fill in `growth` of each row by the trends of its trials; the intervals of all rows hold at once."""
+    """Fill in `growth` and its interval in each row that has trends; the intervals of all rows hold simultaneously."""
     found = {cell: combine(each) for cell, each in trends.items() if each}
     for row in rows:
         if (trend := found.get(row["cell"])) is not None:

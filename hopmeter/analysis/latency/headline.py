@@ -1,4 +1,4 @@
-"""The latency that ranks a cell."""
+"""Choose the headline: the latency that ranks a cell."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from hopmeter.model.cell import Cell
 
 
 def headline(cell: Cell) -> str:
-    """Return the latency that ranks a cell: the user's wait, from the due time if there is a schedule."""
+    """Return the name of the latency that ranks a cell. It starts at the due time if the pace has a schedule."""
     if cell.path:
         return "reaction"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
-        return "response"  # the messages of the flow return as those of another flow
+        return "response"  # another flow returns the messages of this flow
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency

@@ -1,4 +1,4 @@
-"""Times of several hosts in one trial: a time of one host is translated before it is compared with one of another."""
+"""Translate times of one host to the clock of another host, so that times of one trial can be compared."""
 
 from __future__ import annotations
 
@@ -17,37 +17,40 @@ from hopmeter.store.samples import NONE_NS
 
 @dataclass(frozen=True)
 class ClockUncertainty:
-    """By how much a latency may be wrong because it begins on one clock and ends on another."""
+    """The possible error of a latency that starts on one clock and ends on another, in nanoseconds."""
 
     whole_ns: float = 0.0
-    """The most by which all its values may be wrong together."""
+    """The largest error that all values may have in common."""
     residual_ns: float = 0.0
-    """By how much this error may differ from one trial to another."""
+    """The most by which this error may differ between trials."""
 
     @classmethod
     def of(cls, routes: Iterable[Route]) -> ClockUncertainty:
-        """Return the largest uncertainty of some translations."""
+        """Return the largest uncertainty of these translations."""
         found = [*routes, HERE]
         return cls(max(each.uncertainty_ns for each in found), max(each.residual_ns for each in found))
 
     def divide(self, parts: int) -> ClockUncertainty:
-        """Return the uncertainty of a part of the latency."""
+        """Return the uncertainty of a latency that is divided by `parts`."""
         return ClockUncertainty(self.whole_ns / parts, self.residual_ns / parts)
 
     def __or__(self, other: ClockUncertainty) -> ClockUncertainty:
-        """Return the larger ones of two uncertainties."""
+        """Return the maximum of both uncertainties, field by field."""
         return ClockUncertainty(max(self.whole_ns, other.whole_ns), max(self.residual_ns, other.residual_ns))
 
 
 class HostClocks:
-    """The clocks of the hosts of a run; they are read only if times of two hosts are compared."""
+    """The clocks of the hosts of a run; the clock file is read only if times of two hosts are compared."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def route(self, times: Times, origin: str, target: str) -> Route:
-        """Return how these times of one host are translated to the clock of another. Raises ClockError if the clocks
-        were not compared, or one of them was set, and StoreError if the file of the clocks is damaged."""
+        """Return how to translate these times from the host `origin` to the clock of the host `target`.
+
+        Raises ClockError if the clocks were not compared, or if a clock was set meanwhile, and StoreError if the clock
+        file is damaged.
+        """
         known = times[times != NONE_NS]
         if origin == target or not len(known):
             return HERE
@@ -62,7 +65,7 @@ class HostClocks:
 
 
 def translate(times: Times, route: Route) -> Times:
-    """Return times on the clock of another host; NONE_NS stays."""
+    """Return the times on the clock of another host; NONE_NS is unchanged."""
     return np.where(times == NONE_NS, NONE_NS, route.apply(times)) if route.steps else times
 
 

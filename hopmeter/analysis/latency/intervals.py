@@ -1,4 +1,4 @@
-"""Confidence intervals from the differences between trials. docs/method.md gives the reasons."""
+"""Confidence intervals from the spread between trials. docs/method.md gives the reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST_TRIALS = 3
 """With fewer trials the spread between trials is unknown."""
 ALPHA = 0.05
 LEAST_TAIL = 900
-"""From p90 on, trials that are too short for the percentile are counted together."""
+"""From this percentile on (in permille), trials that are too short to resolve it are evaluated together."""
 
 Ends = tuple[float | None, float | None]
 
@@ -22,11 +22,11 @@ Ends = tuple[float | None, float | None]
 def interval(
     per_trial: Sequence[float | None], point: float | None, positive: bool = True, alpha: float = ALPHA
 ) -> tuple[float, float] | None:
-    """Return the interval of a pooled percentile from the spread of the trials' percentiles; None if there are too few.
+    """Return the interval of a pooled percentile from the percentiles of the trials; None if there are too few trials.
 
-    Student's t about the trials' mean, on logarithms if all samples are `positive`; widened on one side by the distance
-    of the pooled percentile from that mean, since that difference is a visible bias. Positive percentiles alone do not
-    justify logarithms: samples around zero may have them by chance.
+    The interval is that of Student's t around the mean of the trials, on logarithms if all samples are `positive`. It
+    is extended on one side by the distance of the pooled percentile from that mean, because this distance is a visible
+    bias. Positive percentiles alone do not justify logarithms: samples around zero may have them by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
@@ -46,7 +46,7 @@ def _about(values: Sequence[float], point: float, alpha: float) -> tuple[float, 
 
 @lru_cache(maxsize=256)
 def _factor(trials: int, alpha: float) -> float:
-    """Return the half-width of the interval in standard deviations of one trial."""
+    """Return the half-width of the interval, in standard deviations of a single trial."""
     from scipy.special import stdtrit  # takes half of a command's start-up time, and most commands show no interval
 
     return float(stdtrit(trials - 1, 1 - alpha / 2)) / math.sqrt(trials)
@@ -54,13 +54,14 @@ def _factor(trials: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """What the trials show about one percentile: its value in each, or the tail if trials are too short for values."""
+    """The spread of one percentile between trials: its value in each trial, or the tail if trials are too short for
+    values."""
 
     per_trial: list[float | None]
     tail: Tail | None
 
     def bounds(self, point: float | None, positive: bool, alpha: float = ALPHA) -> Ends:
-        """Return the interval in nanoseconds. An end is None if it is unknown, and infinite if too many messages were
+        """Return the interval in nanoseconds. A bound is None if it is unknown, and infinite if too many messages were
         lost."""
         if self.tail is None:
             return interval(self.per_trial, point, positive, alpha) or (None, None)
@@ -69,7 +70,7 @@ class Spread:
 
 
 def measure_spread(trials: Sequence[Nanoseconds], lost: Sequence[int], permille: int) -> Spread:
-    """Return what the trials show about a percentile. Reorders the samples within each trial."""
+    """Return the spread of a percentile between trials. Reorders the samples within each trial."""
     both = zip(trials, lost, strict=True)
     per_trial = [quantiles(values, [permille], missing)[0] for values, missing in both]
     is_short = None in per_trial and permille >= LEAST_TAIL and len(trials) >= LEAST_TRIALS and any(map(len, trials))

@@ -1,4 +1,4 @@
-"""The latencies of a pair, by the names of docs/metrics.md: for each message the time from a start to an end."""
+"""The latencies of a pair, named as in docs/metrics.md: for each message the time from a start to an end."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from hopmeter.model import units
 from hopmeter.store.samples import NONE_NS
 
 TRIM_SHARE = 0.01
-"""The most messages left out at the head of a trial, and at its tail."""
+"""The largest share of the messages that is trimmed at the beginning of a trial, and at its end."""
 
 CHAIN = "chain"
-"""From the source to the last receiver, without replies; `chain_per_hop` divides it."""
+"""The latency from the source to the last receiver, without replies; `chain_per_hop` divides it by the hops."""
 
 Span = tuple[str, Times, Times]
-"""A latency's name, then its end and its start by message."""
+"""The name of a latency, then its end and start times by message."""
 
 Pieces = dict[str, list[Times]]
-"""Latencies in nanoseconds by name, in one array or more."""
+"""Latencies in nanoseconds by name, each in one or more arrays."""
 
 
 def trim(messages: int) -> int:
-    """Return how many messages are left out of latency at the head and at the tail.
+    """Return how many messages at each end of a trial do not count in latencies.
 
     The number is small enough that the trial still resolves the same percentiles. Trials that are too short for p99 are
-    not trimmed, because all of them together may resolve it.
+    not trimmed, because all of them together may resolve p99.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0
@@ -41,13 +41,13 @@ def trim(messages: int) -> int:
 
 
 def trim_slice(pair: Pair) -> slice:
-    """Return the slice of a pair's messages that its latencies include."""
+    """Return the slice of a pair's messages that count in latencies."""
     out = trim(pair.messages)
     return slice(out, pair.messages - out)
 
 
 def latencies(pair: Pair) -> Pieces:
-    """Return every latency that applies to the pair's pattern and has samples."""
+    """Return every latency that applies to the pattern of the pair and has samples."""
     cut = trim_slice(pair)
     pieces: Pieces = {}
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -58,7 +58,8 @@ def latencies(pair: Pair) -> Pieces:
 
 
 def count_missing(pair: Pair) -> Counter[str]:
-    """Count the messages that have a start but no end, by latency: they are later than all others."""
+    """Count, for each latency, the messages that have a start but no end. Such messages count as later than all
+    others."""
     cut = trim_slice(pair)
     missing: Counter[str] = Counter()
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -67,7 +68,7 @@ def count_missing(pair: Pair) -> Counter[str]:
 
 
 def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
-    """Return the clock uncertainty of each latency that begins on one clock and ends on another."""
+    """Return the clock uncertainty of each latency that starts on one clock and ends on another."""
     ways = pair.one_way_uncertainty
     found = {"hop": pair.hop_uncertainty}
     if pair.cell.axes.pattern in ("pubsub", "rpc"):
@@ -78,7 +79,7 @@ def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
 
 
 def _spans(pair: Pair) -> Iterator[Span]:
-    """Yield the spans that a user waits for. A ring has only a round trip, which is not a one-way time."""
+    """Yield the end-to-end latencies. A ring has only a round trip, which is not a one-way latency."""
     sent, done = pair.send_times, pair.completion_times
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
@@ -95,7 +96,7 @@ def _spans(pair: Pair) -> Iterator[Span]:
 
 
 def _inner_spans(pair: Pair) -> Iterator[Span]:
-    """Yield the parts of the end-to-end time."""
+    """Yield the parts of the end-to-end latencies."""
     yield from (("hop", arrived, left) for arrived, left in pair.hops())
     yield from (("encode", lane.encoded, lane.sent) for lane in pair.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in pair.ends if end.decoded is not None)
@@ -111,7 +112,8 @@ def _inner_spans(pair: Pair) -> Iterator[Span]:
 
 
 def _hold_times(pair: Pair) -> Times:
-    """Return how long the servers held each request: the sum, or the longest hold if they were called in parallel."""
+    """Return how long the servers held each request: the sum, or the longest time if the servers were called in
+    parallel."""
     holds = [hold(each) for each in (*pair.relays, *pair.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
     at_once = pair.cell.axes.pattern == "scatter" and pair.cell.axes.dispatch == "parallel"
@@ -121,7 +123,7 @@ def _hold_times(pair: Pair) -> Times:
 
 
 def hold(place: EndpointTimes) -> Times:
-    """Return the time from a request's arrival until its answer or forwarding, by message."""
+    """Return the time from the arrival of each request until its reply or forwarding; NONE_NS if either is missing."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)
 

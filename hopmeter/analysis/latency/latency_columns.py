@@ -1,4 +1,4 @@
-"""The columns of one latency: its percentiles with their intervals, its mean and its extremes."""
+"""The columns of one latency: its percentiles with intervals, its mean and its extremes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ def summary(
     lost: Sequence[int],
     bounded: Sequence[str] = BOUNDED,
 ) -> dict[str, Any]:
-    """Return the columns of one latency from the samples of each good trial; without samples only how many are lost.
+    """Return the columns of one latency from the samples of the good trials; without samples, only the number of lost
+    messages.
 
-    The percentiles in `bounded` get interval columns too. `lost` has the messages of each trial without this latency,
-    which are later than all others; mean, deviation and extremes are those of the others.
+    The percentiles in `bounded` also get interval columns. `lost` contains, for each trial, the number of messages
+    without this latency. Percentiles count them as later than all others; mean, deviation and extremes ignore them.
     """
     pooled, parts = join(trials)
     if not len(pooled):
         return {f"{name}_lost": sum(lost)} if any(lost) else {}
-    spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}  # while trials are contiguous
+    spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}  # before samples are reordered
     points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values(), sum(lost)), strict=True))
     columns: dict[str, Any] = {f"{name}_count": len(pooled), f"{name}_lost": sum(lost)}
     for statistic, value in (_moments(pooled) | points).items():
@@ -38,7 +39,7 @@ def summary(
 
 
 def join(trials: Sequence[Sequence[Nanoseconds]]) -> tuple[Nanoseconds, list[Nanoseconds]]:
-    """Return all samples in one array, and those of each trial as parts of it."""
+    """Return all samples in one array, and the samples of each trial as views of that array."""
     pieces = [piece for trial in trials for piece in trial]
     pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
     return pooled, np.split(pooled, np.cumsum([sum(map(len, trial)) for trial in trials])[:-1])
@@ -58,7 +59,8 @@ def _moments(values: Nanoseconds) -> dict[str, float | None]:
 
 
 def _squares(values: Nanoseconds, mean: float) -> float:
-    """Sum the squared deviations in blocks, because converting all to floating point at once would be a second copy."""
+    """Sum the squared deviations block by block, because converting all samples to floating point at once would copy
+    them."""
     stretch = 1 << 18
     parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
     return math.fsum(float(np.dot(part, part)) for part in parts)

@@ -1,4 +1,5 @@
-"""Whether a trial achieved the requested rate. Overload is not latency; docs/method.md has the rules."""
+"""Check whether a trial achieved the requested rate. Overload must not be reported as latency; docs/method.md has the
+rules."""
 
 from __future__ import annotations
 
@@ -14,41 +15,41 @@ from hopmeter.model.condition_values import rates_of
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99
-"""The share of the requested rate that must be reached, at the source and at the end."""
+"""The share of the requested rate that must be reached, on average and at the end of the trial."""
 PARTS = 5
-"""The parts of a trial that are compared to detect a growing backlog."""
+"""The number of parts of a trial that are compared to detect a growing backlog."""
 LEAST = 20
-"""With fewer messages a trend has no meaning."""
+"""With fewer messages a trend is meaningless."""
 
 
 @dataclass(frozen=True)
 class AchievedPace:
-    """How one pair was paced in one trial."""
+    """The pace of one pair in one trial."""
 
     achieved_hz: float | None
     """Messages per second that the transport accepted."""
     reached_hz: float | None
-    """The same, while messages were due at the highest rate."""
+    """The same rate during the part in which messages were due at the highest rate."""
     asked_hz: float | None
-    """Messages per second in the schedule itself meanwhile, with the randomness of `poisson`."""
+    """Messages per second that were due in that part, including the random variation of `poisson`."""
     behind: bool
-    """The source fell permanently behind its schedule."""
+    """Whether the source fell behind its schedule permanently."""
     backlog: bool
-    """The wait of messages grew steadily."""
+    """Whether the messages waited longer and longer."""
     seconds: float
-    """From the due time of the first message to the last arrival."""
+    """The time from the first due time to the last arrival."""
     period_ns: float = 0.0
     """The time between the due times of two messages, or of two bursts."""
     queued_ns: float = 0.0
-    """How long the median message waited for others, if messages waited throughout the trial; otherwise 0."""
+    """The median time that messages waited for others if they waited throughout the trial; otherwise 0."""
     long_ns: float = 0.0
-    """The response of the median message, if throughout the trial many others fell due meanwhile; otherwise 0."""
+    """The median response if many messages became due during each response, throughout the trial; otherwise 0."""
     growth: float = 0.0
-    """By how many seconds the response grew in each second of the schedule, if there is a backlog; otherwise 0."""
+    """The growth of the response in seconds per second of the schedule if there is a backlog; otherwise 0."""
 
 
 def measure_pace(pair: Pair) -> AchievedPace:
-    """Measure the pace of a pair; whether it keeps up is judged while messages are due at the highest rate."""
+    """Measure the pace of a pair. Whether the pair keeps up is judged while messages are due at the highest rate."""
     begun_ns = _earliest(_known_times(pair.due_times))
     achieved_hz, span_ns = _rate(_known_times(pair.send_times), begun_ns)
     seconds = max(span_ns, int(pair.completion_times.max(initial=begun_ns)) - begun_ns) / 1e9
@@ -56,7 +57,7 @@ def measure_pace(pair: Pair) -> AchievedPace:
 
 
 def _fastest_part(pair: Pair) -> slice:
-    """Return the messages that are due at the highest rate: all, or the fifth at the fast end of a changing rate."""
+    """Return the messages that are due at the highest rate: all of them, or the fastest fifth of a changing rate."""
     rates = rates_of(pair.cell.axes)
     if rates is None or rates.first_hz == rates.last_hz:
         return slice(None)
@@ -83,7 +84,7 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median response, each 0 unless it was long from the first fifth to the last."""
+    """Return the median wait and the median response; each is 0 unless it was long in every fifth of the messages."""
     limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -100,29 +101,30 @@ def _earliest(due: Times) -> int:
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
-    """Return the rate from the first due time on: a source that begins late and catches up is not faster than
-    requested."""
+    """Return the rate since the first due time, and the time span. A source that starts late and catches up must not
+    appear faster than requested."""
     span = int(times.max()) - begun_ns if len(times) > 1 else 0
     return ((len(times) - 1) * 1e9 / span if span else None), span
 
 
 def _medians(end: Times, start: Times) -> list[float]:
-    """Return the median delay of each fifth of the messages; empty if a fifth has none."""
+    """Return the median delay of each fifth of the messages; empty if any fifth has no messages."""
     fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
     delays = [minus(*fifth) for fifth in fifths]
     return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Whether the rate is too low and the end as late: one late message at the end is not a lower rate."""
+    """Return whether the rate is too low and the last messages are late. A single late message at the end is not a
+    lower rate."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns
 
 
 def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
-    """Return whether the response never gets shorter from fifth to fifth, and grows in all by 1 % of the schedule and
-    by one period."""
+    """Return whether the response never decreases from fifth to fifth, and grows in total by at least 1 % of the
+    schedule and by one period."""
     if not responses:
         return False
     growth = responses[-1] - responses[0]

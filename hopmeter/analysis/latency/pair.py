@@ -1,4 +1,4 @@
-"""One pair of a trial, message by message: when it was due, sent, and received at each place."""
+"""The times of one pair in one trial, by message: when it was due, sent, and received at each endpoint."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from hopmeter.model.cell import Cell
 
 @dataclass(frozen=True)
 class EndpointTimes:
-    """The records of a relay, sink or server, by message."""
+    """The times that a relay, sink or server recorded, by message."""
 
     arrivals: Arrivals
     arrived: Times
     forwarded: Times
-    """When it was passed on or answered; at a sink with work, when the work was done."""
+    """When the endpoint sent the message on or replied; at a sink with work, when the work was done."""
     decoded: Times | None
     refused: int
-    """Messages that it could not pass on or answer."""
+    """The number of messages that the endpoint could not send on or reply to."""
     host: str = ""
-    """The host whose clock its times are of."""
+    """The host whose clock the times come from."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """The records of a source or client, by message. A scatter client has a lane for each server."""
+    """The times that a source or client recorded, by message. A scatter client has one lane for each server."""
 
     due: Times
     sent: Times
     encoded: Times | None
     replies: Arrivals
-    """The replies; empty at the source of a chain."""
+    """The arrivals of replies; empty at the source of a chain."""
     replied: Times
     decoded: Times | None
     offered: int
-    """Messages offered to the transport."""
+    """The number of messages that were offered to the transport."""
     abandoned: int
-    """Messages that the transport refused until the retry ended."""
+    """The number of messages that the transport refused until the retry time was over."""
     host: str = ""
-    """The host whose clock its times are of."""
+    """The host whose clock the times come from."""
 
     @property
     def handover_times(self) -> Times:
-        """When the message was handed over: after encoding, if there is a codec."""
+        """When each message was handed to the transport: after encoding, if there is a codec."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One source or client with all its relays, sinks and servers."""
+    """A source or client together with all its relays, sinks and servers."""
 
     cell: Cell
     lanes: list[Lane]
     relays: list[EndpointTimes] = field(default_factory=list)
     ends: list[EndpointTimes] = field(default_factory=list)
-    """Sinks or servers; none in a ring."""
+    """The sinks or servers; empty in a ring."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
 
     @property
     def messages(self) -> int:
-        """Messages recorded at the source."""
+        """The number of messages that the source recorded."""
         return len(self.lanes[0].due)
 
     @property
     def one_way(self) -> bool:
-        """Whether it ends at sinks, and not at its source."""
+        """Whether the messages end at sinks, and do not return to their source."""
         return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
@@ -76,23 +76,23 @@ class Pair:
         return self.lanes[0].due
 
     def due_on(self, host: str) -> Times:
-        """Return when each message was due by the clock of a host."""
+        """Return when each message was due, on the clock of `host`."""
         due = self.due_times
         return translate(due, self.clocks.route(due, self.lanes[0].host, host))
 
     @property
     def send_times(self) -> Times:
-        """When each message was sent; in scatter the first of its requests."""
+        """When each message was sent; for scatter, when its first request was sent."""
         return earliest([lane.sent for lane in self.lanes])
 
     @property
     def completion_times(self) -> Times:
-        """When each message had reached all its receivers, or all its replies were back; decoded if there is a
-        codec. By the clock of the source or client, as all times of a whole message."""
+        """When each message had reached all its receivers, or all its replies had returned, including decoding. The
+        clock is that of the source or client, as for all times of a whole message."""
         return self.completion_on(self.lanes[0].host)[0]
 
     def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:
-        """Return when each message was complete by the clock of a host, and the uncertainty of this translation."""
+        """Return when each message was complete, on the clock of `host`, and the uncertainty of this translation."""
         if self.one_way:
             found = [(_decode_times(end.arrived, end.decoded), end.host) for end in self.ends]
         else:
@@ -102,12 +102,12 @@ class Pair:
 
     @property
     def delivery_times(self) -> list[Times]:
-        """When each message had reached each sink or server; decoded, if it decodes."""
+        """When each message had reached each sink or server, including decoding."""
         return [self._at_origin(end, _decode_times(end.arrived, end.decoded)) for end in self.ends]
 
     @property
     def arrival_times(self) -> list[Times]:
-        """When each message arrived at each sink or server."""
+        """When each message arrived at each sink or server, before decoding."""
         return [self._at_origin(end, end.arrived) for end in self.ends]
 
     def _at_origin(self, place: EndpointTimes, times: Times) -> Times:
@@ -115,17 +115,17 @@ class Pair:
 
     @property
     def deliveries(self) -> list[Arrivals]:
-        """The deliveries: arrivals at the sinks, or replies."""
+        """The final arrivals: those at the sinks, or those of the replies."""
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property
     def expected_count(self) -> int:
-        """The expected number of deliveries."""
+        """The number of final arrivals if nothing is lost."""
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:
-        """Return (arrived, left) of every hop, from the source on; the last place has one for each sink or server. Both
-        are times of the host at which the message arrived."""
+        """Return (arrived, left) of each hop, beginning at the source; the last hop has one entry for each sink or
+        server. Both times use the clock of the host at which the message arrived."""
         return [(hop.arrived, translate(hop.left, self.clocks.route(hop.left, *hop.hosts))) for hop in self._hops()]
 
     def _hops(self) -> list[_Hop]:
@@ -145,12 +145,12 @@ class Pair:
 
     @property
     def hop_uncertainty(self) -> ClockUncertainty:
-        """The largest clock uncertainty of a hop."""
+        """The largest clock uncertainty of any hop."""
         return ClockUncertainty.of(self.clocks.route(hop.left, *hop.hosts) for hop in self._hops())
 
     @property
     def one_way_uncertainty(self) -> ClockUncertainty:
-        """The largest clock uncertainty of a time from the source or client to a sink or server."""
+        """The largest clock uncertainty of the latency from the source or client to any sink or server."""
         origin = self.lanes[0].host
         return ClockUncertainty.of(self.clocks.route(end.arrived, end.host, origin) for end in self.ends)
 
@@ -160,7 +160,7 @@ class _Hop:
     arrived: Times
     left: Times
     hosts: tuple[str, str]
-    """The host that the message left, and the one at which it arrived."""
+    """The host that the message left, and the host at which it arrived."""
 
 
 def _decode_times(arrived: Times, decoded: Times | None) -> Times:

@@ -1,7 +1,7 @@
-"""Paths of a workload: how long a message takes to have its effect, and how old the data behind an effect is.
+"""Paths of a workload: how long a message takes to cause an effect, and how old the data behind an effect is.
 
 The definitions follow Günzel and others, "On the Equivalence of Maximum Reaction Time and Maximum Data Age for
-Cause-Effect Chains" (doi 10.1145/3703630), applied to every message and not only to the longest.
+Cause-Effect Chains" (doi 10.1145/3703630), applied to every message and not only to the longest times.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hopmeter.store.causes import Causes, read_causes
 from hopmeter.store.samples import NONE_NS, Samples
 
 UNKNOWN = -1
-"""The number of a message whose cause is not known."""
+"""The cause number of a message whose cause is unknown."""
 NEVER = np.iinfo(np.int64).max
 
 Numbers = NDArray[np.int64]
@@ -33,25 +33,25 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PathTimes:
-    """A path in one trial."""
+    """The times of a path in one trial."""
 
     due: Times
     """When each message of the first flow was due."""
     effect: Times
-    """When the first effect of each message of the first flow, or of a newer one, arrived."""
+    """When the first effect of each message of the first flow, or of a newer message, arrived."""
     data_age: Times
-    """The age of the first flow's message behind each message of the last flow whose causes are known, in ns."""
+    """For each message of the last flow with known causes, the age of the first flow's message behind it, in ns."""
     clock: ClockUncertainty
-    """By how much these times may be wrong because the path begins on one clock and ends on another."""
+    """The uncertainty of these times if the path starts on one clock and ends on another."""
 
     @property
     def reaction(self) -> Times:
-        """Return the reaction time of each message of the first flow that had an effect, in ns."""
+        """The reaction time of each message of the first flow that had an effect, in ns."""
         return minus(self.effect, self.due)
 
 
 def path_times(cell: Cell, file: Path) -> PathTimes:
-    """Follow the messages of a path through one trial. `cell` is the row of the path.
+    """Return the times of a path in one trial. `cell` is the row of the path.
 
     Raises StoreError if the samples or the causes are damaged.
     """
@@ -70,16 +70,18 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
 
 
 def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
-    """Return when a flow with `latest` looked for the newest message for the last time but one, by the clock of a host.
-    A message that is due later may have its effect only after the end of the trial, so it says nothing about the
-    transport."""
+    """Return the time, on the clock of `host`, of the second-to-last lookup of the newest message: the earliest over
+    all flows with `latest`.
+
+    A message that is due later may have its effect only after the trial, so it says nothing about the transport.
+    """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
 
 
 def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:
-    """Return the number of the first flow's message at the start of the chain of causes of each message of the last
-    flow; UNKNOWN if the chain is broken."""
+    """Return, for each message of the last flow, the number of the first flow's message that caused it; UNKNOWN if the
+    chain of causes is broken."""
     numbers = np.arange(messages)
     for before, flow in reversed(list(pairwise(flows))):
         numbers = _step(_cause_numbers(cell, before, flow, causes), numbers)
@@ -94,7 +96,7 @@ def _step(caused_by: Numbers, numbers: Numbers) -> Numbers:
 
 
 def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numbers:
-    """Return for each message of a flow the number of the message of the flow before it that caused it."""
+    """Return, for each message of a flow, the number of the message of the previous flow that caused it."""
     ends = topology(cell).flows
     sender = ends[flow.number][0].id
     receiver = ends[before.number][1 + before.targets.index(flow.source)].id
@@ -106,7 +108,7 @@ def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numb
 
 
 def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
-    """Return when the first effect of each message or of a newer one arrived; NONE_NS if there was none."""
+    """Return when the first effect of each message, or of a newer message, arrived; NONE_NS without an effect."""
     earliest = np.full(messages, NEVER)
     np.minimum.at(earliest, origin, done)
     effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]

@@ -1,4 +1,4 @@
-"""Percentiles of raw samples. docs/method.md gives the reasons."""
+"""Percentiles of samples. docs/method.md gives the reasons."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
-"""With fewer samples beyond it a percentile is not resolved."""
+"""A percentile is resolved only if at least this many samples are slower."""
 QUICK_TRIALS = 5
-"""With fewer trials a cell is only a quick look."""
+"""With fewer trials a cell counts as quick: good for a first impression only."""
 
 State = Literal["known", "lost", "few"]
-"""Whether a percentile is known, is a lost message, or has too few messages beyond it."""
+"""Whether a percentile is known, is a lost message, or is not resolved because too few messages are slower."""
 
 Nanoseconds = NDArray[np.int64]
 Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
 def is_resolved(count: int, permille: int) -> bool:
-    """Return whether enough samples are beyond a percentile."""
+    """Return whether enough samples are slower than a percentile."""
     return count * (1000 - permille) >= BEYOND * 1000
 
 
@@ -34,14 +34,14 @@ def resolvable(count: int) -> int:
 
 
 def least_count(permille: int) -> int:
-    """Return the fewest samples that resolve a percentile."""
+    """Return the least number of samples that resolves a percentile."""
     return math.ceil(BEYOND * 1000 / (1000 - permille))
 
 
 def state(arrived: int, lost: int, permille: int) -> State:
     """Return whether a percentile of all messages is known, is a lost message, or has too few messages.
 
-    A percentile is lost if more messages would not help: so many are lost that it is one of them.
+    The state is "lost" if so many messages are lost that more messages would not make the percentile known.
     """
     count, share = arrived + lost, permille / 1000
     if not count:
@@ -53,8 +53,8 @@ def state(arrived: int, lost: int, permille: int) -> State:
 
 
 def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[float | None]:
-    """Return percentiles of all messages, None if not resolved or lost. Reorders `values`, to avoid copying large
-    arrays."""
+    """Return percentiles of all messages; None for a percentile that is not resolved or lost. Reorders `values`, to
+    avoid copying large arrays."""
     wanted = list(permilles)
     known = [each for each in wanted if state(len(values), lost, each) == "known"]
     found = dict(zip(known, estimate(values, [each / 1000 for each in known], lost, reorder=True), strict=True))
@@ -62,10 +62,11 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
-    """Estimate quantiles of all messages, resolved or not, with hopmeter's one estimator: Hyndman and Fan's type 8.
+    """Estimate quantiles of all messages, resolved or not, by the only estimator of hopmeter: type 8 of Hyndman and
+    Fan.
 
-    `values` are the messages that arrived, and `lost` are later than all of them: a quantile that is a lost message is
-    None. With `reorder` the function partly sorts `values` and needs no copy of them.
+    `values` contains the messages that arrived; the `lost` messages count as later than all of them. A quantile that is
+    a lost message is None. With `reorder` the function partly sorts `values` and does not copy them.
     """
     arrived = [_share_of_arrived(each, len(values), lost) for each in shares]
     known = [each for each in arrived if each <= 1]
@@ -74,8 +75,8 @@ def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool 
 
 
 def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
-    """Return which quantile of the arrived messages is the quantile of all messages, by the positions of type 8; above
-    one if it is a lost message."""
+    """Convert a quantile of all messages to the quantile of the arrived messages, by the positions of type 8. The
+    result is infinite if the quantile is a lost message."""
     if not lost:
         return share if arrived else math.inf
     position = (arrived + lost + 1 / 3) * share + 1 / 3

@@ -1,4 +1,4 @@
-"""Columns with a value for each server of a scatter, in the order of the servers."""
+"""Columns that contain one value for each server of a scatter, in the order of the servers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
 LAST = "last"
-"""For each message, the number of the server whose reply came last; stored among the latencies, but none itself."""
+"""For each message, the index of the server whose reply came last. It is stored with the latencies, although it is
+none."""
 
 
 def by_server(pair: Pair) -> Pieces:
-    """Return `roundtrip 0`, `held 0`, … in nanoseconds, and which server was last; empty unless the pattern is
-    scatter."""
+    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds, and which server was last; empty unless the
+    pattern is scatter."""
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)
@@ -38,7 +39,8 @@ def by_server(pair: Pair) -> Pieces:
 
 
 def lost_by_server(pair: Pair) -> Counter[str]:
-    """Count the requests without a reply as `roundtrip 0`, …; empty unless the pattern is scatter."""
+    """Count the requests without a reply, by server, under the names `roundtrip 0`, …; empty unless the pattern is
+    scatter."""
     if pair.cell.axes.pattern != "scatter":
         return Counter()
     cut = trim_slice(pair)
@@ -48,9 +50,9 @@ def lost_by_server(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the columns `servers_…` from the trials; null if the pattern has no separate servers.
+    """Return the columns `servers_…` of the trials; empty unless the pattern is scatter.
 
-    `missing` returns how many messages of each trial have no latency of this name, because they were lost.
+    `missing` returns, for the name of a latency, how many messages of each trial do not have it because they were lost.
     """
     if cell.axes.pattern != "scatter":
         return {}

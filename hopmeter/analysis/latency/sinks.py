@@ -1,4 +1,4 @@
-"""Columns with a value for each sink, in their order, if a message goes to several."""
+"""Columns that contain one value for each sink, in the order of the sinks, if a message goes to several sinks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ STATISTICS = ("mean", "min", "p50", "p99", "max")
 
 
 def by_sink(pair: Pair) -> Pieces:
-    """Return `service 0`, … in nanoseconds and `received 0`, …, a count; empty unless there are several sinks."""
+    """Return the latencies `service 0`, … in nanoseconds, and the counts `received 0`, …; empty unless there are
+    several sinks."""
     if not _several(pair.cell):
         return {}
     cut = trim_slice(pair)
@@ -30,7 +31,8 @@ def by_sink(pair: Pair) -> Pieces:
 
 
 def lost_by_sink(pair: Pair) -> Counter[str]:
-    """Count the messages that did not reach each sink as `service 0`, …; empty unless there are several sinks."""
+    """Count the messages that did not reach each sink, under the names `service 0`, …; empty unless there are several
+    sinks."""
     if not _several(pair.cell):
         return Counter()
     cut, sent = trim_slice(pair), pair.send_times
@@ -39,7 +41,8 @@ def lost_by_sink(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the columns `sinks_…` from the trials; null if there is only one sink. `missing` is that of servers."""
+    """Return the columns `sinks_…` of the trials; empty unless there are several sinks. `servers.columns` explains
+    `missing`."""
     if not _several(cell):
         return {}
     names = [f"service {number}" for number in range(cell.axes.sinks)]

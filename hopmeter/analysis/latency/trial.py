@@ -1,4 +1,4 @@
-"""Measure one trial from its raw samples."""
+"""Measure one trial from its samples."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
 PACING = "pacing_error"
-"""Sent minus due time."""
+"""The latency from the due time to the send time."""
 
 
 @dataclass
 class Counts:
-    """The message counts of a trial, over all pairs. docs/metrics.md defines each."""
+    """The message counts of a trial, over all pairs. docs/metrics.md defines each count."""
 
     sent: int = 0
     received: int = 0
@@ -48,11 +48,11 @@ class Counts:
     stray: int = 0
     trimmed: int = 0
     messages: int = 0
-    """Messages recorded at the sources; a scatter's requests count once."""
+    """The number of messages that the sources recorded; the requests of one scatter count once."""
 
     @property
     def lost(self) -> int:
-        """Count the messages that should have arrived and did not, including abandoned ones."""
+        """The number of messages that should have arrived but did not, including abandoned messages."""
         return self.expected - self.received
 
     def __add__(self, other: Counts) -> Counts:
@@ -61,23 +61,23 @@ class Counts:
 
 @dataclass
 class Measured:
-    """The values measured from one trial's samples."""
+    """The values measured from the samples of one trial."""
 
     counts: Counts = field(default_factory=Counts)
     latencies: Pieces = field(default_factory=dict)
     missing: Counter[str] = field(default_factory=Counter)
-    """How many messages have no latency, because they were lost, by latency."""
+    """For each latency, the number of messages that do not have it because they were lost."""
     paces: list[AchievedPace] = field(default_factory=list)
     missed: MissedCount | None = None
     """The missed deadlines of a flow or path."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
-    """The clock uncertainty of each latency that begins on one clock and ends on another."""
+    """The clock uncertainty of each latency that starts on one clock and ends on another."""
     trend: Trend | None = None
-    """The growth of the median in the course of the trial, of the first pair; None if the trial is too short."""
+    """The growth of the median latency of the first pair during the trial; None if the trial is too short."""
 
     @property
     def achieved_hz(self) -> float | None:
-        """Return the achieved rate, averaged over the pairs."""
+        """The achieved rate, averaged over the pairs; None if it is unknown."""
         rates = [pace.achieved_hz for pace in self.paces if pace.achieved_hz]
         return sum(rates) / len(rates) if rates else None
 
@@ -85,7 +85,7 @@ class Measured:
 def measure(cell: Cell, path: Path) -> Measured:
     """Measure a trial from its samples.
 
-    Raises StoreError if they are missing or damaged, and ClockError if times of two hosts cannot be compared.
+    Raises StoreError if the samples are missing or damaged, and ClockError if times of two hosts cannot be compared.
     """
     if cell.path:
         return _measure_path(cell, path)
@@ -116,19 +116,21 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate stays the same, so that a growing latency says something about the programs."""
+    """Return whether the rate is constant, so that a growing latency is not caused by the schedule."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 
 
 def _start(cell: Cell, pair: Pair) -> Times:
-    """Return when the latency that ranks a cell begins."""
+    """Return the start times of the latency that ranks a cell."""
     return pair.due_times if headline(cell) == "response" else pair.send_times
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
-    """Count the messages of all flows, and the missed deadlines of all flows and paths. A message that a bridge passes
-    on counts once. The rows of the flows and paths have the latencies."""
+    """Count the messages of all flows, and the missed deadlines of all flows and paths.
+
+    A message that a bridge passes on counts once. Latencies are in the rows of the flows and paths.
+    """
     running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
     paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
     missed = [each.missed for each in (*running, *paths) if each.missed]
@@ -168,7 +170,7 @@ def _counts(pair: Pair) -> Counts:
 
 
 def reject_altered(result: TrialResult) -> TrialResult:
-    """Return the trial as the analysis judges it: a trial with altered payloads is not good."""
+    """Return the trial as not good if payloads arrived with wrong content; otherwise return it unchanged."""
     wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result
@@ -176,7 +178,7 @@ def reject_altered(result: TrialResult) -> TrialResult:
 
 
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
-    """Sum a counter of a trial's endpoints, over all or over some roles."""
+    """Sum a counter over the endpoints of a trial; `roles` limits the endpoints if it is not empty."""
     wanted = set(roles)
     endpoints: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("endpoints", [])]
     return sum(each.get(name, 0) for each in endpoints if not wanted or each.get("role") in wanted)

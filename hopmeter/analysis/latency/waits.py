@@ -1,4 +1,5 @@
-"""Detect messages that wait behind others: a queue that filled during warm-up shows no trend (docs/method.md)."""
+"""Detect messages that wait for others in a queue that filled during warm-up, and so shows no trend
+(docs/method.md)."""
 
 from __future__ import annotations
 
@@ -10,34 +11,35 @@ from hopmeter.analysis.latency.pair import Pair
 from hopmeter.store.samples import NONE_NS
 
 Spans = NDArray[np.float64]
-"""Nanoseconds by message; NaN if a message did not arrive."""
+"""Durations in nanoseconds by message; NaN if a message did not arrive."""
 
 PERIODS = 10
-"""The most messages that may fall due while one waits; more in a chain whose relays hold messages for longer in all."""
+"""Messages queue if more periods than this pass while a message waits. A chain may hold messages longer than that in
+total."""
 LEAST_NS = 1_000_000
-"""A shorter wait may be the wake-up of a receiver, which then takes all messages that came meanwhile at once."""
+"""A shorter wait may be the wake-up of a receiver, which then takes all messages that arrived meanwhile."""
 ALONE = 1
-"""Percent of a hop's messages, the fastest ones, that show its time without a queue; one of them may be an outlier."""
+"""The fastest messages of a hop, in percent, that show its duration without a queue. An outlier may be even faster."""
 ORDERLY = 0.99
-"""The least share of messages that come through a queue in order; a message that overtakes does not wait behind
-others."""
+"""The least share of messages that pass a queue in order; a message that overtakes another does not wait for it."""
 
 
 def limit_ns(pair: Pair, period_ns: float) -> float:
-    """Return the limit for waits and whole ways; `period_ns` is the time between two messages.
+    """Return the limit above which a wait or response counts as long; `period_ns` is the time between two messages.
 
-    A place that works may still be busy with the previous message, for as long as it holds one.
+    The limit includes the time for which each relay holds a message, up to one period, because a relay may still be
+    busy with the previous message.
     """
     held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, PERIODS * period_ns, held_ns)
 
 
 def waiting_times(pair: Pair) -> Spans:
-    """Return how long each message waited: at the source after its due time, and at each hop beyond the time of the
+    """Return how long each message waited: at the source after its due time, and on each hop beyond the time of the
     fastest messages.
 
-    The fastest messages show what a hop takes by itself, so a long way is not a queue. Jitter is not a queue either: if
-    messages overtake each other, only the wait at the source counts.
+    The fastest messages show the duration of a hop without a queue. If messages overtake each other, there is no queue
+    but jitter, and only the wait at the source counts.
     """
     late = _span(pair.send_times, pair.due_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):
@@ -54,13 +56,13 @@ def throughout(spans: Spans, limit: float, parts: int) -> bool:
 
 
 def median(spans: Spans) -> float:
-    """Return the median of the messages that arrived; 0 if none did."""
+    """Return the median over the messages that arrived; 0 if no message arrived."""
     there = spans[~np.isnan(spans)]
     return float(np.median(there)) if len(there) else 0.0
 
 
 def response(pair: Pair) -> Spans:
-    """Return the time from each message's due time until it had arrived everywhere."""
+    """Return the time from the due time of each message until it had reached all receivers."""
     return _span(pair.completion_times, pair.due_times)
 
 

@@ -1,1 +1,1 @@
-"""Which cells of a table are better than others: rounds, ranks, floors, and what is not decided yet."""
+"""Decide which cells of a table are better than others: rounds, ranks, floors and open questions."""

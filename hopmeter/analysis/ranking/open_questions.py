@@ -1,4 +1,4 @@
-"""What is decided in a table, seen from its rounds so far."""
+"""Determine what the rounds of a table have decided so far."""
 
 from __future__ import annotations
 
@@ -12,31 +12,34 @@ from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import ALPHA, BEST
 
 CLEAR = 1.5
-"""A ratio that a run with a budget is to decide first, whatever the table."""
+"""A run with a budget should decide this ratio first, in every table."""
 Question = frozenset[str]
-"""The cells of a question: the two of a pair, or the one whose median is to be known, or that has requirements."""
+"""The cells that a question is about: both cells of a pair, or a single cell whose median or requirements are in
+question."""
 Bounds = tuple[float | None, float | None, float | None]
 IsJudged = Callable[[Cell, Bounds, float], bool]
-"""Returns whether a cell meets or misses its requirements, at a level; its median comes with its 95 % interval."""
+"""Returns whether a cell is known to meet or miss its requirements; the arguments are the cell, its median with the 95
+% interval, and the significance level."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of one look at a table."""
+    """The result of one interim analysis (look) of a table."""
 
     asked: frozenset[Question]
     decided: frozenset[Question]
     needed: frozenset[str]
-    """Cells that belong to every further round: the best one, and those without a result."""
+    """The cells that every further round must include: the best cell, cells without a result, and open references."""
     needed_rounds: float | None = None
-    """How many rounds the noise of the open pairs needs to decide a clear ratio; None if that is unknown."""
+    """The number of rounds after which open pairs that differ by the ratio `CLEAR` would be decided, from their noise;
+    None if unknown."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
-    """Look at a table at a level `alpha`; `until` is `order`, `best` or a precision such as `±5%`.
+    """Analyse a table at the significance level `alpha`; `until` is `order`, `best` or a precision such as `±5%`.
 
-    Cells that are not ranked are in no question, unless no other cells are there. References take part in the rounds
-    until their ratio to the best is decided, but only the choices decide how long the run is.
+    Unranked cells are in no question unless all cells are unranked. References take part in the rounds until their
+    ratio to the best cell is decided, but only the choices determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
     result = fit_table(cells, observations, alpha, BEST if until == BEST else None)
@@ -47,7 +50,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
 
 
 def _open_references(result: Ranking) -> set[str]:
-    """Return the references whose ratio to the best is not decided."""
+    """Return the references whose difference from the best cell is not decided."""
     compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
     return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 
@@ -55,7 +58,7 @@ def _open_references(result: Ranking) -> set[str]:
 def look_at_requirements(
     cells: Sequence[Cell], observations: Iterable[Observation], is_judged: IsJudged, alpha: float
 ) -> Answer:
-    """Look at the requirements of each cell that is ranked, at a level `alpha`."""
+    """Analyse the requirements of each ranked cell at the significance level `alpha`."""
     ranked = [cell for cell in cells if cell.comparison.ranked] or list(cells)
     ids = {cell.id for cell in ranked}
     levels = fit([each for each in observations if each.cell in ids], alpha).levels
@@ -80,9 +83,9 @@ def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> An
 
 
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
-    """Return the pairs of choices; in a run with two sides the sides of each cell.
+    """Return the pairs to decide: all pairs of choices, or in a run with two sides the two sides of each cell.
 
-    If there is only one choice, it is compared with the references that the user named.
+    If there is only one choice, it is paired with the references that the user named.
     """
     if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
         return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]

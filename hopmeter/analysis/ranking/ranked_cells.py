@@ -1,4 +1,4 @@
-"""Which cells of a table are ranked, and the fit of the table: references stand beside the choices."""
+"""Select the ranked cells of a table, and fit the table with choices and references."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hopmeter.statistics.ranking import ALPHA
 
 
 def choices(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells of a table that are ranked: the transports that a user can install.
+    """Return the ranked cells of a table, which are the transports that a user can install.
 
-    If there are none, the references that the user named are ranked among themselves. Floors that the planner added and
+    If there are none, the references that the user named are ranked instead. Floors that the planner added and
     `synthetic` are never ranked.
     """
     ranked = [cell for cell in cells if cell.comparison.ranked]

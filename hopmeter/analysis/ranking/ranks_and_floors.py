@@ -1,4 +1,5 @@
-"""Place each row in its table: ranks, the ratio to the best, and the multiple of the floor."""
+"""Fill in how each row compares within its table: its ranks, its ratio to the best row and its multiple of the
+floor."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 
 
 def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:
-    """Fill in the ranks, the ratios and `median_us` of all rows of a run.
+    """Fill in the ranks, the ratios to the best and `median_us` of all rows of a run.
 
-    A median has at least three rounds or 20 messages.
+    A median needs at least three rounds or 20 messages.
     """
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:
         row, ranking = by_id[cell.id], rankings.get(cell.group)
         if cell.is_whole_workload:
-            continue  # it has no latency of its own
+            continue  # a whole workload has no latency of its own
         pooled = {f"median{end}_us": row.get(f"{headline(cell)}_p50{end}_us") for end in ("", "_low", "_high")}
         by_rounds = ranking.columns(cell.id) if ranking is not None and not cell.dropped else {}
         too_few = pooled["median_us"] is None and by_rounds.get("median_low_us") is None
@@ -33,7 +34,7 @@ def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: M
 def set_floor(
     cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]], ranking: TableRanking | None
 ) -> None:
-    """Fill in `floor_us`, `times_floor` and `floor_reason` from the median of the floor's row."""
+    """Fill in `floor_us`, `times_floor` and `floor_reason` of a row from the row of its floor."""
     floor = rows.get(cell.comparison.floor or "")
     if floor is None:
         row["floor_reason"] = cell.comparison.floor_reason or no_floor("the run has no floor for this cell")
@@ -51,7 +52,7 @@ def set_floor(
 
 
 def set_floors(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:
-    """Fill in the floors of all rows of a run."""
+    """Fill in the floor columns of all rows of a run."""
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:
         if not cell.dropped:

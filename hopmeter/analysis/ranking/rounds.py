@@ -1,4 +1,4 @@
-"""The cells of each table, compared by rounds: the trials' medians of the latency that ranks them."""
+"""Compare the cells of each table by rounds, using the trials' medians of the headline latency."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two cells of a table: the median of `b` divided by that of `a`, with its interval; None if it is unknown."""
+    """A pair of cells of a table: the median of `b` divided by that of `a`, with its interval; None where unknown."""
 
     a: str
     b: str
@@ -31,37 +31,38 @@ class Comparison:
     high: float | None
     decided: bool
     family: str = "choices"
-    """The pairs that share a level: `choices`, or `references` if one of the two is a reference."""
+    """The family of the pair, which shares a significance level: `references` if one of the cells is a reference,
+    otherwise `choices`."""
     stopped_early: bool = False
-    """Whether the interval is that of an earlier look, which decided the pair."""
+    """Whether an earlier look decided the pair, so that the interval is from that look."""
 
     @property
     def bounds(self) -> Bounds:
-        """The ratio and its interval."""
+        """The ratio with its interval: (ratio, low, high)."""
         return self.ratio, self.low, self.high
 
     def swap(self) -> Comparison:
-        """Return the comparison of `a` with `b`."""
+        """Return the comparison with `a` and `b` exchanged."""
         turned = [None if each is None else 1 / each for each in (self.ratio, self.high, self.low)]
         return replace(self, a=self.b, b=self.a, ratio=turned[0], low=turned[1], high=turned[2])
 
 
 @dataclass(frozen=True)
 class TableRanking:
-    """What the rounds say about the cells of one table."""
+    """The ranking of the cells of one table, with the floors of the cells."""
 
     group: str
     ranking: Ranking
     floors: Mapping[str, str] = field(default_factory=dict)
-    """The floor of each cell."""
+    """The id of the floor, by cell."""
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """Every pair; `a` is the faster one."""
+        """All compared pairs; in each pair `a` is the faster cell."""
         return [_compare(self.ranking, each) for each in self.ranking.pairs]
 
     def compare(self, a: str, b: str) -> Comparison | None:
-        """Return the comparison of `b` with `a`; None if they were not compared."""
+        """Return the comparison of the cell `b` with `a`; None if they were not compared."""
         for each in self.comparisons:
             if (each.a, each.b) == (a, b):
                 return each
@@ -70,11 +71,11 @@ class TableRanking:
         return None
 
     def is_faster(self, a: str, b: str) -> bool:
-        """Whether `a` is significantly faster than `b`."""
+        """Return whether `a` is significantly faster than `b`."""
         return any(each.decided and (each.a, each.b) == (a, b) for each in self.comparisons)
 
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns of one cell; a reference has no rank. Empty if the cell is not compared."""
+        """Return the ranking columns of one cell; empty if the cell was not compared. A reference has no rank."""
         if cell not in self.ranking.cells:
             return {}
         low, high = self.ranking.ranks.get(cell, (None, None))
@@ -90,7 +91,7 @@ class TableRanking:
         }
 
     def floor_columns(self, cell: str) -> dict[str, Any]:
-        """Return the multiple of the floor; empty unless both were compared."""
+        """Return the columns of the multiple of the floor; empty unless both cells were compared."""
         floor = self.floors.get(cell)
         known = floor is not None and {floor, cell} <= set(self.ranking.cells)
         return _bound_columns("times_floor", self._ratio(floor, cell)) if known else {}
@@ -105,9 +106,9 @@ class TableRanking:
 
 
 def _compare(ranking: Ranking, pair: CellPair) -> Comparison:
-    """Return a pair with the ratio of the two medians that a table shows.
+    """Convert a pair to a comparison that shows the ratio of the two medians in the table.
 
-    If each pair of a small table was fitted alone, its own estimate differs a little from that ratio.
+    In a small table each pair is fitted separately, so the pair's own estimate may differ slightly from that ratio.
     """
     if pair.ratio is None:
         return Comparison(pair.a, pair.b, None, None, None, pair.decided, pair.family, pair.stopped_early)
@@ -130,10 +131,10 @@ def rank_tables(
     looks: Mapping[str, Any],
     until: str | None = None,
 ) -> dict[str, TableRanking]:
-    """Return the ranking of each table by its id. `trials` have their `median_us`; `rows` are the results by cell.
+    """Return the ranking of each table, by its id. `trials` must contain `median_us`; `rows` are the results by cell.
 
-    `looks` are those of a run with a budget by table, and `until` is its question. A run of an earlier version without
-    rounds has no ranking, unless its trials were executed in rounds of the whole run.
+    `looks` are the looks of a run with a budget, by table; `until` is the question of that run. A run of an earlier
+    version without rounds has no ranking, unless its trials were executed in rounds of the whole run.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -154,7 +155,7 @@ def _rank_table(
     looks: Sequence[Mapping[str, Any]],
     versus: str | None,
 ) -> TableRanking:
-    """Rank a table. The looks at a run with a budget are repeated, because what they decided stays decided."""
+    """Rank a table. In a run with a budget all looks are repeated, because their decisions are final."""
     seen = [each for cell in cells for each in observed[cell.id]]
     rounds = max(len(observed[cell.id]) for cell in cells)
     rankings = [_repeat_look(cells, seen, each, versus) for each in looks]
@@ -167,13 +168,13 @@ def _rank_table(
 def _repeat_look(
     cells: Sequence[Cell], seen: Iterable[Observation], look: Mapping[str, Any], versus: str | None
 ) -> Ranking:
-    """Repeat a look at the rounds that it saw; `last_round` is missing in runs of earlier versions."""
+    """Repeat a look with the rounds that were known then; `last_round` is missing in runs of earlier versions."""
     last = look.get("last_round", look["rounds"] - 1)
     return fit_table(cells, [each for each in seen if each.round <= last], look["alpha"], versus)
 
 
 def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
-    """Return the good trials of each cell; empty if the rounds are unknown."""
+    """Return the good trials of each cell as observations; empty if the rounds are unknown."""
     rounds = round_numbers(trials)
     found: dict[str, list[Observation]] = {}
     for trial in trials:
@@ -185,7 +186,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 
 
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
-    """Return the round of each trial: its number in a run of an earlier version whose rounds were of the whole run."""
+    """Return the round of each trial. In a run of an earlier version whose rounds covered the whole run, the round is
+    the trial's number; otherwise the result is empty."""
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}
     ordered = sorted(trials, key=lambda trial: trial["order"])

@@ -1,1 +1,2 @@
-"""The stored results of a run, as tables and figures read them: rows, groups, their order, samples behind a row."""
+"""The stored results of a run for tables and figures: rows, groups of rows, their order, and the samples of each
+row."""

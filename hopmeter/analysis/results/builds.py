@@ -1,4 +1,4 @@
-"""How the adapters of rows were built: rows that differ in it are not compared without saying so."""
+"""How the adapters of rows were built. A comparison of rows with different builds must mention the difference."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ NOT_OPTIMISED = ("0", "1", "g")
 
 
 def is_debug_build(build: str) -> bool:
-    """Return whether a build, with its compiler and flags as `run.json` has them, is slower than a release build."""
+    """Return whether a build is slower than a release build. `build` is its compiler and flags, as stored in
+    `run.json`."""
     levels, words = _LEVEL.findall(build), build.split()
     return (bool(levels) and levels[-1] in NOT_OPTIMISED) or ("-g" in words and "-DNDEBUG" not in words)
 
 
 def kind_of_build(build: str) -> str:
-    """Return whether a build is a debug or a release build; empty if its flags are unknown, as those of Python."""
+    """Return `debug build` or `release build`; an empty string if the flags are unknown, as for Python."""
     return DEBUG if is_debug_build(build) else RELEASE if _LEVEL.search(build) else ""
 
 
 def has_debug_build(row: Row) -> bool:
-    """Return whether an adapter of a row is a debug build."""
+    """Return whether any adapter of a row is a debug build."""
     builds = row.run.part("builds")
     names = [f"{row['transport']} ({language}" for language in languages_in(str(row["language"]))]
-    # Settings that choose the environment of the node follow the language.
+    # The key may continue with settings that choose the environment of the node, such as a version.
     found = [str(how or "") for name, how in builds.items() if name.partition(",")[0].rstrip(")") in names]
     return any(map(is_debug_build, found))
 
 
 def are_of_one_version(rows: Sequence[Row]) -> bool:
-    """Return whether the libraries of these rows report a common version, as far as they report any.
+    """Return whether the libraries of these rows report a common version. Rows that report no version are ignored.
 
-    The texts of several languages differ even if the version is the same: `v1.10.2-release`, `1.10.2`.
+    The version texts of several languages may differ although the version is the same: `v1.10.2-release`, `1.10.2`.
     """
     known = [set(_VERSION.findall(str(row["library_version"]))) for row in rows if row["library_version"]]
     known = [each for each in known if each]
@@ -48,16 +49,17 @@ def are_of_one_version(rows: Sequence[Row]) -> bool:
 
 
 def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
-    """Return what tells apart how these rows were built, in brackets, by `id` of the row object: the language if they
-    differ in it, that it is a debug build, and the version of the library if rows of this transport and language have
-    several. Empty if there is nothing to tell."""
+    """Return how each row was built, in brackets, by `id` of the row object. The text contains the language if
+    languages differ, "debug build" if it is one, and the library version if rows of the same transport and language
+    have several. It is empty if there is nothing to distinguish."""
     several = len({row["language"] for row in rows}) > 1
     languages = {id(row): [language_name(str(row["language"]))] if several else [] for row in rows}
     return {id(row): _bracket([*languages[id(row)], *build_words(row, rows)]) for row in rows}
 
 
 def build_words(row: Row, rows: Sequence[Row]) -> list[str]:
-    """Return that a row is a debug build, and its version if others of its transport and language have another."""
+    """Return "debug build" if it applies, and the library version if rows of the same transport and language differ in
+    it."""
     alike = [other for other in rows if all(other[key] == row[key] for key in ("transport", "language"))]
     version = str(row["library_version"] or "")
     return [

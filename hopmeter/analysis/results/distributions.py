@@ -1,4 +1,4 @@
-"""The samples of a cell, reduced for a figure: boxes, curves, histograms, latency over time."""
+"""Summarise the samples of a row for a figure: box plots, percentile curves, histograms and latency over time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hopmeter.analysis.results.run_results import Row
 Order = NDArray[np.intp]
 
 BINS = 90
-"""Bins of a histogram."""
+"""The number of bins of a histogram."""
 POINTS = 150
-"""Stretches of latency over time, all trials together."""
+"""The total number of sections of latency over time, over all trials."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive messages of one trial."""
+    """A section of consecutive messages of one trial."""
 
     trial: int
     at_s: float
     p50_us: float | None
-    """The median; None if it is a lost message, as is `worst_us` then."""
+    """The median; None if it is a lost message."""
     worst_us: float | None
-    """The slowest message that arrived."""
+    """The latency of the slowest message that arrived; None if the median is None."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,22 @@ class Box:
     """A distribution as a box with whiskers, in µs."""
 
     low: float
-    """The fastest message within 1.5 box lengths of the lower quartile."""
+    """The lower whisker: the fastest message within 1.5 box lengths of the lower quartile."""
     q1: float
     p50: float
     q3: float
     high: float
-    """The slowest message within 1.5 box lengths of the upper quartile."""
+    """The upper whisker: the slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
-    """Messages beyond the whiskers: the outermost, and some of the others."""
+    """Some of the messages beyond the whiskers, always including the most extreme."""
 
 
 WHISKER = 1.5
 DOTS = 12
-"""The most messages listed beyond each whisker."""
+"""The largest number of listed messages beyond each whisker."""
 NOTCH = 1.57
-"""Interval of a median, in box lengths over the square root of the message count, by McGill, Tukey and Larsen."""
+"""The half-width of a median's interval is this factor times the box length, divided by the square root of the message
+count (McGill, Tukey and Larsen)."""
 
 
 def row_box(row: Row) -> Box | None:
@@ -59,7 +60,8 @@ def row_box(row: Row) -> Box | None:
 
 
 def box(pooled: Numbers, lost: int) -> Box | None:
-    """Return the box of latencies in µs; None if none is above zero, or the upper quartile is a lost message."""
+    """Return the box of latencies in µs; None if no latency is above zero, or if the upper quartile is a lost
+    message."""
     positive = np.sort(pooled[pooled > 0])
     q1, p50, q3 = estimate(positive, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
@@ -71,7 +73,8 @@ def box(pooled: Numbers, lost: int) -> Box | None:
 
 
 def _thin(ordered: Numbers) -> list[float]:
-    """Pick both ends, and values between them that are evenly spaced on a logarithmic axis."""
+    """Return at most `DOTS` values: the smallest, the largest, and others that are evenly spaced on a logarithmic
+    axis."""
     if len(ordered) <= DOTS:
         return [float(value) for value in ordered]
     wanted = np.geomspace(ordered[0], ordered[-1], DOTS)
@@ -89,7 +92,8 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90 in µs), starting at the source, over all good trials; without hops whose p90 is lost."""
+    """Return (hop, p50, p90) of each hop in µs over all good trials, beginning at the source. A hop whose p90 is a lost
+    message is left out."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)
     pooled = [Hop.join([trial.hops[hop] for trial in found]) for hop in range(many)]
@@ -98,9 +102,9 @@ def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
 
 
 def percentile_curve(row: Row) -> list[tuple[float, float]]:
-    """Return (share of messages, latency in µs) for every percentile with enough messages, dense towards the tail.
+    """Return (share of messages, latency in µs) for all resolved percentiles; the points are dense towards the tail.
 
-    The curve ends before the lost messages, which are slower than all others.
+    The curve ends before the lost messages, which count as slower than all others.
     """
     pooled, lost = _pool(row)
     count = len(pooled) + lost
@@ -113,7 +117,8 @@ def percentile_curve(row: Row) -> list[tuple[float, float]]:
 
 
 def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """Return (from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
+    """Return (lower edge in µs, upper edge in µs, relative height) of each bin; the bins have equal widths on a
+    logarithmic axis."""
     edges = np.geomspace(*ends, BINS + 1)
     heights, _ = np.histogram(_pool(row)[0], edges)
     tallest = max(int(heights.max()), 1)
@@ -123,14 +128,15 @@ def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, f
 
 
 def bulk(row: Row) -> tuple[float, float] | None:
-    """Return the range of all but the outermost messages that arrived."""
+    """Return the range of the latencies from the 0.1 % to the 99.5 % quantile, without lost messages; None without
+    samples."""
     pooled, _ = _pool(row)
     low, high = estimate(pooled[pooled > 0], (0.001, 0.995), lost=0)
     return None if low is None or high is None else (low, high)
 
 
 def latency_over_time(row: Row) -> list[Stretch]:
-    """Return the median and the slowest message of every stretch of every good trial, in the order of the trials."""
+    """Return the median and the slowest message of each section of each good trial, in the order of the trials."""
     found = trials(row)
     each = max(10, POINTS // max(len(found), 1))
     return [stretch for trial in found for stretch in _stretches(trial, each)]
@@ -143,7 +149,7 @@ def _stretches(trial: Trial, many: int) -> list[Stretch]:
 
 
 def _stretch(trial: Trial, part: Order) -> Stretch:
-    """Return the stretch of these messages of a trial."""
+    """Return the section that consists of these messages of a trial."""
     took = trial.took_us[part]
     arrived = took[np.isfinite(took)]
     (p50,) = estimate(arrived, (0.5,), len(took) - len(arrived))
@@ -152,7 +158,7 @@ def _stretch(trial: Trial, part: Order) -> Stretch:
 
 
 def _pool(row: Row) -> tuple[Numbers, int]:
-    """Return the latencies of all good trials of a row, and how many messages have none because they were lost."""
+    """Return the latencies of all good trials of a row, and the number of lost messages."""
     found = trials(row)
     pooled = np.concatenate([trial.latency_us for trial in found]) if found else np.empty(0)
     return pooled, sum(trial.lost for trial in found)

@@ -1,4 +1,4 @@
-"""Comparable groups: rows that answer the same question under the same conditions, and no others."""
+"""Group rows that were measured under the same conditions, and so are comparable."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row, Run
 
 USUAL = DEFAULTS
-"""Conditions that a report does not mention."""
+"""The values of conditions that a report does not mention."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
-"""Axes that are sorted by size: small messages, low rates and short work come first."""
+"""The conditions by which groups are sorted first: small messages, low rates and short work come first."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows under the same conditions, fastest first."""
+    """Rows that were measured under the same conditions, fastest first."""
 
     conditions: dict[str, Any]
     rows: tuple[Row, ...]
@@ -34,21 +34,21 @@ class Group:
     varied: tuple[str, ...] = ()
     """The conditions in which the groups of a report differ from each other."""
     machine: str = ""
-    """The machine that measured all rows; empty if all groups are of the same machine."""
+    """The machine that measured the rows; empty if all groups are from the same machine."""
 
     @property
     def id(self) -> str:
-        """The anchor of its section."""
+        """The HTML anchor of the group's section."""
         return f"group-{self.number}"
 
     @property
     def measured_rows(self) -> list[Row]:
-        """Rows with a latency that may be shown, floors and unranked rows included."""
+        """The rows with a valid latency, including floors and unranked rows."""
         return [row for row in self.rows if row.ok]
 
     @property
     def candidates(self) -> list[Row]:
-        """The measured rows without floors and unranked rows, fastest first; references are among them."""
+        """The measured rows except floors and unranked rows, fastest first; references are included."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property
@@ -59,9 +59,9 @@ class Group:
 
     @property
     def choices(self) -> list[Row]:
-        """The rows that are ranked, failed ones included; all rows if none is ranked."""
+        """The ranked rows, including failed rows; all rows if no row is ranked."""
         from hopmeter.analysis.ranking.ranked_cells import (
-            choices,  # this imports NumPy, which the words of a plan do not need
+            choices,  # this imports NumPy, which the texts of a plan do not need
         )
 
         chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}
@@ -69,18 +69,18 @@ class Group:
 
     @property
     def has_only_references(self) -> bool:
-        """Whether none of its rows is a library to install."""
+        """Whether no row of the group is a library to install."""
         return not any(row.recommendable for row in self.rows)
 
     @property
     def references(self) -> list[Row]:
-        """The rows beside the choices: floors and transports that are no library to install."""
+        """The rows that are not choices: floors, and transports that are not libraries to install."""
         chosen = set(map(id, self.choices))
         return [row for row in self.rows if id(row) not in chosen]
 
     @property
     def has_sides(self) -> bool:
-        """Whether rows are sides of a comparison, which are not ranked."""
+        """Whether the rows are sides of a comparison, which are not ranked."""
         return any(row.cell.comparison.side for row in self.rows)
 
     @cached_property
@@ -93,8 +93,7 @@ class Group:
         return self.labels[id(row)]
 
     def short_label(self, row: Row) -> str:
-        """Return the transport, and how it was built if the rows differ in that; the whole name if this does not tell
-        the rows apart."""
+        """Return the transport of a row, with its build if builds differ; the full label if that is not unique."""
         label, transport = self.label(row), str(row["transport"])
         alone = sum(other["transport"] == transport for other in self.rows) == 1
         if not alone or not label.startswith(transport):
@@ -103,16 +102,16 @@ class Group:
 
     @cached_property
     def qualifiers(self) -> dict[int, str]:
-        """How each row was built if the rows differ in that, by `id` of the row object."""
+        """How each row was built if builds differ, by `id` of the row object."""
         return qualifiers(self.rows)
 
     def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
-        """Rows by their names."""
+        """Return rows by their labels."""
         return {self.label(row): row for row in rows}
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """Return all measured rows of all runs, by their conditions and the machine."""
+    """Return all measured rows of all runs, grouped by conditions and machine."""
     tables: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.names(runs)
     for run in runs:
@@ -128,17 +127,19 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table, with the largest size of its encoded objects."""
+    """Return the conditions of a table. The payload size is the largest of its encoded objects."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
-    """Sort by size; the whole workload comes first, then its flows and paths in their order."""
+    """Return the sort key of a group: mainly by size. In a workload, the whole comes first, then its flows, then its
+    paths."""
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0
-    # A run with both idle states decides the order with idle cores awake, so that table comes first.
+    # With both values of `no_idle_states`, the rows with idle cores kept awake decide the order, so that table comes
+    # first.
     values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
     return [_order(value) for value in (*place, *(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
 
@@ -154,7 +155,7 @@ def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
-    """Return groups that agree in all conditions but the `free` ones, on the same machine."""
+    """Group the groups that agree in all conditions except `free`, on the same machine."""
     found: dict[tuple[Any, ...], list[Group]] = {}
     alike = [key for key in CONDITIONS if key not in set(free)]
     for group in groups:
@@ -163,9 +164,10 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """Return the transport, and all other differences between the rows, by `id` of the row object.
+    """Return the label of each row, by `id` of the row object: the transport, and all other differences between the
+    rows.
 
-    Rows that differ in `columns` may have the same name.
+    Rows that differ in `columns` may have the same label.
     """
     parts = {id(row): {part: str(row[part] or "") for part in ("transport", "side", "cell")} for row in rows}
     for row in rows:
@@ -186,7 +188,7 @@ def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
 
 
 def name_in_table(row: Row, rows: Iterable[Row]) -> str:
-    """Return the name of a row in a table that has a column for the language."""
+    """Return the label of a row for a table that has a column for the language."""
     every = list(rows)
     alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
     words = [str(row["transport"]), *build_words(row, every), profile(row, every), alongside, str(row["side"] or "")]
@@ -194,11 +196,11 @@ def name_in_table(row: Row, rows: Iterable[Row]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """Return the settings of a row that are not the defaults of its transport. A value that names a part of the library
-    has the version of that part: `rmw=rmw_zenoh_cpp 0.6.1`.
+    """Return the settings of a row that differ from the defaults of its transport. If the library reports a version for
+    a value, the version follows the value: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    A row with all defaults is named after the one setting that other `rows` of its transport vary; `defaults` if they
-    vary several.
+    If a row has only defaults and the other `rows` of its transport vary one setting, the result is the default of that
+    setting; if they vary several settings, it is `defaults`.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")
@@ -211,7 +213,7 @@ def profile(row: Row, rows: Iterable[Row]) -> str:
 
 
 def _with_version(word: str, library_version: str) -> str:
-    """Return `name=value`, with the version that the library reports for the value, if it reports one."""
+    """Return `name=value`, followed by the version that the library reports for this value, if any."""
     value = word.partition("=")[2]
     found = (
         re.search(rf"(?<!\S){re.escape(value)} (\d+(?:\.\d+)+)", library_version.replace("(", " ")) if value else None

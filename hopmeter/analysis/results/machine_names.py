@@ -1,4 +1,4 @@
-"""Which machine measured a run, and how to name several machines."""
+"""Identify the machine that measured a run, and name several machines."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ if TYPE_CHECKING:
 
 
 IDENTITY = ("cpu_model", "cores", "distribution", "kernel", "container", "virtualisation")
-"""Runs that agree in all of these come from one machine."""
+"""Runs with equal values of all these fields are from the same machine."""
 WORDS = {"cores": "{} cores", "kernel": "kernel {}", "container": "container: {}", "virtualisation": "virtual: {}"}
 LASTING = tuple(key for key in IDENTITY if key not in ("distribution", "kernel"))
-"""Runs that agree in these come from one machine, whose system may have been upgraded."""
+"""Runs with equal values of these fields are from the same machine, whose system may have been upgraded between
+them."""
 Host = tuple[str, ...]
 
 
 def host(run: Run) -> Host:
-    """Return the machine of a run, field by field; `unknown` if it was not recorded."""
+    """Return the fields that identify the machine of a run; an unrecorded field is `unknown`."""
     return _fields(run, IDENTITY)
 
 
@@ -28,7 +29,8 @@ def _fields(run: Run, keys: Sequence[str]) -> Host:
 
 
 def machines(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the name of each run's machine, by `id` of the run; an upgrade of its system does not change it."""
+    """Return the name of each run's machine, by `id` of the run. An upgrade of the operating system does not change the
+    name."""
     lasting = {id(run): _fields(run, LASTING) for run in runs}
     found = list(dict.fromkeys(lasting.values()))
     named = _short_names(found, LASTING)
@@ -36,7 +38,7 @@ def machines(runs: Sequence[Run]) -> dict[int, str]:
 
 
 def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
-    """Return runs by their machine, in the order in which they were given."""
+    """Return the runs of each machine, in the order in which the machines first appear."""
     found: dict[Host, list[Run]] = {}
     for run in runs:
         found.setdefault(host(run), []).append(run)
@@ -44,7 +46,8 @@ def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
 
 
 def names(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the shortest unique name of each run's machine, by `id` of the run; empty for a single machine."""
+    """Return the shortest unique name of each run's machine, by `id` of the run; empty if all runs are from one
+    machine."""
     found = list(hosts(runs))
     if len(found) < 2:
         return {}

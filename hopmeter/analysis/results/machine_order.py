@@ -1,4 +1,4 @@
-"""Whether several machines order the same rows alike: rank correlations, and rows that change places."""
+"""Compare how several machines order the same rows: rank correlations, and pairs of rows whose order differs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.language_names import language_name
 
 LEAST = 3
-"""With fewer rows a correlation has no meaning."""
+"""With fewer rows a correlation is meaningless."""
 Rows = dict[str, Row]
-"""Rows by the name that they have on every machine."""
+"""Rows by names that are the same on all machines."""
 
 
 @dataclass(frozen=True)
 class Flip:
-    """Two rows whose order differs between two machines."""
+    """A pair of rows whose order differs between two machines."""
 
     one: str
     other: str
@@ -28,12 +28,13 @@ class Flip:
     """The machine on which `one` is faster."""
     second: str
     significant: bool
-    """Whether the intervals of both machines prove it; otherwise it may be chance."""
+    """Whether the difference is significant on both machines; otherwise it may be due to chance."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Return how similarly two machines order their common rows; None for too few rows, or if all are tied."""
+    """How similarly two machines order their common rows. The coefficients are None with too few rows, or if all rows
+    are tied."""
 
     first: str
     second: str
@@ -44,7 +45,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups under the same conditions, one for each machine."""
+    """Groups with the same conditions, one for each machine, and how their rows are ordered."""
 
     groups: list[Group]
     rows: list[Rows]
@@ -53,7 +54,7 @@ class Comparison:
 
 
 def compare_machines(groups: Sequence[Group]) -> list[Comparison]:
-    """Compare all conditions that at least two machines have rows for."""
+    """Compare the machines under each set of conditions that at least two machines measured."""
     alike: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.machine and group.candidates:
@@ -69,7 +70,7 @@ def _comparison(family: list[Group]) -> Comparison:
 
 
 def _rows(group: Group) -> Rows:
-    """Return the rows, fastest first; if several runs of one machine have a row, the first run's."""
+    """Return the rows by name, fastest first. If several runs of one machine contain a row, the first run is used."""
     found: Rows = {}
     for row in group.candidates:
         parts = [str(row["transport"]), f"({language_name(str(row['language']))})", str(row["profile"] or "")]
@@ -91,7 +92,7 @@ def _correlation(one: tuple[str, Rows], other: tuple[str, Rows]) -> Correlation:
     here, there = ([rows[name].p50 or 0.0 for name in shared] for _, rows in (one, other))
     if len(shared) < LEAST or len(set(here)) < 2 or len(set(there)) < 2:
         return Correlation(one[0], other[0], len(shared), None, None)
-    from scipy import stats  # takes a second to load, and only a comparison of machines needs it
+    from scipy import stats  # takes a second to import, and only a comparison of machines needs it
 
     spearman, kendall = stats.spearmanr(here, there).statistic, stats.kendalltau(here, there).statistic
     return Correlation(one[0], other[0], len(shared), float(spearman), float(kendall))

@@ -1,4 +1,4 @@
-"""The samples behind a row. Tables and figures use the same ones."""
+"""Read the samples of a row. Tables and figures use the same samples."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
 OnDamage = Callable[[StoreError], None]
-"""Handles a trial with unreadable samples."""
+"""Handles the error of a trial whose samples are unreadable."""
 
 
 def _ignore(_: StoreError) -> None:
-    """Do nothing: the report warns of damaged samples (environment_rules.damaged_samples)."""
+    """Ignore the error, because the report already warns of damaged samples (environment_rules.damaged_samples)."""
 
 
 @dataclass(frozen=True)
 class Hop:
-    """The messages of one hop: the latencies of those that arrived, and how many were lost on it."""
+    """The messages of one hop: the latencies of those that arrived, and the number of those that were lost."""
 
     took_us: Numbers
     lost: int
 
     @classmethod
     def join(cls, parts: Sequence[Hop]) -> Hop:
-        """Return the messages of several receivers or trials together."""
+        """Return the combined messages of several receivers or trials."""
         pieces = [each.took_us for each in parts]
         return cls(np.concatenate(pieces) if pieces else np.empty(0), sum(each.lost for each in parts))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One good trial."""
+    """The samples of one good trial."""
 
     number: int
     latency_us: Numbers
-    """The samples of the latency that the row is ranked by, of all pairs."""
+    """The headline latencies of all pairs."""
     due_s: Numbers
-    """When each message of the first pair was due, in seconds after the first one."""
+    """When each message of the first pair was due, in seconds after the first message."""
     took_us: Numbers
-    """The latency of each of these messages; infinite if the message was lost."""
+    """The latency of each message in `due_s`; infinite for a lost message."""
     hops: tuple[Hop, ...]
-    """The messages of each hop; the last one has those of all sinks."""
+    """The messages of each hop; the last hop combines all sinks."""
     lost: int
-    """How many messages have no latency, because they were lost."""
+    """The number of messages that have no latency because they were lost."""
 
 
 @lru_cache(maxsize=64)
@@ -67,7 +67,8 @@ def trials(row: Row) -> list[Trial]:
 
 
 def _path_trials(row: Row) -> Iterator[Trial]:
-    """Yield the good trials of a path, whose latency lasts from a message of its first flow to the first effect."""
+    """Yield the good trials of a path. The latency of a path is the time from a message of its first flow to the first
+    effect."""
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:
@@ -92,18 +93,18 @@ def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[P
 
 @dataclass(frozen=True)
 class Delivered:
-    """The messages of one pair of one good trial that reached every receiver, untrimmed."""
+    """The messages of one pair in one good trial that reached every receiver, without trimming."""
 
     trial: int
     pair: int
     seq: NDArray[np.int64]
     start_ns: NDArray[np.int64]
-    """When each message was due on the monotonic clock, or when it was sent if the pace has no schedule."""
+    """When each message was due, on the monotonic clock; when it was sent if the pace has no schedule."""
     took_ns: NDArray[np.int64]
 
 
 def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
-    """Yield every message with the latency that the row is ranked by."""
+    """Yield every delivered message of a row with its headline latency; `on_damage` handles unreadable samples."""
     for trial, found in _read(row, on_damage):
         for number, pair in enumerate(found):
             start, done = _ends(row, pair)
@@ -112,7 +113,7 @@ def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
 
 
 def _ends(row: Row, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the start and the end, by message, of the latency that the row is ranked by."""
+    """Return the start and end times of the headline latency, by message."""
     return pair.due_times if row.headline == "response" else pair.send_times, pair.completion_times
 
 
@@ -132,8 +133,8 @@ def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
 
 
 def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]:
-    """Return when each message was due, in seconds after the first one, and its latency in us; infinite if it was
-    lost."""
+    """Return when each message was due, in seconds after the first message, and its latency in µs; the latency of a
+    lost message is infinite."""
     known = (start != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)
@@ -142,7 +143,7 @@ def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]
 
 
 def _hops(pair: Pair) -> list[list[Hop]]:
-    """Return the messages of each hop; the last one has those of each sink."""
+    """Return the messages of each hop; the last hop has one entry for each sink."""
     cut = trim_slice(pair)
     found: list[list[Hop]] = [[] for _ in range(pair.cell.axes.hops)]
     for place, (arrived, left) in enumerate(pair.hops()):

@@ -1,4 +1,4 @@
-"""The order of rows, as far as the rounds of their run decide it, otherwise their intervals."""
+"""Order rows by the rounds of their run; by confidence intervals if there are no common rounds."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from hopmeter.analysis.results.run_results import Row
 
 @dataclass(frozen=True)
 class Rank:
-    """A row and its ranks: `1 to 3` if it does not differ from others, None if it has no interval."""
+    """A row with its best and worst possible rank, such as 1 and 3; the ranks are None if the row has no interval."""
 
     row: Row
     best: int | None
     worst: int | None
     ties: tuple[Row, ...]
-    """The rows that do not differ significantly from it."""
+    """The rows that do not differ significantly from this row."""
     alone: bool = False
-    """The group has no other row."""
+    """Whether the group has no other row."""
 
     @property
     def text(self) -> str:
-        """`1`, `1–3`, or empty."""
+        """The ranks as text: `1`, `1–3`, or empty."""
         if self.best is None or self.alone:
             return ""
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
 def ranks(group: Group) -> list[Rank]:
-    """Return every choice with a latency, fastest first; references have no rank."""
+    """Return the rank of each choice with a latency, fastest first; references are not included."""
     return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 
@@ -44,7 +44,8 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
 
 
 def faster(one: Row, other: Row) -> bool:
-    """Whether `one` is significantly faster than `other`: by rounds, otherwise if their intervals do not touch."""
+    """Return whether `one` is significantly faster than `other`: by common rounds, or else because their intervals do
+    not overlap."""
     if table := _common_table(one, other):
         return table.is_faster(one.id, other.id)
     here, there = one.bounds, other.bounds
@@ -52,13 +53,13 @@ def faster(one: Row, other: Row) -> bool:
 
 
 def compare(one: Row, other: Row) -> Comparison | None:
-    """Return how long `other` takes compared with `one`; None without common rounds."""
+    """Return the ratio of `other` to `one` by rounds; None without common rounds."""
     table = _common_table(one, other)
     return table.compare(one.id, other.id) if table else None
 
 
 def _common_table(one: Row, other: Row) -> TableRanking | None:
-    """Return the table in whose rounds both were compared."""
+    """Return the ranking of the table in which both rows were compared by rounds; None if there is none."""
     table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
     compared = table.ranking.cells if table else ()
     return table if one.id in compared and other.id in compared else None

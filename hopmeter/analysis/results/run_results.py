@@ -1,4 +1,4 @@
-"""Reads the results of a run: its cells and trials, as tables and reports show them."""
+"""Read the results of a run, its cells and trials, in the form that tables and reports use."""
 
 from __future__ import annotations
 
@@ -27,94 +27,94 @@ from hopmeter.store.run_folder import RunFolder
 OF_TRIALS = ("median_us", "deadlines", "missed", "missed_least", "missed_most", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""
 TAILS = ("p99", "p999")
-"""The percentiles that are shown only with their intervals."""
+"""The percentiles that are shown only together with their intervals."""
 
 
 STEAL = "steal time"
 IDLE_STATES = "F-IDLE-STATES"
-"""The subject of the finding about steal since boot."""
+"""The code of the finding about idle states; `STEAL` is the subject of the finding about stolen time since boot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row(TypedColumns):
-    """One cell of a run: its plan in `run.json` and its row in `cells.parquet`, with the columns of columns.toml."""
+    """One cell of a run: its plan from `run.json` and its row of `cells.parquet`; columns.toml defines the columns."""
 
     run: Run
     cell: Cell
     values: dict[str, Any]
 
     def get(self, column: str) -> Any:
-        """Return the value of a column whose name is put together; None if there is no such column."""
+        """Return the value of a column whose name is computed; None if there is no such column."""
         value = self.values.get(column)
         return self.cell.get(column) if value is None else value
 
     @property
     def id(self) -> str:
-        """Unique within its run."""
+        """The id of the cell, unique within its run."""
         return self.cell.id
 
     @property
     def ok(self) -> bool:
-        """Whether it has a valid latency: it was measured, and was neither overloaded nor broken."""
+        """Whether the row has a valid latency: its cell was measured, was not overloaded and did not fail."""
         return self["status"] == "ok" and self.p50 is not None
 
     @property
     def candidate(self) -> bool:
-        """Whether it takes part in the ranking; floors that the planner added and `synthetic` do not."""
+        """Whether the row takes part in the ranking. Floors that the planner added and `synthetic` do not."""
         return self["ranked"] is not False
 
     @property
     def recommendable(self) -> bool:
-        """Whether an answer may name it as the transport to use: a candidate that is a library to install."""
+        """Whether a recommendation may name this row: a candidate that is a library to install."""
         return self.role is Role.CHOICE
 
     @property
     def role(self) -> Role:
-        """What the row is in its table."""
+        """The role of the row in its table."""
         return role_of(self.candidate, self["installable"] is not False, self.is_floor)
 
     @property
     def is_floor(self) -> bool:
-        """Whether other cells of the run are compared with it."""
+        """Whether the row is the floor of other cells of the run."""
         return any(row.cell.comparison.floor == self.id for row in self.run.rows)
 
     @property
     def headline(self) -> str:
-        """The latency that this cell is ranked by."""
+        """The name of the latency that ranks this row."""
         return headline(self.cell)
 
     def latency(self, column: str) -> float | None:
-        """Return a column of the headline latency, of all messages: `p99`, `p99_low`, `mean`, …"""
+        """Return a statistic of the headline latency over all messages, such as `p99`, `p99_low` or `mean`."""
         value = self.get(f"{self.headline}_{column}_us")
         return None if value is None else float(value)
 
     @property
     def p50(self) -> float | None:
-        """The median in us that ranks the row: by rounds, otherwise of all messages."""
+        """The median in µs that ranks the row: computed from rounds, or else from all messages."""
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:
-        """Return the median of a latency in us: the one that ranks the row, or of another latency that of all
-        messages."""
+        """Return the median of a latency in µs. For the headline, it is the median that ranks the row; for other
+        latencies, the median of all messages."""
         by_rounds = self["median_us"] if latency == self.headline else None
         value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The 95 % interval of the median; None if there were too few good trials for one."""
+        """The 95 % interval of the median; None if there are too few good trials."""
         source = "median{}_us" if self["median_us"] is not None else f"{self.headline}_p50{{}}_us"
         low, high = self.get(source.format("_low")), self.get(source.format("_high"))
         return None if low is None or high is None else (float(low), float(high))
 
     @property
     def criteria(self) -> tuple[float, ...]:
-        """What orders the row of a whole workload: its ranks, and among equal ranks the criteria in their order."""
+        """The sort key of a whole workload's row: its ranks, and for equal ranks the criteria in their order."""
         names = ("rank_low", "rank_high", "missed_share", "worst_p99_ratio", "cpu_core_percent")
         return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
 
     def interval(self, column: str) -> tuple[float | None, float | None]:
-        """Return the 95 % interval of the median (`p50`) or of a percentile of the tail."""
+        """Return the 95 % interval of the median (`p50`) or of a tail percentile."""
         if column == "p50":
             return self.bounds or (None, None)
         return self.latency(f"{column}_low"), self.latency(f"{column}_high")
@@ -122,7 +122,8 @@ class Row(TypedColumns):
     def state(self, column: str) -> State:
         """Return whether a percentile of the headline latency is known, lost or has too few messages.
 
-        A run of an earlier version has only the messages that were lost on all ways.
+        A run of an earlier version stored only the total number of lost messages, so the state is estimated from the
+        loss.
         """
         arrived = self.get(f"{self.headline}_count") or 0
         lost = self.get(f"{self.headline}_lost")
@@ -134,61 +135,64 @@ class Row(TypedColumns):
         return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
-        """Return a percentile of the tail, None without its interval: alone it would pass for a result.
+        """Return a tail percentile; None without its interval, because the value alone would look reliable.
 
-        One end of the interval may be open.
+        One bound of the interval may be missing.
         """
         return self.latency(column) if self.interval(column) != (None, None) else None
 
     @property
     def loss(self) -> float | None:
-        """The share of sent messages that never arrived."""
+        """The share of the sent messages that never arrived."""
         lost, received = self["lost"], self["received"] or 0
         return lost / (lost + received) if lost is not None and lost + received else None
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """Its trials, good and failed; of a flow or path those of the whole workload."""
+        """The good and failed trials of the row; for a flow or path, the trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 
 
 @dataclass
 class Run:
-    """One run folder."""
+    """A run folder: its metadata, trials and rows."""
 
     folder: Path
     about: dict[str, Any]
     trials: list[dict[str, Any]]
     rows: list[Row] = field(default_factory=list)
     flow_trials: list[dict[str, Any]] = field(default_factory=list)
-    """The trials of each flow and path of a workload; they are parts of the workload's trials."""
+    """The trials of each flow and path of a workload, which are parts of the workload's trials."""
 
     @property
     def name(self) -> str:
-        """The folder's name: start and scenario."""
+        """The name of the folder, which consists of start time and scenario."""
         return self.folder.name
 
     def text(self, key: str) -> str:
-        """Return a text of `run.json`; empty if it is missing."""
+        """Return a text from `run.json`; empty if the key is missing."""
         value = self.about.get(key)
         return "" if value is None else str(value)
 
     def part(self, key: str) -> dict[str, Any]:
-        """Return an object of `run.json`; empty if it is missing."""
+        """Return an object from `run.json`; empty if the key is missing."""
         value = self.about.get(key)
         return value if isinstance(value, dict) else {}
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them, because
-        the trials have their own, and neither are idle states if cells kept cores awake."""
+        """The findings of `hopmeter doctor`: subject, level, says, remedy.
+
+        Stolen time since boot is left out, because the trials have their own value. Idle states are left out if cells
+        kept the cores awake.
+        """
         found = self.about.get("doctor")
         return self._without_known(found.get("findings") if isinstance(found, dict) else found)
 
     @property
     def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """What distorts results on the other machines of a run over several hosts: each finding with its hosts."""
+        """The findings that distort results on the other hosts of the run, each with the hosts that it applies to."""
         grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
         for name, host in self.part("hosts").items():
             for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):
@@ -203,12 +207,12 @@ class Run:
 
     @property
     def measured_rows(self) -> list[Row]:
-        """The cells that were not dropped before the run began."""
+        """The rows of the cells that were not dropped before the run started."""
         return [row for row in self.rows if row["status"] != "dropped"]
 
     @cached_property
     def rankings(self) -> dict[str, TableRanking]:
-        """The comparison of each table's cells by rounds, by the table's id; empty if the rounds are unknown."""
+        """The ranking of each table by rounds, by the id of the table; empty if the rounds are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
@@ -216,27 +220,27 @@ class Run:
 
     @cached_property
     def workload_rankings(self) -> dict[str, WorkloadRanking]:
-        """The ranking of each whole workload, by its table's id."""
+        """The ranking of each whole workload, by the id of its table."""
         rows = {row.id: row.values for row in self.rows}
         return rank_workloads([row.cell for row in self.rows], rows, self.trials, self.flow_trials)
 
     @property
     def quick(self) -> bool:
-        """Whether its trials are too few or too short for a decision."""
+        """Whether the trials are too few or too short for a decision."""
         return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
 
 
 def read(folder: Path, trials: bool = True) -> Run:
-    """Read a run that has its tables; without its trials if the caller needs none.
+    """Read a run that has its result tables. With `trials=False`, its trials are not read.
 
-    Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
+    Raises UsageError if there is no run or the run was never finished, and StoreError if it is damaged.
     """
     stored = RunFolder.open(folder, trials)
     known = _trial_values(stored.path) if trials else {}
     measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
     flow_trials = _stored_rows(stored.path / "flows.parquet") if trials else []
     run = Run(stored.path, stored.about, measured, flow_trials=flow_trials)
-    # What was measured alone has its result in the row of the flow beside the others.
+    # The result of a flow that was measured alone is part of the row of this flow in the whole workload.
     planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
@@ -245,16 +249,16 @@ def read(folder: Path, trials: bool = True) -> Run:
 
 
 def _rank_again(run: Run) -> None:
-    """Rank a run of an earlier version, which ranked references too, as this version does."""
+    """Rank a run of an earlier version again by today's rules; the earlier version also ranked references."""
     cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
     set_ranks(cells, rows, run.rankings)
     set_floors(cells, rows, run.rankings)
 
 
 def read_finished(folder: Path, trials: bool = True) -> Run:
-    """Read a finished run with the table of its trials, which comparisons and histories need.
+    """Read a finished run including the table of its trials, which comparisons and histories need.
 
-    Raises UsageError if there is none or it was interrupted, and StoreError if it is damaged.
+    Raises UsageError if there is no run or the run was interrupted, and StoreError if it is damaged.
     """
     run = read(folder, trials)
     if run.folder.name.startswith("."):
@@ -265,13 +269,14 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return what rankings need of each trial; without what a run of an earlier version did not store."""
+    """Return the values of each trial that rankings need. Values that an earlier version did not store are missing."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 
 
 def _stored_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a table that some runs do not have, such as the trials of each flow and path of a workload."""
+    """Return the rows of an optional table, such as the trials of each flow and path; empty if the file does not
+    exist."""
     return read_rows(path, columns) if path.exists() else []
 
 

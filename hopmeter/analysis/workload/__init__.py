@@ -1,1 +1,1 @@
-"""Whole workloads: their flows beside each other and alone, and the ranking of transports for all flows at once."""
+"""Whole workloads: their flows measured together and alone, and the ranking of transports for the whole workload."""

@@ -1,7 +1,8 @@
-"""Rank whole workloads: by their missed deadlines, then by the worst p99 of a flow, then by CPU.
+"""Rank whole workloads by three criteria in order: missed deadlines, the worst p99 of a flow, and CPU.
 
-A criterion tests only the pairs that those before it leave open. The criteria share the 5 % equally, because each of
-them can separate equal transports by chance. docs/method.md has the rule and its error rates.
+Each criterion tests only the pairs that the criteria before it left undecided. The criteria share the significance
+level of 5 % equally, because each may separate equal transports by chance. docs/method.md has the rule and its error
+rates.
 """
 
 from __future__ import annotations
@@ -25,45 +26,47 @@ from hopmeter.statistics.single_pairs import judge_pairs
 Values = Mapping[str, Any]
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
 ENDS = ("missed_least", "missed_most")
-"""The columns of trials with what the clocks of several hosts leave possible."""
+"""The columns of trials with the least and the most missed deadlines that the clocks of several hosts allow."""
 CRITERIA = (DEADLINES, TAIL, CPU)
-"""The criteria, the most important one first, as the column `decided_by` names them."""
+"""The criteria in order of importance, named as in the column `decided_by`."""
 
 
 @dataclass(frozen=True)
 class WorkloadRanking:
-    """What the rounds say about the transports of one workload."""
+    """The ranking of the transports of one workload."""
 
     group: str
     choices: tuple[str, ...]
-    """The cells that are ranked."""
+    """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
-    """The pairs that each criterion compared: those that earlier ones leave open. One that does not apply is
-    missing."""
+    """The pairs that each criterion compared: those that the earlier criteria left undecided. Criteria that do not
+    apply are missing."""
     decisions: Decisions
     worst: WorstFlows
     rounds: Mapping[str, int]
 
     @cached_property
     def ranks(self) -> dict[str, tuple[int, int]]:
-        """The best and the worst rank that each choice may have."""
+        """The best and the worst possible rank of each choice."""
         return ranks_of(self.choices, self.decisions)
 
     def decides(self, one: str, other: str) -> str:
-        """Return the criterion that tells two cells apart; empty if none does."""
+        """Return the criterion that decides between two cells; empty if they are undecided."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
     def pair(self, criterion: str, one: str, other: str) -> CellPair | None:
-        """Return how two cells compare in one criterion; None if they were not compared."""
+        """Return the comparison of two cells by one criterion; None if the criterion did not compare them."""
         return next((each for each in self.pairs.get(criterion, ()) if each.cells == {one, other}), None)
 
     @property
     def all_pairs(self) -> Iterator[tuple[str, CellPair]]:
-        """The pairs of each criterion. `difference` is that of two shares of missed deadlines."""
+        """The compared pairs, each with its criterion. For deadlines, `difference` is the difference of two missed
+        shares."""
         yield from ((criterion, pair) for criterion, pairs in self.pairs.items() for pair in pairs)
 
     def columns(self, cell: str, first: str | None) -> dict[str, Any]:
-        """Return the columns of one cell. `first` is the cell at the top of the table."""
+        """Return the ranking columns of one cell: its ranks, the criterion that separates it from the cell `first`, its
+        rounds and its worst flow. `first` is the top cell of the table."""
         low, high = self.ranks.get(cell, (None, None))
         decided_by = self.decides(first, cell) if first and first != cell else ""
         ranked = {"rank_low": low, "rank_high": high, "decided_by": decided_by or None}
@@ -73,9 +76,9 @@ class WorkloadRanking:
 def rank_workloads(
     cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values], flow_trials: Sequence[Values]
 ) -> dict[str, WorkloadRanking]:
-    """Return the ranking of each workload by its table.
+    """Return the ranking of each workload, by the id of its table.
 
-    `trials` have the missed deadlines and the CPU of whole workloads, `flow_trials` the p99 of each flow.
+    `trials` contain the missed deadlines and the CPU of whole workloads; `flow_trials` contain the p99 of each flow.
     """
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -108,12 +111,13 @@ def _rank(
 
 
 def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
-    """Return which criteria apply: a workload may have no deadline, or too few messages for a p99."""
+    """Return which criteria apply. A workload may have no deadline, or too few messages for a p99."""
     return {DEADLINES: cell.has_deadline, TAIL: bool(worst.flows), CPU: True}
 
 
 def _levels(criteria: Sequence[str], trials: Sequence[Values]) -> dict[str, float]:
-    """Return the level of each criterion. Deadlines need none if too few were missed to decide any pair."""
+    """Return the significance level of each criterion. If too few deadlines were missed to decide any pair, that
+    criterion spends no level."""
     level = share_level(ALPHA, len(criteria))
     if DEADLINES not in criteria or can_differ(map(_share_trial, _with_deadlines(trials)), level):
         return dict.fromkeys(criteria, level)
@@ -127,7 +131,7 @@ def _with_deadlines(trials: Iterable[Values]) -> list[Values]:
 def _compare(
     criterion: str, trials: Sequence[Values], worst: WorstFlows, alpha: float, pairs: Sequence[Ids]
 ) -> Sequence[CellPair]:
-    """Compare pairs of choices; `trials` are those of all choices."""
+    """Compare pairs of choices by one criterion; `trials` are the trials of all choices."""
     if criterion == DEADLINES:
         return _compare_deadlines(_with_deadlines(trials), pairs, alpha)
     if criterion == TAIL:
@@ -138,8 +142,8 @@ def _compare(
 
 
 def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
-    """Compare the shares of missed deadlines. If the clocks of hosts leave open how many there were, a pair is decided
-    only if it is with the least and with the most of them, too."""
+    """Compare the shares of missed deadlines. If the clocks of several hosts leave the counts uncertain, a pair is
+    decided only if it is also decided with the least and with the greatest counts."""
     found = compare_shares(map(_share_trial, trials), pairs, alpha)
     for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():
         at_end = compare_shares([_share_trial(each, end) for each in trials], pairs, alpha)
@@ -164,7 +168,7 @@ def _cpu_observations(trials: Iterable[Values]) -> list[Observation]:
 def set_workload_ranks(
     cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, WorkloadRanking]
 ) -> None:
-    """Fill in the ranks of whole workloads, what decided them, and their worst p99."""
+    """Fill in the ranks of whole workloads, the deciding criteria and the worst p99."""
     by_id = {row["cell"]: row for row in rows}
     whole = [cell for cell in cells if cell.is_whole_workload and cell.group in rankings]
     for cell in whole:
@@ -173,7 +177,8 @@ def set_workload_ranks(
 
 
 def _first(ranking: WorkloadRanking, rows: Mapping[str, Values]) -> str | None:
-    """Return the cell at the top of the table: that with the best ranks, and among those with the best values."""
+    """Return the cell at the top of the table: the cell with the best ranks, and among equal ranks the one with the
+    best values."""
 
     def place(cell: str) -> tuple[float, ...]:
         values = (rows[cell]["missed_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])

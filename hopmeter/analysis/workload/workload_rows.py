@@ -1,4 +1,4 @@
-"""The row of a whole workload, from the rows of its flows and paths."""
+"""Complete the row of a whole workload from the rows of its flows and paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
-    """Fill in which flow or path of a whole workload misses the largest share of its deadlines."""
+    """Fill in `missed_part`: the flow or path with the largest share of missed deadlines."""
     due = [row for row in parts if row["missed_share"] is not None]
     worst = max(due, key=lambda row: float(row["missed_share"]), default=None)
     if whole["missed"] and worst is not None:
@@ -19,7 +19,7 @@ def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
 
 
 def complete_requirements(whole: Row, parts: Sequence[Row]) -> None:
-    """Fill in whether a whole workload meets the requirements: if it does, and each of its flows and paths."""
+    """Fill in whether the whole workload, including all its flows and paths, meets the requirements."""
     judged = [row for row in (whole, *parts) if row["require"]]
     if not judged:
         return

@@ -1,4 +1,5 @@
-"""The flow of a workload whose p99 is the most times that of the best transport for this flow."""
+"""Find the worst flow of a workload: the flow whose p99 is the largest multiple of the best transport's p99 for that
+flow."""
 
 from __future__ import annotations
 
@@ -19,21 +20,21 @@ from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 Values = Mapping[str, Any]
 Tails = Mapping[int, float]
-"""The p99 of a flow over one transport in each round, in us."""
+"""The p99 of a flow over one transport in each round, in µs."""
 
 
 @dataclass(frozen=True)
 class WorstFlows:
-    """The p99 of each flow over each transport, by rounds."""
+    """The p99 of each flow over each transport, by round."""
 
     flows: Mapping[str, Ranking]
-    """The transports of each flow, compared by their p99. Flows without a p99 over every transport are missing."""
+    """For each flow, the ranking of the transports by p99. A flow without a p99 over every transport is missing."""
     tails: Mapping[tuple[str, str], Tails]
-    """By cell and flow."""
+    """The p99 in each round, by cell and flow."""
     steal: Mapping[tuple[str, int], float | None]
-    """By cell and round."""
+    """The share of stolen time, by cell and round."""
     clocks: Mapping[str, ClockUncertainty]
-    """By how much the clocks of two hosts may make the p99 of a flow wrong."""
+    """The clock uncertainty of the p99 of each flow between hosts."""
 
     @classmethod
     def of(
@@ -43,9 +44,10 @@ class WorstFlows:
         flow_trials: Sequence[Values],
         rows: Mapping[str, Values],
     ) -> WorstFlows:
-        """Compare the flows of whole workloads; `trials` are their good ones, and `rows` the results of flows by cell.
+        """Compare the flows of whole workloads; `trials` are their good trials, and `rows` are the results of flows by
+        cell.
 
-        A p99 that the messages of all trials do not resolve is not compared.
+        A flow is left out if its messages in all trials do not resolve a p99.
         """
         if not cells:
             return cls({}, {}, {}, {})
@@ -63,11 +65,12 @@ class WorstFlows:
         return cls({name: claim_ranking(each, found[name]) for name, each in flows.items()}, tails, steal, clocks)
 
     def flow(self, cell: str) -> str | None:
-        """Return the worst flow of a cell."""
+        """Return the name of the worst flow of a cell; None if no flow has a p99."""
         return max(self.flows, key=lambda name: self._ratio(name, cell), default=None)
 
     def ratio(self, cell: str) -> float | None:
-        """Return how many times the best transport's p99 that of the worst flow is."""
+        """Return the p99 of a cell's worst flow, divided by that of the best transport for this flow; None if no flow
+        has a p99."""
         name = self.flow(cell)
         return None if name is None else self._ratio(name, cell)
 
@@ -76,7 +79,7 @@ class WorstFlows:
         return ranking.distance(ranking.best, cell) if ranking.best and cell in ranking.cells else 0.0
 
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns of a cell; empty if no flow has a p99."""
+        """Return the columns about the worst flow of a cell; empty if no flow has a p99."""
         name = self.flow(cell)
         if name is None or cell not in self.flows[name].cells or self.flows[name].best is None:
             return {}
@@ -87,20 +90,21 @@ class WorstFlows:
         return {"worst_p99_ratio": ratio, "worst_p99_ratio_low": low, "worst_p99_ratio_high": high, "worst_flow": name}
 
     def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
-        """Compare the worst flows of some pairs of cells, round by round.
+        """Compare the worst flows of pairs of cells by rounds.
 
-        The data choose the flows, so each flow has its share of the level.
+        The worst flows are selected from the same data, so the significance level is divided by the number of flows.
         """
         share = alpha / max(len(self.flows), 1)
         compared = compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
         return [self._claim(pair) if self.clocks else pair for pair in compared]
 
     def _claim(self, pair: CellPair) -> CellPair:
-        """Return a pair as far as it may be claimed although the clocks of hosts are not known exactly."""
+        """Widen the interval of a pair by the clock uncertainty, and keep the decision only if the interval still
+        excludes 1."""
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
         first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""
-        if first == name or self.flows[first].best == pair.a:  # then only the flow of the second matters
+        if first == name or self.flows[first].best == pair.a:  # then only the worst flow of `pair.b` matters
             below = pair.a if first == name else self.flows[name].best or pair.a
             low, high = self._widen(name, (pair.low, pair.high), below)
         else:
@@ -110,24 +114,25 @@ class WorstFlows:
         return replace(pair, decided=pair.decided and (low or 0.0) > 1, low=low, high=high)
 
     def _clock_factors(self, cell: str) -> tuple[float, float | None]:
-        """Return by which factors the clocks may change how many times the best p99 of its worst flow a cell has."""
+        """Return the factors by which the clock uncertainty may change a cell's ratio to the best p99 of its worst
+        flow."""
         name = self.flow(cell) or ""
         best, ratio = self.flows[name].best or cell, self._ratio(name, cell)
         low, high = self._widen(name, (ratio, ratio), best)
         return (low or 0.0) / ratio, None if high is None else high / ratio
 
     def _widen(self, flow: str, bounds: tuple[float, float], below: str) -> tuple[float | None, float | None]:
-        """Return the interval of a ratio to the p99 of a cell with what the clocks of hosts add to it."""
+        """Return the interval of a ratio to the p99 of the cell `below`, widened by the clock uncertainty."""
         clock = self.clocks.get(flow)
         if clock is None:
             return bounds
         return widen_ratio(bounds, self.flows[flow].levels[below][0], clock.whole_ns / 1000, clock_residual_us(clock))
 
     def _question(self, one: str, other: str) -> Question:
-        """Return the trials of two cells, each with its worst flow.
+        """Return the observations that compare two cells, each by its own worst flow.
 
-        A cell's worst p99 is relative to the best transport of that flow, so each round compares `one · best` of the
-        other's flow with `other · best` of the one's flow: what the best transports add to both cancels.
+        A cell's p99 is relative to the best transport for its worst flow. Each round therefore compares `one · best` of
+        the other cell's flow with `other · best` of this cell's flow, so that the best transports cancel out.
         """
         flows = [self.flow(cell) or "" for cell in (one, other)]
         best = [self.flows[name].best or "" for name in flows]
@@ -142,13 +147,14 @@ class WorstFlows:
         )
 
     def _products(self, cell: str, flow: str, best: str, its_flow: str) -> Iterator[tuple[int, float]]:
-        """Yield the product of the p99 of two cells' flows for each round that has both."""
+        """Yield, for each round that has both, the product of the p99 of a cell's flow and the p99 of another cell's
+        flow."""
         own, its = self.tails[cell, flow], self.tails[best, its_flow]
         yield from ((at, value * its[at]) for at, value in own.items() if at in its)
 
 
 def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
-    """Return the interval of a cell divided by the other of its pair."""
+    """Return the interval of a cell's value divided by that of the other cell of the pair."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
     return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)
@@ -166,7 +172,7 @@ def _part(cell: Cell, flow: str) -> Cell:
 def _count_messages(
     cells: Sequence[Cell], flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Counter[tuple[str, str]]:
-    """Return how many messages of each flow the trials have; they resolve a p99 even if it is a lost message."""
+    """Count the messages of each flow in these trials. Enough messages resolve a p99 even if it is a lost message."""
     found: Counter[tuple[str, str]] = Counter()
     for cell in cells:
         for name, part in _parts(cell):
@@ -178,7 +184,7 @@ def _count_messages(
 def _tails(
     cell: Cell, part: Cell, flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Tails:
-    """Return the p99 of a flow in each round. If it is a lost message, the whole trial was not enough for it."""
+    """Return the p99 of a flow in each round. If it is a lost message, the time limit of the trial is used instead."""
     found: dict[int, float] = {}
     for (whole, trial), at in rounds.items():
         if whole == cell.id and (values := flow_trials.get((part.id, trial))) and values.get("sent"):
