@@ -1,4 +1,4 @@
-"""Turn a scenario into cells, and a cell into the spec files of its nodes."""
+"""Expand a scenario to cells, and a cell to the spec files of its nodes."""
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan, make

@@ -1,4 +1,4 @@
-"""What this machine and its transports can do, as far as a plan depends on it."""
+"""The capabilities of this machine, its hosts and its transports that a plan depends on."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from hopmeter.plan.placement.host_facts import HostFacts
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Which transports, nodes, cores and hosts a plan may use."""
+    """The transports, nodes, cores and hosts that a plan may use."""
 
     manifests: Mapping[str, Manifest]
     ready: Mapping[tuple[str, str], Readiness]
     machine: Machine
     carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
-    """The Python nodes that carry the objects of a codec, by transport and codec."""
+    """Returns the Python node that carries the objects of a codec, for a transport and the codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
-    """The hosts of `--hosts` or `--cluster`, in their order; empty if all nodes run on this machine."""
+    """The hosts of `--hosts` or `--cluster`, in the given order; empty if all nodes run on this machine."""
     highest_priority: int = 99
-    """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
+    """The highest SCHED_FIFO priority that this user may give to a process; 0 if none is allowed."""
     describe: Callable[[Manifest, str], Readiness] = readiness
-    """Returns the node of a manifest in the environment that settings choose, by language."""
+    """Returns the node of a manifest in a language, in the environment that the settings choose."""
     _chosen: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
-    """The nodes in environments that settings choose, by the key of the manifest and language."""
+    """The nodes in environments that settings choose, by manifest key and language."""
 
     def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
-        """Return the node of a transport with these settings, or None if the transport has none in this language."""
+        """Return the node of a transport with these settings; None if the transport has no node in this language."""
         known = self.manifests.get(transport)
         chosen = known.for_settings(settings) if known else None
         if chosen is None or chosen is known or not chosen.chooses_for(language):

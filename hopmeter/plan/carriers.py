@@ -1,4 +1,4 @@
-"""The transport that carries each flow of a cell: that of the cell, or one of the flow's own."""
+"""Determine the transport of each flow of a cell: the transport of the cell, or one that the flow names itself."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from hopmeter.scenario.workload import Flow as FlowKeys
 from hopmeter.system.toml_files import one_of
 
 BRIDGE = "bridge"
-"""The transport in the row of a bridge, which is the ring of the instrument."""
+"""The transport name that the row of a bridge shows. A bridge uses the shared-memory ring of the instrument."""
 
 
 def axis_carrier(cell: Cell) -> Carrier:
-    """Return the transport of a cell, which carries the flows that have none of their own."""
+    """Return the carrier of a cell, which carries all flows that do not name a transport."""
     carriage = cell.carriage
     return Carrier(cell.axes.transport, carriage.profile, carriage.settings, carriage.rpc, own_types=carriage.own_types)
 
 
 def carrier_of(cell: Cell, flow: Flow) -> Carrier:
-    """Return the transport of a flow; of a bridge, that of the flow whose messages it passes on."""
+    """Return the carrier of a flow. A bridge has the carrier of the flow whose messages it passes on."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged))
     return flow.carrier or axis_carrier(cell)
 
 
 def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
-    """Return the transport of the processes that receive a flow: the same, unless the flow is a bridge."""
+    """Return the carrier of the processes that receive a flow. It differs from that of the senders only for a
+    bridge."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged_to[0]))
     return carrier_of(cell, flow)
 
 
 def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
-    """Return the transports of the flows that run in a cell, each once; of a participant, those of its flows. It has a
-    process for each."""
+    """Return the distinct carriers of the flows that run in a cell, or only of the flows of a participant. A
+    participant has one process for each of its carriers."""
     if cell.workload is None:
         return [axis_carrier(cell)]
     own = [flow for flow in flows(replace(cell, flow="")) if not flow.bridged]
@@ -50,21 +51,22 @@ def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
 
 
 def codecs(cell: Cell, participant: str, carrier: Carrier) -> tuple[str, ...]:
-    """Return the codecs of a participant's flows over one of its transports, each once."""
+    """Return the distinct codecs of a participant's flows over one of its carriers."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     mine = [flow for flow in cell.workload.flows if participant in (flow.source, *flow.targets) and flow.has_codec]
     return tuple(dict.fromkeys(flow.codec for flow in mine if carrier_of(cell, flow).key == carrier.key))
 
 
 def rpc_of(cell: Cell, flow: Flow) -> str:
-    """Return how the calls of a flow are carried; those of a bridge need two links."""
+    """Return the kind of link that carries the calls of a flow. A bridge always uses `duplex`, which takes two
+    links."""
     return "duplex" if flow.bridged else carrier_of(cell, flow).rpc
 
 
 def own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifest]) -> dict[str, Carrier]:
-    """Return the transports of the flows that have one of their own, by the name of the flow.
+    """Return the carriers of the flows that name a transport, by the name of the flow.
 
-    Raises UsageError for a transport or a setting that does not exist.
+    Raises UsageError for an unknown transport, or for an unknown or invalid setting.
     """
     return dict(_own_carriers(flows, manifests))
 
@@ -84,12 +86,12 @@ def _own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifes
 
 
 def encodes_objects(manifest: Manifest) -> bool:
-    """Return whether a transport itself encodes objects, in Python."""
+    """Return whether a transport encodes Python objects itself."""
     return "python" in manifest.offers and bool(manifest.offers["python"].objects)
 
 
 def has_own_types(manifest: Manifest) -> bool:
-    """Return whether a transport carries messages of the user's own type as such, in some language."""
+    """Return whether a transport can carry messages as the user's own type, in any language."""
     return any(offer.types for offer in manifest.offers.values())
 
 
@@ -104,7 +106,7 @@ def _check(where: str, manifest: Manifest, key: str, value: Any) -> Any:
 
 
 def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> dict[str, Any]:
-    """Return the values of a cell that stand for the transports of all flows, each of which has its own."""
+    """Return the values of a cell in which every flow names its own transport."""
     names = list(dict.fromkeys(each.transport for each in own.values()))
     return {
         "transport": "+".join(names),
@@ -116,9 +118,11 @@ def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> d
 
 
 def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
-    """Return the values of a row about flows that do not use the transport of their cell; empty if one of them does.
+    """Return the values for a row whose flows name their own transports; empty if any flow uses the transport of the
+    cell.
 
-    Such a row is not ranked: its transport is the same in all cells, which run other flows alongside it.
+    Such a row is not ranked, because its transport is the same in all cells; only the transport of the other flows
+    differs.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):
         return {}

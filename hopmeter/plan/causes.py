@@ -1,4 +1,4 @@
-"""What causes the messages of an endpoint, as its spec file says."""
+"""Describe in the spec file what causes the messages of an endpoint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from hopmeter.plan.topology import Endpoint
 def causes(
     folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
 ) -> dict[str, Any]:
-    """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
-    whose newest message it uses, or the one at which its messages return."""
+    """Return what causes the messages of a sending endpoint; empty without causes. The causes are receiving endpoints
+    of the same node: those that it follows, the one whose newest message it uses, or the one at which its messages
+    return."""
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):
         return {}
@@ -33,6 +34,7 @@ def causes(
 
 
 def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow]) -> dict[str, int]:
-    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge."""
+    """Return the receiving endpoint of each flow that arrives at a node directly or over a bridge, by the name of the
+    flow."""
     ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
     return {flow.bridged or flow.name: number for flow, number in ends}

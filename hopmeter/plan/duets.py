@@ -1,4 +1,4 @@
-"""Which cells are measured as duets: both sides run at once, and their messages are due in alternating turns."""
+"""Decide which cells are measured as duets: both sides run at once, and their messages are due in alternating turns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ TURN_S = 0.02
 """The length of a turn. Most disturbances of a shared machine last longer than two turns."""
 SIDES = 2
 LONGEST_SPIN_US = 1000
-"""A source that spins for longer before each due time would do so in the turn of the other side."""
+"""A source that spins longer than this before each due time would also spin in the turn of the other side."""
 LEAST_MESSAGES = 10
 """The least number of messages in a turn."""
 
 
 def turn_s(cell: Cell, manifest: Manifest) -> float | None:
-    """Return the length of the turns in which a side of this cell is measured; None if it is measured alone.
+    """Return the length of the turns in which a side of this cell is measured; None if the cell cannot be measured as a
+    duet.
 
-    In the turn of the other side a node must be idle: nothing spins, no broker serves, and no work goes on.
+    During the turn of the other side a node must be idle: no thread spins, no broker runs, and no work is done.
     """
     has_broker = manifest.for_settings(cell.carriage.settings).broker is not None
     if not cell.comparison.side or has_broker or not _is_idle_between_messages(cell):

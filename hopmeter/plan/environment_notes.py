@@ -1,4 +1,4 @@
-"""Notes about the environment of the user that settings replace."""
+"""Notes on environment variables of the user that settings override."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hopmeter.plan.carriers import carriers
 
 
 def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list[str]:
-    """Return which environment variables of the user have no effect, because all cells of a transport set them."""
+    """Return a note for each environment variable of the user that has no effect, because all cells of a transport
+    override it."""
     used: dict[str, list[dict[str, object]]] = {}
     for each in (
         carrier for cell in cells for carrier in carriers(cell) if carrier.transport in capabilities.manifests
@@ -27,6 +28,6 @@ def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list
 
 
 def _user_variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield the settings whose variables the user has set, with the variable."""
+    """Yield each setting whose environment variable the user has set, with the name of the variable."""
     for name, setting in manifest.settings.items():
         yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))

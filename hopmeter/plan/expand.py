@@ -1,4 +1,4 @@
-"""Build the product of a scenario's axes: every requested cell, possible or not."""
+"""Expand the conditions of a scenario: create a cell for every requested combination, including impossible ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
-"""The maximum time of a trial with the pace `closed` or `max`, if the scenario gives only the number of messages."""
+"""The maximum time of a trial with the pace `closed` or `max` if the scenario gives only a number of messages."""
 
 
 IN_NAME = ("transport", "language")
@@ -30,7 +30,7 @@ DISPATCH = DECLARED["dispatch"]
 
 
 def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
+    """Yield the cells of one case, without ids. Cells whose cores are not available are already dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = transports_of(ask, capabilities)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -43,14 +43,14 @@ def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator
 
 
 def idle_states(scenario: Scenario, capabilities: Capabilities) -> list[bool]:
-    """Return the values of `no_idle_states`: true, false, or first true and then false."""
+    """Return the values of `no_idle_states` to measure: one value, or true and then false."""
     if scenario.no_idle_states == "both":
         return [True, False] if capabilities.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
 
 
 def transports_of(ask: Ask, capabilities: Capabilities) -> list[Manifest]:
-    """Return the transports that a case names."""
+    """Return the transports that a case names. Raises UsageError for an unknown setting or an invalid value."""
     _check_settings(ask, capabilities)
     return list(select_transports(ask.axes["transport"], dict(capabilities.manifests)).values())
 
@@ -84,7 +84,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], ca
 
 
 def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a transport that a case gives, once for each combination of their values."""
+    """Yield the settings of a transport for each combination of the values that a case gives."""
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
@@ -100,7 +100,7 @@ def cell_of(
     axes: dict[str, Any],
     machine: Machine,
 ) -> Cell:
-    """Return the cell of one combination of axes."""
+    """Return the cell of one combination of conditions."""
     parts = language_parts(language, axes["relays"])
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
@@ -131,24 +131,25 @@ def cell_of(
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
-    """Return the conditions of a cell, apart from transport, language and rate. A condition without an effect in this
-    cell has its default."""
+    """Return the conditions of a cell, except transport, language and rate. Conditions without an effect get their
+    defaults."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
-    # An object is created once; the source touches it by encoding, the sink by decoding.
+    # The object is created only once; the source touches it by encoding, the sink by decoding.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])
     touch = "none" if has_object else axes["touch"]
     return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
 
 
 def _worked_s(cell: Cell) -> float:
-    """For an unpaced trial that ends after a number of messages, return the total time of the work."""
+    """Return the total time of the work for an unpaced trial that ends after a number of messages; 0 for paced
+    trials."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:
-    """Return the values that all cells of a scenario share."""
+    """Return the values that are the same for all cells of a scenario."""
     return {
         "reply": scenario.reply,
         "checksum": scenario.checksum,
@@ -164,7 +165,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of messages of a trial, and the maximum time for all messages."""
+    """Return the number of messages of a trial, its warm-up, its rate and the time limit for all messages."""
     rates = rates_of_keys(axes)
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
@@ -207,7 +208,8 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language into source, relays and sink; relays use the source's language if two are named."""
+    """Split a language value into the languages of source, relays and sink. With two languages, relays use that of the
+    source."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]
@@ -215,7 +217,7 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
 
 
 def join_languages(parts: tuple[str, str, str]) -> str:
-    """Join three languages into one word if all are the same."""
+    """Join the languages of source, relays and sink to a language value, which is one word if all are the same."""
     if len(set(parts)) == 1:
         return parts[0]
     return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

@@ -1,4 +1,4 @@
-"""Floors: the cheapest way to do the same hop on this machine, measured in the same run."""
+"""Floors: the cheapest way to send a message over the same hop on this machine, measured in the same run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = tag("W-FLOOR-SEARCH", "a search compares rates, which have no floor")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
-"""The fields in which a floor agrees with its cells."""
+"""The fields whose values a floor shares with its cells."""
 
 
 def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells, and add unranked floor cells for those whose floor is missing among the cells."""
+    """Return the cells with their floors; an unranked floor cell is added for each cell whose floor is not among the
+    cells."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -38,7 +39,7 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the first cells of searches, which have no floors, because a search compares rates and not latencies."""
+    """Return the cells without floors, because a search compares rates and not latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 
@@ -57,7 +58,7 @@ def _is_floor(cell: Cell) -> bool:
 
 
 def no_floor(why: str) -> str:
-    """Return the reason why a cell has no floor."""
+    """Return the reason, with its code, why a cell has no floor."""
     return tag("W-NO-FLOOR", why)
 
 

@@ -1,4 +1,4 @@
-"""The language of `language = "one"`: the same for a plan, and for the build of what a scenario needs."""
+"""Choose the language for `language = "one"`; a plan and `hopmeter build` make the same choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.model.cell_parts import waits_of
 from hopmeter.plan.payloads.message_objects import object_languages
 
 INTERPRETED = ("python",)
-"""The languages whose nodes take longer for the same message."""
+"""The interpreted languages, whose nodes are slower."""
 IsTrue = Callable[[Manifest, str], bool]
 Effort = tuple[int, ...]
 
@@ -20,7 +20,7 @@ Effort = tuple[int, ...]
 def preferred_language(
     manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
 ) -> str:
-    """Return the language in which a plan measures these transports: one that is ready if there is one."""
+    """Return the language in which a plan measures these transports; a language whose nodes are ready is preferred."""
 
     def is_ready(manifest: Manifest, language: str) -> bool:
         state = ready.get((manifest.name, language))
@@ -34,9 +34,9 @@ def choose_language(
 ) -> str:
     """Return the language that suits all of these transports best.
 
-    Languages that support the cell come first, then those that are available here; then those whose build takes at most
-    two minutes, if they are not ready; then compiled languages; then those whose build takes at most one minute; then
-    the usual language of the transport; then the order of `LANGUAGES`.
+    Languages are compared by these criteria, in order: the language supports the cell; its node is available here; if
+    it is not ready, its build takes at most two minutes; it is compiled; its build takes at most one minute; it is the
+    usual language of the transport; its position in `LANGUAGES`.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:
@@ -62,25 +62,24 @@ def choose_language(
 
 
 def compiled_offer(manifest: Manifest, axes: Mapping[str, Any]) -> Offer | None:
-    """Return what a transport offers in the compiled language that suits a combination of axes best; None if none
-    does."""
+    """Return the transport's offer in the compiled language that suits the conditions best; None if no offer does."""
     offers = [offer for offer in manifest.offers.values() if not is_interpreted(offer.language)]
     known = [offer for offer in offers if offer.is_installed and is_offered(offer, axes)]
     return min(known, key=lambda offer: build_seconds(offer) > LONG_BUILD_S, default=None)
 
 
 def is_interpreted(language: str) -> bool:
-    """Return whether a node of this cell is interpreted, such as the sink of `rust>python`."""
+    """Return whether a language value such as `rust>python` includes an interpreted language."""
     return any(each in language for each in INTERPRETED)
 
 
 def build_seconds(offer: Offer) -> float:
-    """Return how long the first build takes; 0 if the manifest does not say."""
+    """Return the duration of the first build in seconds; 0 if the manifest does not state it."""
     return offer.build_cost.seconds if offer.build_cost else 0.0
 
 
 def is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
-    """Return whether a transport supports a combination of axes in one language."""
+    """Return whether a transport supports a combination of conditions in one language."""
     if axes["codec"] != "none" and offer.language not in object_languages(axes["codec"], axes["payload"]):
         return False
     if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:

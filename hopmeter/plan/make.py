@@ -1,4 +1,4 @@
-"""The plan of a run: its cells, the reasons for dropped cells, and its seed."""
+"""Make the plan of a run: its cells, the reasons for dropped cells, and its seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hopmeter.scenario import Scenario, asks
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells to measure, and the seed of their order."""
+    """The cells to measure, and the seed that shuffles their order."""
 
     name: str
     scenario: Scenario
@@ -37,7 +37,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Estimate how long the schedule takes, without starting and ending nodes."""
+        """Estimate the duration of all trials in seconds, without the start and the end of the nodes."""
         if self.scenario.budget_s is not None:
             return self.scenario.budget_s
         more = 1 if self.scenario.why else 0
@@ -45,7 +45,7 @@ class Plan:
 
 
 def scheduled_s(cell: Cell) -> float:
-    """Return the planned time for the messages of a trial."""
+    """Return the planned duration of the messages of one trial in seconds."""
     if cell.workload is not None:
         spans_s = [_sending_s(each) for each in cell.workload.flows if each.rate_hz]
         return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
@@ -59,14 +59,16 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def _sending_s(flow: Flow) -> float:
-    """Return how long a flow with a clock sends. The trial does not wait for the period after a single message."""
+    """Return how long a flow with a schedule sends, in seconds. After a single message the trial does not wait for a
+    period."""
     rates = rates_of(flow)
     assert rates, "the flow has a clock"
     return flow.first_due_s + sending_s(rates, flow.messages if flow.messages > 1 else 0, flow.warmup)
 
 
 def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
-    """Plan every cell that the scenario requests, with floors; drop cells that cannot be measured, with the reason."""
+    """Plan every cell that the scenario requests, including floors. Cells that cannot be measured are dropped with a
+    reason."""
     expand_cells = expand_workload if scenario.flow else expand
     check_hosts(scenario, capabilities.hosts)
     asked = [
@@ -82,20 +84,20 @@ def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
 
 
 def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass every other rule."""
+    """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass all other rules."""
     first = [drop_impossible(_without_sizes(cell), cell, capabilities) for cell in cells]
     return [drop_impossible(cell, cell, capabilities) for cell in set_payload_sizes(first, capabilities)]
 
 
 def _without_sizes(cell: Cell) -> Cell:
-    """Return the cell with objects of 0 bytes, because their size is not known yet."""
+    """Return the cell with object sizes of 0, because the sizes are not known yet."""
     return with_sizes(cell, lambda _: 0) if cell.has_object else cell
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
-    """Remove cells that occur twice: cases of a scenario may overlap, for example if the command line replaces the axis
-    in which they differ. Of cells that differ only in the length of the trial, the longest stays, because their rows
-    could not be distinguished."""
+    """Remove duplicate cells, which arise if cases of a scenario overlap, for example because the command line
+    overrides the condition in which they differ. If cells differ only in the length of the trial, the longest is kept,
+    because their rows could not be distinguished."""
     kept: dict[str, Cell] = {}
     for cell in cells:
         key = repr(cell.with_values(id="", messages=0, warmup=0, trials=0, limit_s=0.0))

@@ -1,4 +1,4 @@
-"""The rules that drop a cell. The first rule that applies gives the reason, which the user always sees."""
+"""The rules that drop cells. The first rule that applies provides the reason, which the user always sees."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, Capabilities], str]
-"""A function that returns the reason why a cell is impossible, with a code at the end; or an empty text."""
+"""Returns the reason why a cell is impossible, with a code at its end; an empty string if the cell is possible."""
 
 
 def why_not(cell: Cell, capabilities: Capabilities) -> str:
-    """Return the reason why this cell cannot be measured here; empty if it can be measured."""
+    """Return why this cell cannot be measured here; empty if it can be measured."""
     manifest = capabilities.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
 
 
 def languages(cell: Cell) -> list[str]:
-    """Return the languages of a cell, each once."""
+    """Return the distinct languages of a cell."""
     if cell.workload is not None and not cell.flow:
         return list(dict.fromkeys(each.language for each in cell.workload.participants))
     source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
@@ -39,7 +39,7 @@ def languages(cell: Cell) -> list[str]:
 
 
 def adapters(cell: Cell) -> list[tuple[Carrier, str]]:
-    """Return the transport, with its settings, and the language of the nodes of a cell, each pair once."""
+    """Return the distinct pairs of carrier and language for the nodes of a cell."""
     if cell.workload is None:
         return [(axis_carrier(cell), language) for language in languages(cell)]
     programs = cell.workload.participants
@@ -56,7 +56,7 @@ def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def _existing(cell: Cell, manifest: Manifest) -> list[str]:
-    """Return the languages of a transport, or its pairs of languages if the cell mixes languages."""
+    """Return the languages of a transport; if the cell mixes languages, the transport's pairs of languages."""
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 
@@ -107,7 +107,7 @@ def _shape(cell: Cell, *_: object) -> str:
 
 
 def _waits(cell: Cell) -> str:
-    """Allow a separate wait for each receiver only if the receivers are sinks of one hop; relays would have no wait."""
+    """Reject a separate wait for each receiver unless all receivers are sinks and there are no relays."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -150,8 +150,8 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec on a transport that encodes objects itself: objects would be encoded twice, and neither encoding
-    measured alone."""
+    """Reject a codec on a transport that encodes objects itself. Otherwise objects would be encoded twice, and neither
+    encoding could be measured alone."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
@@ -199,7 +199,8 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a setting that has no effect in this cell: its row would suggest that the setting makes no difference."""
+    """Reject a setting that has no effect in this cell, because its row would suggest that the setting makes no
+    difference."""
     here = {
         "languages": set(languages(cell)),
         "waits": set(cell.axes.waits),
@@ -225,14 +226,15 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def endpoints(cell: Cell) -> int:
-    """Count the endpoints of a cell, over all pairs."""
+    """Return the number of endpoints of a cell, over all pairs."""
     last = 0 if cell.axes.is_ring else cell.axes.sinks
     return cell.axes.pairs * (1 + cell.axes.relays + last)
 
 
 def _spinning(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
     cores = len(set(cell.nodes.core_list) or set(capabilities.machine.allowed))
-    # Only receivers whose wait is not `spin` sleep; sources count as spinning, because they spin before each message.
+    # Only receivers with a wait other than `spin` sleep. Sources count as spinning, because they spin before each
+    # message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
@@ -251,7 +253,7 @@ def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
 
 
 def _remedy(cell: Cell, get: str) -> str:
-    """Format a remedy: a command to run, or a sentence about a library that only the user can install."""
+    """Return a remedy: a command to run, or a sentence about a library that only the user can install."""
     command = get or f"hopmeter build {cell.axes.transport}"
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 

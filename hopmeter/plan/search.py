@@ -1,4 +1,4 @@
-"""Choose the next rate of a search from the rates that have been tried."""
+"""Choose the next rate of a search from the results of the previous rates."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
-"""For each rate, whether the transport carried it."""
+"""For each rate that was tried, whether the transport sustained it."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest rate is at least `holds_hz` and below `fails_hz`; a bound is None until a rate shows it."""
+    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`; a bound is None if no tried rate shows
+    it."""
 
     holds_hz: float | None
     fails_hz: float | None
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """Return the bracket, conservatively: a rate that held does not count if a lower rate failed."""
+    """Return the bracket conservatively: a sustained rate does not count if a lower rate failed."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
 
 
 def next_rate(search: Search, verdicts: Verdicts) -> float | None:
-    """Return the next rate to try, or None if the search is over."""
+    """Return the next rate to try; None if the search is over."""
     if not verdicts:
         return search.start
     known = bracket(verdicts)
@@ -46,9 +47,10 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket, or one of its tried ends if the bracket is narrow enough."""
+    """Return the geometric mean of the bracket; if the bracket is narrow enough, its lower bound, which ends the
+    search."""
     finest = search.factor ** (0.5**search.refine)
-    # Rates are rounded, so a bracket that is as narrow as requested may be slightly wider.
+    # Rates are rounded, so a bracket of the requested width may be slightly wider.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 
@@ -58,7 +60,7 @@ def _round(rate: float) -> float:
 
 
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
-    """Return the next cell of a search: a copy of its first cell at another rate."""
+    """Return the next cell of a search: a copy of its first cell with another rate."""
     first = steps[0]
     at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
     return first.with_values(id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)

@@ -1,5 +1,5 @@
-"""The two sides of a run with `--against`: each cell as you requested it (`new`), and as the reference describes it
-(`old`)."""
+"""The two sides of a run with `--against`: the requested cells (`new`), and the same cells as the reference describes
+them (`old`)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from hopmeter.system.toml_files import one_of
 
 OLD, NEW = "old", "new"
 SETTINGS = "set:"
-"""The start of a reference that names settings of the transport."""
+"""The prefix of a reference that names settings of the transport."""
 
 
 @dataclass(frozen=True)
 class OldSide:
-    """The old side of a run, with which its cells are compared."""
+    """The old side of a run, with which the cells are compared."""
 
     name: str
-    """The reference, as the user wrote it."""
+    """The reference as the user wrote it."""
     capabilities: Capabilities
     cell: Callable[[Cell], Cell]
-    """Returns the old side of a cell; a dropped cell with the reason, if the cell has no old side."""
+    """Returns the old side of a cell; if there is none, a dropped cell with the reason."""
     commit: str = ""
-    """The commit of a git revision."""
+    """The commit if the reference is a git revision; otherwise empty."""
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
@@ -49,7 +49,7 @@ def add_old_sides(plan: Plan, old: OldSide) -> Plan:
 
 
 def check_sides(plan: Plan) -> None:
-    """Raise UsageError if no cell of a plan can have two sides."""
+    """Raise UsageError if the plan cannot have two sides."""
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
     if plan.scenario.alone:
@@ -84,8 +84,8 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 
 
 def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
-    """Return the old side on which a transport has this node in one language; `why_same` says why a cell would be the
-    same on both sides."""
+    """Return an old side on which a transport uses another node in one language; `why_same` returns why a cell would be
+    the same on both sides."""
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
         if (chosen.name, language) != (node.transport, node.language):
@@ -98,14 +98,14 @@ def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: 
 
 
 def why_unused(cell: Cell, transport: str, language: str) -> str:
-    """Return why a cell is the same with another node of a transport; empty if it uses the node."""
+    """Return why replacing a node does not change a cell; empty if the cell uses that node."""
     if cell.axes.transport == transport and language in languages(cell):
         return ""
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
 
 
 def settings_side(name: str, capabilities: Capabilities, transports: Sequence[str]) -> OldSide:
-    """Return the old side in which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
+    """Return the old side on which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
     values = _parse(name.removeprefix(SETTINGS), [capabilities.manifests[each] for each in transports])
 
     def old_cell(cell: Cell) -> Cell:
@@ -122,7 +122,7 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Return the values of the settings by transport; a name without a transport applies to every transport with this
+    """Return the values of the settings by transport. A name without a transport applies to every transport with this
     setting."""
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):

@@ -1,4 +1,4 @@
-"""The spec files of a trial; instrument/src/spec.rs defines them, field by field."""
+"""Write the spec files of a trial; instrument/src/spec.rs defines their fields."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
 SPARE_SAMPLES = 4096
-"""Additional room for samples, so that short trials can store more than one duplicate per message."""
+"""The additional capacity for samples, so that short trials can store more than one duplicate per message."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of several sides whose nodes run at once; messages are due only in the turns of their own side."""
+    """The turns of a duet; messages are due only in the turns of their own side."""
 
     length_s: float
     sides: int
@@ -44,7 +44,7 @@ class TransportContext:
     adapters: dict[str, Path]
     """The folder of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker, if it has one."""
+    """The address of the transport's broker; empty without a broker."""
     bind: str = LOOPBACK
     """The address on which the nodes' link ends listen."""
     advertised: str = LOOPBACK
@@ -53,7 +53,7 @@ class TransportContext:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """The environment of one trial of a cell: its folder, run id and seed."""
+    """The environment of one trial of a cell, including its folder, run id and seed."""
 
     run: str
     """16 hexadecimal digits that are unique on this machine."""
@@ -65,24 +65,24 @@ class TrialContext:
     adapters: dict[str, Path]
     """The folder of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker, if it has one."""
+    """The address of the transport's broker; empty without a broker."""
     bind: str = LOOPBACK
     """The address on which the nodes' link ends listen."""
     advertised: str = LOOPBACK
     """The address at which nodes on other hosts reach these nodes."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
-    """The frames of image and video files, by payload."""
+    """The decoded frames of image and video files, by payload."""
     sites: dict[str, TransportContext] = field(default_factory=dict)
-    """The environments of further transports, by the key of the carrier."""
+    """The environments of additional transports, by the key of the carrier."""
     recordings: Mapping[str, Path] = field(default_factory=dict)
-    """The file of each flow that replays a recording."""
+    """For each flow that replays a recording, the file with its messages."""
     why: bool = False
     """Whether the nodes read the counters of their threads at each message."""
     turns: Turns | None = None
-    """This side's turns, if the nodes of another side run at the same time."""
+    """The turns of this side in a duet; otherwise None."""
 
     def site(self, carrier: Carrier) -> TransportContext:
-        """Return the environment of a transport."""
+        """Return the environment of the nodes of a carrier."""
         return self.sites.get(carrier.key) or TransportContext(
             self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
@@ -91,7 +91,8 @@ class TrialContext:
 def node_specs(
     cell: Cell, place: TrialContext, others: Mapping[str, TrialContext] | None = None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the language and the spec of each node. `others` has the environment on other hosts, by name."""
+    """Return the language and the spec of each node. `others` contains the environments on other hosts, by host
+    name."""
     shape, first, others = topology(cell), place, others or {}
     links = {each: _link(cell, first, shape, each) for each in shape.links}
     known = {each.number: each for each in flows(cell)}
@@ -135,7 +136,7 @@ def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]
         "transport": carrier.transport,
         "settings": carrier.settings,
         "directory": str(site.directory),
-        "daemon": site.broker,  # the name of this key in the format of the spec
+        "daemon": site.broker,  # the key of the broker's address in the spec format
         "bind": site.bind,
         "advertised": site.advertised,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
@@ -172,7 +173,7 @@ def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint
 
 
 def _window(flow: Flow) -> dict[str, Any]:
-    """Return how long a flow sends whose messages return; nothing for a flow with a clock or a cause."""
+    """Return the sending window of a flow whose messages return; empty for a flow with a schedule or a cause."""
     if flow.window_s is None:
         return {}
     warmup_s, length_s = flow.window_s
@@ -180,7 +181,7 @@ def _window(flow: Flow) -> dict[str, Any]:
 
 
 def _participant(cell: Cell, number: int) -> dict[str, Any]:
-    """Return how a participant of a workload runs, where it differs from an ordinary node."""
+    """Return the spec values that are specific to participants of a workload; empty for an ordinary cell."""
     if cell.workload is None:
         return {}
     one = cell.workload.participants[number]
@@ -195,7 +196,8 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
+    """Describe the object that the source and the last receiver encode and decode; empty for nodes that only pass bytes
+    on."""
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
@@ -210,7 +212,7 @@ def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict
 
 
 def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
-    """Return the file with the payloads; empty if they are a pattern, or those of another flow."""
+    """Return the file that contains the payloads; empty if payloads are a fixed pattern or come from another flow."""
     if flow.bridged:
         return {}
     if flow.replay:
@@ -236,7 +238,7 @@ def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
 
 
 def _turns(turns: Turns | None) -> dict[str, Any]:
-    """Return the turns; nothing without them, so that nodes of an earlier version still work."""
+    """Return the turns of a duet; empty without turns, so that nodes of an earlier version accept the spec."""
     if turns is None:
         return {}
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
@@ -259,7 +261,7 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how a node's receivers wait; if some are called and some polled, how the polled ones wait."""
+    """Return how the receivers of a node wait. If only some of them are polled, return how those wait."""
     if cell.workload is not None:
         return cell.workload.participants[hosted[0].participant].wait
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
@@ -270,7 +272,8 @@ def _polled_wait(waits: Sequence[str]) -> str:
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
-    """Return the wait of an endpoint if it shares a node with endpoints that wait differently."""
+    """Return the wait of an endpoint if it shares its node with endpoints that wait differently; otherwise an empty
+    dict."""
     if cell.workload is not None or one.role != "sink":
         return {}
     differ = len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
@@ -278,15 +281,15 @@ def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
 
 
 def _own_wait(cell: Cell, one: Endpoint) -> str:
-    """Return how an endpoint waits; only sinks of one cell wait in different ways."""
+    """Return how an endpoint waits. Only the sinks of one cell may wait in different ways."""
     if cell.workload is not None:
         return cell.workload.participants[one.participant].wait
     return cell.axes.waits[(one.place - 1) % len(cell.axes.waits)]
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work of an endpoint for each message; the work of a call is that of its server. If the work differs,
-    endpoint number i gets item i."""
+    """Return the work of an endpoint for each message; the work of a call is done by its server. If `work` is a list,
+    each endpoint does the item at its own position."""
     before = "none" if flow.is_call else flow.work
     workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": before}
     listed = units.works(workers.get(one.role, "none"))
@@ -294,8 +297,8 @@ def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
 
 
 def capacity(flow: Flow) -> int:
-    """Return the number of samples for which an endpoint allocates memory: each message and one duplicate of it, and
-    each reply of a scatter."""
+    """Return the number of samples for which an endpoint allocates memory: two for each message, which allows for a
+    duplicate; for a scatter, two for each reply."""
     each = len(flow.targets) if flow.pattern == "scatter" else 1
     return 2 * each * flow.messages + SPARE_SAMPLES
 

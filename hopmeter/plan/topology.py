@@ -15,7 +15,7 @@ from hopmeter.plan.flows import flows
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One endpoint: its role, and the links on which it receives and sends."""
+    """One endpoint: its role, and the links over which it receives and sends."""
 
     id: int
     role: str
@@ -25,18 +25,18 @@ class Endpoint:
     """The position within its flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     participant: int
-    """The number of its participant, from 0; in an ordinary cell, that of its node."""
+    """The number of its participant, counted from 0; in an ordinary cell, the number of its node."""
     carrier: Carrier
-    """The transport of the node that runs it; a participant has a node for each."""
+    """The carrier of the node that runs the endpoint; a participant has one node for each carrier."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     host: str = ""
-    """The name of the host on which it runs; empty for this machine in a run without other hosts."""
+    """The name of the host that runs the endpoint; empty if the run has no other hosts."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """All endpoints of a cell, and how many receivers each link has."""
+    """All endpoints of a cell, and the number of receivers of each link."""
 
     endpoints: tuple[Endpoint, ...]
     links: dict[str, int]
@@ -51,27 +51,27 @@ class Topology:
 
     @cached_property
     def flows(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Return the endpoints of each flow by its number, the sending endpoint first."""
+        """Return the endpoints of each flow by its number; the sending endpoint comes first."""
         found: dict[int, list[Endpoint]] = {}
         for endpoint in self.endpoints:
             found.setdefault(endpoint.flow, []).append(endpoint)
         return {number: tuple(ours) for number, ours in found.items()}
 
     def receivers(self, link: str) -> list[Endpoint]:
-        """Return the endpoints that receive over a link; a client receives the replies of its calls."""
+        """Return the endpoints that receive over a link; a client receives the replies to its calls."""
         is_reply = link.endswith(".reply")
         known = link.removesuffix(".reply").removesuffix(".request")
         return [each for each in self.endpoints if known in (each.outputs if is_reply else each.inputs)]
 
     def provers(self, flow: int) -> frozenset[int]:
-        """Return the endpoints whose reports prove a flow: its sinks, or its source if replies or the ring return to
-        it."""
+        """Return the ids of the endpoints whose reports prove that a flow works: its sinks, or its source if messages
+        return to it."""
         ours = self.flows[flow]
         return frozenset([each.id for each in ours if each.role == "sink"] or [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
-    """Return the topology of a cell with all its flows; of the row of one flow, only this flow."""
+    """Return the topology of a cell with all its flows; for the row of a flow, only with this flow."""
     if cell.workload is not None:
         return _workload_topology(cell)
     endpoints: list[Endpoint] = []
@@ -90,7 +90,7 @@ def topology(cell: Cell) -> Topology:
 
 
 def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
-    """Return the codecs whose objects a node of a cell carries, each once."""
+    """Return the distinct codecs whose objects a node of a cell carries."""
     if cell.workload is None:
         return (cell.axes.codec,) if cell.has_codec else ()
     end = topology(cell).nodes[number][0]
@@ -98,7 +98,7 @@ def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
 
 
 def core_of(cell: Cell, one: Endpoint) -> int | None:
-    """Return the core of an endpoint; None if it is not pinned."""
+    """Return the core to which an endpoint is pinned; None if it is not pinned."""
     cores = cell.nodes.core_list
     if cell.workload is not None:
         cores = cell.workload.participants[one.participant].core_list or cores
@@ -106,8 +106,8 @@ def core_of(cell: Cell, one: Endpoint) -> int | None:
 
 
 def is_chain(cell: Cell) -> bool:
-    """Return whether each message passes from one endpoint to the next and does not end at its source; a message of a
-    workload may have many effects."""
+    """Return whether each message passes from one endpoint to the next and does not return to its source. A workload is
+    no chain, because its messages may have many effects."""
     return cell.workload is None and cell.axes.pattern != "scatter" and not cell.axes.is_ring
 
 
@@ -136,7 +136,8 @@ def _link(pair: int, number: int) -> str:
 
 
 def _links(cell: Cell, pair: int) -> dict[str, int]:
-    """Return the links by id; with `rpc = "duplex"`, a call takes two links."""
+    """Return the number of receivers of each link of a pair, by link id; with `rpc = "duplex"`, a call uses two
+    links."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(pair, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":
@@ -147,14 +148,14 @@ def _links(cell: Cell, pair: int) -> dict[str, int]:
 
 
 def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
-    """Return the links of calls: one for each, or with `rpc = "duplex"` two."""
+    """Return the links of calls with one receiver each: one link for each call, or two with `rpc = "duplex"`."""
     if rpc == "duplex":
         return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
     return dict.fromkeys(ids, 1)
 
 
 def _workload_topology(cell: Cell) -> Topology:
-    """Return the endpoints and links of the flows that run, with the ids that they have in the whole workload."""
+    """Return the endpoints and links of the running flows, with the ids that they have in the whole workload."""
     assert cell.workload is not None, "an ordinary cell has its own topology"
     names = {flow.name for flow in flows(cell)}
     endpoints: list[Endpoint] = []
@@ -170,7 +171,7 @@ def _workload_topology(cell: Cell) -> Topology:
 
 
 def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
-    """Return the endpoints of a flow: the sender, then one for each target."""
+    """Return the endpoints of a flow: first the sender, then one endpoint for each target."""
     assert cell.workload is not None, "an ordinary cell has its own endpoints"
     programs, ids = cell.workload.participants, _flow_link_ids(flow)
     numbers = {each.name: number for number, each in enumerate(programs)}
@@ -192,7 +193,8 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
-    """Return a link for each server of a scatter, one for each call that may be under way, or one for messages."""
+    """Return the ids of a flow's links: one for each server of a scatter, one for each concurrent call, or one for
+    messages."""
     many = len(flow.targets) if flow.pattern == "scatter" else flow.concurrency
     return tuple(_link(flow.number, place) for place in range(many))
 

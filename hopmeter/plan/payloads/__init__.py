@@ -1,1 +1,1 @@
-"""What the messages of a cell carry: objects of codecs, messages of schemas, and their sizes."""
+"""The payloads of cells: objects of codecs, messages of schemas, and their sizes."""

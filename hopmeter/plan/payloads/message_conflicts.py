@@ -1,4 +1,4 @@
-"""Messages of schemas that cannot be in one program, because a program can define a name only once."""
+"""Find messages of schemas whose code cannot be in the same program, because both define the same name differently."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from hopmeter.schemas.payload import KIND
 
 
 def why_not_together(cell: Cell, flow: Flow) -> str:
-    """Return why a program cannot have the code of a flow's message and of another message; empty if all can."""
+    """Return why a program cannot contain the code of a flow's message and of an earlier flow's message; empty if it
+    can."""
     return next(filter(None, (_clash(flow, other, language) for other, language in _companions(cell, flow))), "")
 
 
 def _companions(cell: Cell, flow: Flow) -> Iterator[tuple[Flow, str]]:
-    """Yield the flows before this one whose messages a program also encodes or decodes, with its language."""
+    """Yield the earlier flows whose messages a program also encodes or decodes, each with the language of the
+    program."""
     if cell.workload is None:
         return
     numbers = {each.number: each for each in flows(cell) if is_message(each.payload) and each.has_codec}

@@ -17,7 +17,7 @@ from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
 OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
-"""The codec library that encodes a message which a transport then makes an object of its own type from."""
+"""The codec library that encodes a message from which a transport then makes an object of its own type."""
 ENDS = ("source", "sink", "follower", "client")
 """The roles that encode or decode; relays and servers pass the bytes on."""
 
@@ -28,7 +28,7 @@ def object_languages(codec: str, payload: str) -> Sequence[str]:
 
 
 def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return the reason why the codec, the device and the languages of a cell cannot carry its message."""
+    """Return why the codec, the device and the languages of a cell cannot carry its message; empty if they can."""
     codec, payload = cell.axes.codec, cell.axes.payload
     if codec == NO_CODEC and cell.carriage.own_types:
         return _why_no_replies(cell)
@@ -50,7 +50,8 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of the type: with `reply = "header"` they have no payload."""
+    """Return why replies cannot be messages of this type; empty if they can. With `reply = "header"` replies have no
+    payload."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
     said = f'{cell.axes.transport} replies with whole messages of a type; use reply = "echo", or a codec'
@@ -58,8 +59,11 @@ def _why_no_replies(cell: Cell) -> str:
 
 
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
-    """Return the languages that encode or decode the messages of a flow, the one that encodes first. The server of a
-    call returns the bytes that it received. If the transport encodes the messages, hopmeter encodes one in Python."""
+    """Return the languages that encode or decode the messages of a flow; the encoding language comes first.
+
+    A server returns the bytes that it received, so its language does not count. If the transport encodes the messages,
+    the result is Python, in which hopmeter encodes one message in advance.
+    """
     if not flow.has_codec:
         return [OBJECT_LANGUAGE]
     if cell.workload is not None:
@@ -72,7 +76,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
 
 
 def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
-    """Return the reason why a message cannot be encoded and decoded in these languages; empty if it can."""
+    """Return why a message cannot be encoded and decoded in these languages; empty if it can."""
     return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
 
 
@@ -105,18 +109,18 @@ def message_bytes(flow: Flow, language: str) -> int:
 
 
 def encoded_file(flow: Flow) -> Path:
-    """Return the file with the encoded message of a flow whose transport encodes it."""
+    """Return the file with the encoded message of a flow whose transport encodes messages itself."""
     return library_of(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE).object
 
 
 def codec_of(flow: Flow) -> str:
-    """Return the codec whose library encodes the message of a flow. If the transport encodes it, this library encodes
-    the one from which the transport's is made."""
+    """Return the codec whose library encodes the message of a flow. If the transport encodes messages itself, this
+    library encodes the message from which the transport's object is made."""
     return flow.codec if flow.has_codec else OBJECT_CODEC
 
 
 def describe_message(flow: Flow, language: str) -> dict[str, Any]:
-    """Describe the message of a flow to a node that encodes or decodes it."""
+    """Describe the message of a flow, for the spec of a node that encodes or decodes it."""
     library = library_of(flow.payload, flow.codec, language)
     if language == "python":
         return {"codec": flow.codec, "device": flow.device, "object": f"{KIND}{library.folder}"}

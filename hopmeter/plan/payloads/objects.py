@@ -1,4 +1,4 @@
-"""Set the payload size of flows with a codec, or drop their cells with the reason why there is no object."""
+"""Set the payload size of flows that carry objects; drop cells whose objects cannot be created, with the reason."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
-"""Transport with its installation, codec, device and share."""
+"""The transport with its installation, the codec, the device and the sharing."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return the reason why the codec, device and payload of a cell cannot be combined; `ends` are the languages that
-    encode or decode."""
+    """Return why the codec, device and payload of a cell cannot be combined; empty if they can. `ends` are the
+    languages that encode or decode."""
     kind = cell.axes.payload.partition(":")[0]
     if is_message(cell.axes.payload):
         return why_no_message(cell, ends)
@@ -53,7 +53,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _no_place(cell: Cell) -> str:
-    from hopmeter.node.payloads.forms import devices  # this imports NumPy, which few plans need
+    from hopmeter.node.payloads.forms import devices  # imports NumPy, which few plans need
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
@@ -62,7 +62,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return the reason why the memory of an object cannot be shared by a handle."""
+    """Return why the memory of an object cannot be shared by a handle; empty if it can."""
     from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -76,7 +76,8 @@ def _no_handle(cell: Cell) -> str:
 
 
 def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
+    """Return the cells with the sizes of their objects. A cell whose objects cannot be created is dropped with the
+    reason."""
     carried = [cell for cell in cells if cell.has_object and not cell.dropped]
     encoded = [(cell, flow) for cell in carried for flow in _object_flows(cell) if flow.has_codec]
     needed = [(cell, flow) for cell, flow in encoded if "python" in _languages(cell, flow)]
@@ -89,7 +90,7 @@ def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list
 
 
 def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
-    """Return the cell with another payload size for each flow that carries objects."""
+    """Return the cell with the payload size of each flow that carries objects replaced by `size(flow)`."""
     if cell.workload is None:
         return cell.with_values(payload_bytes=size(flows(cell)[0]))
     sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_object else flow for flow in cell.workload.flows)
@@ -98,19 +99,19 @@ def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
 
 
 def _object_flows(cell: Cell) -> list[Flow]:
-    """Return the flows of a cell that carry objects. All pairs of an ordinary cell carry the same."""
+    """Return the flows of a cell that carry objects. All pairs of an ordinary cell carry the same object."""
     found = flows(cell) if cell.workload is not None else flows(cell)[:1]
     return [flow for flow in found if flow.has_object]
 
 
 def _manifest(cell: Cell, flow: Flow, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a flow's transport, with the installation that its settings choose."""
+    """Return the manifest of a flow's transport, with the installation that the settings choose."""
     carrier = carrier_of(cell, flow)
     return capabilities.manifests[carrier.transport].for_settings(carrier.settings)
 
 
 def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
-    """Return the languages that encode or decode the objects of a flow, the one that encodes first."""
+    """Return the languages that encode or decode the objects of a flow; the encoding language comes first."""
     return message_languages(cell, flow) if is_message(flow.payload) else ["python"]
 
 
@@ -146,12 +147,12 @@ class _Sizes:
     """The sizes of the objects of all cells."""
 
     carriers: Mapping[tuple[str, str], Readiness]
-    """The Python nodes that carry the objects, by transport with its installation and codec."""
+    """The Python nodes that carry the objects, by codec and by transport with its installation."""
     known: Mapping[Key, Weights]
     capabilities: Capabilities
 
     def set(self, cell: Cell) -> Cell:
-        """Return the cell with the sizes of its objects, or dropped with the reason."""
+        """Return the cell with the sizes of its objects; dropped with the reason if an object is impossible."""
         ours = _object_flows(cell)
         reasons = chain(
             ((flow, self._reason(cell, flow)) for flow in ours),
@@ -164,7 +165,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why there is no object; empty if there is one."""
+        """Return why the object of a flow cannot be created; empty if it can."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
@@ -181,7 +182,8 @@ class _Sizes:
 
 
 def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
-    """Return why no Python has the packages of all codecs of a participant at an end of a flow; empty if one has."""
+    """Return why no Python environment has the packages of all codecs of a participant at an end of a flow; empty if
+    one has."""
     from hopmeter.manifest import codec_interpreter
 
     if cell.workload is None:

@@ -1,4 +1,5 @@
-"""Flows whose messages a transport carries as a type of its own: messages of the user's schema, and recorded ones."""
+"""Flows whose messages a transport carries as a type of its own: messages of the user's schema, and recorded
+messages."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from hopmeter.schemas import is_message
 from hopmeter.schemas.ros2.types import RosType, payload_type, read_installed, split_definitions
 
 CDR, TEXT = "cdr", "ros2msg"
-"""How a recording encodes messages of ROS 2, and the format of its definitions."""
+"""The encoding of ROS 2 messages in a recording, and the format of their definitions."""
 
 
 @dataclass(frozen=True)
 class OwnType:
-    """The type as which a transport carries the messages of a flow."""
+    """The type with which a transport carries the messages of a flow."""
 
     wanted: RosType
     form: Form
@@ -39,26 +40,28 @@ class OwnType:
 
     @property
     def offers(self) -> list[Offer]:
-        """Return what the transport offers in each of the languages."""
+        """Return the transport's offers in each of the languages."""
         return [self.manifest.offers[language] for language in self.languages]
 
     @property
     def unbuilt(self) -> list[Offer]:
-        """Return the languages in which code is missing. Raises UsageError."""
+        """Return the offers whose code for the type is not built. Raises UsageError if a definition is missing."""
         return [each for each in self.offers if needs_code(each, self.wanted, self.form) and not self._facts(each)]
 
     def _facts(self, offer: Offer) -> Mapping[str, Any]:
         return code_of(self.manifest, offer, self.wanted).facts
 
     def code(self, language: str) -> str:
-        """Return the folder of the code for a node; empty if none is built."""
+        """Return the folder of the code for a node in a language; empty if the code is not built."""
         found = code_of(self.manifest, self.manifest.offers[language], self.wanted)
         return str(found.folder) if found.facts else ""
 
 
 def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type as which the transport of a flow carries its messages; None if they are bytes for the transport.
-    Raises UsageError if the definition of the type is missing."""
+    """Return the type with which the transport of a flow carries its messages; None if it carries them as bytes.
+
+    Raises UsageError if the definition of the type is missing.
+    """
     carrier = carrier_of(cell, flow)
     if flow.bridged or not (is_message(flow.payload) or flow.replay) or not carrier.own_types:
         return None
@@ -75,8 +78,10 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
 
 
 def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
-    """Return the type of a flow's messages. Raises UsageError if its definition is missing, or if it is a service and
-    the messages are not calls."""
+    """Return the type of a flow's messages; None for a recording without ROS 2 messages.
+
+    Raises UsageError if its definition is missing, or if the type is a service and the flow does not make calls.
+    """
     if flow.replay:
         return recorded_type(flow.replay, places)
     wanted = payload_type(flow.payload)
@@ -87,15 +92,16 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return as what the messages of a flow are sent; None for calls with messages that are encoded already."""
+    """Return the form in which the messages of a flow are sent; None if no form is possible, as for calls with encoded
+    messages."""
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
     return "octets" if not flow.is_call and flow.codec in (NO_CODEC, CDR) else None
 
 
 def recorded_type(replay: Replay, prefixes_: Sequence[Path]) -> RosType | None:
-    """Return the type of recorded messages; None if they are no messages of ROS 2. Raises UsageError if its
-    definition is nowhere."""
+    """Return the type of recorded messages; None if they are not ROS 2 messages. Raises UsageError if the definition is
+    missing."""
     if replay.encoding != CDR or not replay.type:
         return None
     if replay.definition is not None:
@@ -118,7 +124,7 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
     """Return why the transport of a flow cannot carry a message of the user's schema as a type of its own; empty if it
-    can, or if the message is bytes for it."""
+    can, or if it carries the message as bytes."""
     try:
         found = own_type(cell, flow, known)
         unbuilt = found.unbuilt if found else []
@@ -146,7 +152,7 @@ def _build_command(found: OwnType, flow: Flow) -> str:
 
 
 def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
-    """Describe the type of a flow's messages to a node; empty if they are bytes for the transport."""
+    """Describe the type of a flow's messages, for the spec of a node; empty if the transport carries them as bytes."""
     found = usable_type(cell, flow)
     if found is None:
         return {}
@@ -155,7 +161,8 @@ def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
 
 
 def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type as which the transport of a flow carries its messages, if all its code is there."""
+    """Return the type with which the transport of a flow carries its messages; None if its code is not completely
+    built, or if the transport carries them as bytes."""
     try:
         found = own_type(cell, flow, known)
         return None if found is None or found.unbuilt or any(end.host for end in _ends(cell, flow)) else found
@@ -164,7 +171,8 @@ def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = N
 
 
 def type_notes(cells: Iterable[Cell], known: Mapping[str, Manifest]) -> list[str]:
-    """Return which recorded messages a transport carries as bytes although it has types of its own, and why."""
+    """Return notes about recorded messages that a transport carries as bytes although it supports types, with the
+    reason."""
     return list(dict.fromkeys(note for cell, flow in _replays(cells) if (note := _note(cell, flow, known))))
 
 
@@ -199,10 +207,10 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
 
 
 def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the types of a cell whose code is missing, with each language."""
+    """Yield the types of a cell whose code is not built, each with the offer of a language."""
     for flow in flows(cell):
         try:
             if found := own_type(cell, flow, known):
                 yield from [(found, offer) for offer in found.unbuilt]
         except UsageError:
-            continue  # the cell, or a note, says why
+            continue  # the reason is reported with the cell or in a note

@@ -1,1 +1,1 @@
-"""On which hosts and cores the processes of a cell run, and how hosts reach each other."""
+"""Place the processes of a cell on hosts and cores, and determine how hosts reach each other."""

@@ -1,4 +1,4 @@
-"""The load of the machine beside the nodes: the cores that it uses, or why they are not available."""
+"""The background load of a trial: the cores that it uses, or why these cores are not available."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from hopmeter.scenario import Scenario
 
 @dataclass(frozen=True)
 class Load:
-    """The load beside the nodes of a trial."""
+    """The background load of a trial."""
 
     cores: tuple[int, ...]
     cpu_percent: float
-    """How busy each of the cores is to be kept; 0 without a load of the cores."""
+    """The requested use of each core in percent; 0 without CPU load."""
     memory_gb_s: float
-    """How many gigabytes a second are to be copied, on all cores together; 0 without a load of the memory."""
+    """The gigabytes per second to copy, on all cores together; 0 without memory load."""
 
 
 def load_of(scenario: Scenario, machine: Machine) -> Load | None:
-    """Return the load that a scenario requests; None if it requests none. Raises NoCoresError without its cores."""
+    """Return the background load that a scenario requests; None without a request. Raises NoCoresError if its cores are
+    missing."""
     asked = scenario.background
     if asked is None:
         return None
@@ -32,7 +33,7 @@ def load_of(scenario: Scenario, machine: Machine) -> Load | None:
 
 
 def drop_without_cores(cells: Iterable[Cell], scenario: Scenario, machine: Machine) -> list[Cell]:
-    """Drop all cells if the cores of the load are not available here."""
+    """Drop all cells if the cores of the background load are not available here."""
     try:
         load_of(scenario, machine)
     except NoCoresError as absent:

@@ -1,5 +1,4 @@
-"""Choose the cores of a cell from the value of `cores` in the scenario. A core that the launcher may not use is never
-chosen."""
+"""Choose the cores of a cell from the value of `cores`. Cores that the launcher must not use are never chosen."""
 
 from __future__ import annotations
 
@@ -11,12 +10,12 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """The requested cores are not available here; the text states the reason."""
+    """Raised if the requested cores are not available here; the message states the reason."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The usable cores, and their topology as the kernel reports it."""
+    """The usable cores, and their topology as reported by the kernel."""
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()
@@ -26,7 +25,7 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """Describe this machine."""
+        """Return the cores of this machine."""
         cores = SYSTEM.glob("cpu/cpu[0-9]*/topology/thread_siblings_list")
         return cls(
             tuple(sorted(os.sched_getaffinity(0))),
@@ -35,7 +34,7 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """Return the cores that endpoints take one after another; an empty list means that endpoints are not pinned."""
+        """Return the cores to assign to endpoints in order; if the list is empty, endpoints are not pinned."""
         if word == "free":
             return ()
         if word == "same":
@@ -52,7 +51,8 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Return two physical cores: the last ones, because interrupts prefer the first."""
+        """Return two physical cores. The last ones are preferred, because interrupts are usually handled by the first
+        ones."""
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:
@@ -82,7 +82,7 @@ def _groups(paths: list[Path]) -> tuple[tuple[int, ...], ...]:
 
 
 def parse_core_list(text: str) -> tuple[int, ...]:
-    """Parse a list of cores as the kernel writes it: `0-2,5`."""
+    """Parse a list of cores in the kernel's format: `0-2,5`."""
     cores: list[int] = []
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

@@ -1,4 +1,4 @@
-"""What a plan has to know about a host."""
+"""The facts about a host that a plan needs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class HostFacts:
 
     name: str
     is_here: bool = False
-    """Whether it is this machine."""
+    """Whether the host is this machine."""
     address: str = LOOPBACK
-    """The address by which the other hosts reach it."""
+    """The address at which other hosts reach this host."""
     ready: Mapping[tuple[str, str], Readiness] = field(default_factory=dict)
-    """Its transports, by name and language; empty for this machine."""
+    """The nodes of the host, by transport and language; empty for this machine."""
     cores: tuple[int, ...] = ()
     network: str = ""
-    """An id of its network stack: hosts with the same one reach each other over sockets."""
+    """The id of the host's network stack: hosts with the same id reach each other over sockets."""
     files: tuple[str, ...] = ()
-    """Ids of its file system and of its folder for sockets: hosts that share one of them share files."""
+    """The ids of the host's file system and of its folder for sockets: hosts with a common id share files."""
     clock: str = ""
-    """An id of its clock: hosts with the same one have the same time."""
+    """The id of the host's clock: hosts with the same id have the same time."""
 
     codecs: tuple[str, ...] = ()
-    """The names of its codec libraries for messages of schemas; empty for this machine."""
+    """The names of the host's codec libraries for messages of schemas; empty for this machine."""
 
     def shares_machine(self, other: HostFacts) -> bool:
-        """Return whether both reach each other over sockets and files, so that messages need not leave a machine."""
+        """Return whether both hosts share sockets and files, so that messages between them stay on one machine."""
         return self.network == other.network and (self.files == other.files or bool({*self.files} & {*other.files}))

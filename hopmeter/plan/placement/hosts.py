@@ -22,15 +22,17 @@ from hopmeter.system.toml_files import one_of
 
 Hosts = Mapping[str, HostFacts]
 HERE = "here"
-"""The name of this machine in a plan without a file of hosts."""
+"""The name of this machine in a plan without a hosts file."""
 ADDING = "add it to the file of --hosts, or start a worker with this name and the resource agent=1 for --cluster"
 
 
 def assume_hosts(
     scenario: Scenario, ready: Mapping[tuple[str, str], Readiness], machine: Machine
 ) -> dict[str, HostFacts]:
-    """Return the hosts that a scenario names, as far as a plan can know them without reaching them: machines of their
-    own that have the transports and cores of this one. Empty if it names none."""
+    """Return assumed facts about the hosts that a scenario names, without contacting them; empty if it names none.
+
+    Each host is assumed to be a separate machine with the transports and cores of this machine.
+    """
     named = dict.fromkeys(each.host for each in scenario.participant.values() if each.host)
     if not named:
         return {}
@@ -40,7 +42,8 @@ def assume_hosts(
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
-    """Raise UsageError if a scenario names a host that nobody serves, or asks for what several hosts cannot do."""
+    """Raise UsageError if a scenario names an unknown host, or requests something that is impossible with several
+    hosts."""
     named = {name: each.host for name, each in scenario.participant.items() if each.host}
     for name, host in named.items():
         if not hosts:
@@ -63,7 +66,7 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
-    """Place the endpoints of ordinary cells on the hosts one by one, and note the host of each participant."""
+    """Assign a host to each endpoint of ordinary cells, cyclically, and to each participant of workloads."""
     return [_place(cell, hosts) if hosts else cell for cell in cells]
 
 
@@ -77,7 +80,7 @@ def _place(cell: Cell, hosts: Hosts) -> Cell:
 
 
 def drop_without_hosts(cells: Iterable[Cell], hosts: Hosts, manifests: Mapping[str, Manifest]) -> list[Cell]:
-    """Drop the cells that their hosts cannot run, with what mends it."""
+    """Drop the cells that their hosts cannot run, with a reason that includes the remedy."""
     return [
         replace(cell, dropped=next(_faults(cell, hosts, manifests), "")) if hosts and not cell.dropped else cell
         for cell in cells
@@ -111,7 +114,7 @@ def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Ite
 
 
 def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
-    """Yield the messages of schemas that a node encodes or decodes and that its host cannot."""
+    """Yield a reason for each message of a schema that a node encodes or decodes and whose code its host lacks."""
     for flow in flows(cell):
         if is_message(flow.payload) and any(end.flow == flow.number and end.role in ENDS for end in node):
             language = node[0].language

@@ -1,4 +1,4 @@
-"""Which machines the flows of each transport of a cell join, and the settings with which they reach them."""
+"""Determine which hosts the flows of each carrier connect, and the settings that connections between machines need."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Hosts = Mapping[str, HostFacts]
 
 
 def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
-    """Return each transport of a cell, and the sets of hosts between which its messages travel."""
+    """Return each carrier of a cell, with the sets of hosts between which its messages travel."""
     shape = topology(cell)
     used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
     return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow; the broker, if there is one, runs on the host of the first node."""
+    """Return the hosts of each flow. The broker, if there is one, runs on the host of the first node."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
@@ -39,14 +39,17 @@ def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manife
 
 
 def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
-    """Return whether messages between these hosts need not leave a machine."""
+    """Return whether messages between these hosts stay on one machine."""
     return all(hosts[one].shares_machine(hosts[other]) for one, other in combinations(names, 2))
 
 
 def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Cell:
-    """Return a placed cell in which each transport whose flows join several machines has the settings that this needs,
-    as far as the scenario does not give these settings itself. All flows of a transport with the same settings share a
-    process of each participant, so if one of them leaves the machine, all have these settings."""
+    """Return a placed cell with the settings that its carriers need to connect several machines. Settings that the
+    scenario gives are not changed.
+
+    All flows with the same carrier share one process of each participant, so if any of them leaves the machine, all of
+    them get these settings.
+    """
     if not capabilities.hosts or cell.dropped:
         return cell
     away = {
@@ -63,8 +66,8 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
 
 
 def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
-    """Return a workload whose flows with a transport of their own have the settings that they need. Different settings
-    may split a participant."""
+    """Return a workload in which the flows that name their own transports have the settings that they need. Different
+    settings may split a participant into several processes."""
 
     def reach(flow: Flow) -> Flow:
         if flow.carrier is None or flow.carrier.key not in away:
@@ -80,14 +83,14 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
 
 
 def _settings(carrier: Carrier, given: Iterable[str], capabilities: Capabilities) -> dict[str, Any]:
-    """Return the settings of a transport between machines, and its profile."""
+    """Return the settings of a transport for connections between machines, and the resulting profile."""
     manifest = capabilities.manifests[carrier.transport]
     settings = carrier.settings | manifest.network_settings(set(given))
     return {"settings": settings, "profile": profile_of(manifest, settings)}
 
 
 def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iterator[str]:
-    """Yield why messages do not reach the hosts that the flows of a transport join."""
+    """Yield reasons why messages cannot reach the hosts that the flows of a carrier connect."""
     for carrier, joined in joined_hosts(cell, manifests):
         manifest = manifests[carrier.transport]
         is_away = any(not hosts[name].is_here for names in joined for name in names)
@@ -101,7 +104,7 @@ def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) ->
 
 
 def _file(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    """Return a file of this machine that a setting names; empty if none does."""
+    """Return a file of this machine that a setting names; empty if no setting names a file."""
     known = manifest.settings
     return next(
         (str(value) for name, value in settings.items() if known[name].file and value != known[name].default), ""

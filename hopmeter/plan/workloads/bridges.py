@@ -1,5 +1,6 @@
-"""The bridges of a workload: an adapter carries one transport, so a participant whose flows use two transports is two
-processes. If a message that arrives in one of them causes a message of the other, a bridge passes it on."""
+"""Bridges connect the processes of one participant. Each adapter serves a single transport, so a participant whose
+flows use two transports runs as two processes. If a message that arrives in one process causes a message of the other,
+a bridge passes the message on."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from hopmeter.plan.carriers import carrier_of, carriers
 
 
 def split_participants(cell: Cell) -> Cell:
-    """Return a workload with the processes of its participants, and with the bridges that its graph needs over its
-    transports: one for each flow that another process of the receiving participant needs."""
+    """Return a workload with the processes of its participants, and with the bridges between them: one bridge for each
+    flow that another process of the receiving participant needs."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     programs = tuple(replace(each, transports=_transports(cell, each.name)) for each in cell.workload.participants)
     return replace(cell, workload=replace(cell.workload, participants=programs, bridges=_bridges(cell)))
@@ -45,8 +46,8 @@ def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
 
 
 def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) -> Flow:
-    """Return the bridge that passes each message of a flow on. The bridge of calls makes calls itself, because a server
-    answers when everything that the call causes is done."""
+    """Return the bridge that passes on each message of the flow `cause`. For calls, the bridge makes calls itself,
+    because a server must reply only when everything that the call causes is done."""
     return Flow(
         number=number,
         name=f"{cause.name}>{flows[0]}",
@@ -65,7 +66,7 @@ def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) ->
 
 
 def why_not_split(cell: Cell) -> str:
-    """Return why a participant cannot be two processes; empty if it can, or if it is one."""
+    """Return why a participant cannot be split into several processes; empty if it can, or if no split is needed."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     for each in cell.workload.participants:
         used = each.transports

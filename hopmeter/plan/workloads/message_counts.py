@@ -12,14 +12,14 @@ from hopmeter.scenario.flow_faults import causes
 from hopmeter.scenario.workload import Flow
 
 MOST_RETURNS_HZ = 200_000
-"""The highest rate for which a flow that waits for its messages to return has memory."""
+"""The highest rate for which memory is reserved, for a flow that waits until its messages return."""
 Count = tuple[int, int]
-"""Samples and warm-up messages."""
+"""The numbers of messages that count and of warm-up messages."""
 
 
 def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Count]) -> dict[str, Count]:
-    """Return the messages of each flow; of a flow without a clock, the most that it can send. The counts of flows that
-    replay a recording are known."""
+    """Return the message counts of each flow; for a flow without a schedule, the largest possible counts. `known`
+    contains the counts of flows that replay a recording."""
     counts = dict(known)
     for name in scenario.flow:
         _add(name, scenario, duration_s, counts)
@@ -27,7 +27,7 @@ def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Co
 
 
 def _add(name: str, scenario: Scenario, duration_s: float, counts: dict[str, Count]) -> Count:
-    """Add the counts of a flow, and those of the flows that cause its messages."""
+    """Add the counts of a flow, and of the flows that cause its messages."""
     if name not in counts:
         flow = scenario.flow[name]
         if rates := rates_of_keys(dict(flow)):

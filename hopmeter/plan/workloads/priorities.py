@@ -1,4 +1,4 @@
-"""Threads of a workload that keep a core: those that spin, and those with a real-time priority."""
+"""Threads of a workload that occupy a core: spinning threads, and threads with a real-time priority."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _why_no_limit(workload: Workload) -> str:
 
 
 def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
-    """Return which participant asks for a priority that the system does not allow this user."""
+    """Return the reason if a participant requests a priority that the system does not allow this user; otherwise an
+    empty string."""
     for each in workload.participants:
         if each.fifo > capabilities.highest_priority:
             most = f"at most {capabilities.highest_priority}" if capabilities.highest_priority else "none"
@@ -45,8 +46,9 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 
 
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
-    """Return which participant would keep others from running: a spinning thread with a SCHED_FIFO priority gives its
-    core to no thread of a lower priority, so it needs a core of its own, and one has to be left."""
+    """Return the reason if a participant would starve other threads; otherwise an empty string. A spinning thread with
+    a SCHED_FIFO priority never yields its core to threads of a lower priority, so it needs a core of its own, and
+    another core must remain free."""
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
     if not greedy:
         return ""
@@ -75,14 +77,14 @@ def _why_too_many(cell: Cell, capabilities: Capabilities) -> str:
 
 @dataclass(frozen=True)
 class _Thread:
-    """A thread that waits for messages or replies, with the endpoint and the participant that it belongs to."""
+    """A thread that waits for messages or replies, with its endpoint and its participant."""
 
     end: Endpoint
     participant: Participant
 
 
 def _spinning_threads(cell: Cell) -> Iterator[_Thread]:
-    """Yield the threads that spin; an endpoint has one for each call that may be under way."""
+    """Yield the spinning threads; an endpoint has one for each concurrent call."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     flows = {flow.number: flow for flow in (*workload.flows, *workload.bridges)}

@@ -1,4 +1,4 @@
-"""Plan the flows that replay a recording: how many messages of which sizes they send, and when."""
+"""Plan the flows that replay a recording: how many messages they send, of which sizes, and when."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hopmeter.model.workload import Flow, Replay
 from hopmeter.recordings.source import parse_recording
 from hopmeter.scenario.workload import Flow as FlowKeys
 
-if TYPE_CHECKING:  # the functions import these themselves, because few scenarios need NumPy
+if TYPE_CHECKING:  # the functions import these lazily, because few scenarios need NumPy
     from hopmeter.recordings.excerpt import Excerpt
     from hopmeter.recordings.message import RecordedType
     from hopmeter.recordings.replay_file import Timing
 
 DEFINITIONS = "ros2msg"
-"""The format of definitions that hopmeter reads."""
+"""The format of message definitions that hopmeter can read."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Replayed:
     warmup: int
     most_bytes: int
     rate_hz: float
-    """The mean rate."""
+    """The mean rate of the messages."""
 
     @property
     def count(self) -> tuple[int, int]:
-        """Return how many messages count, and how many are sent before."""
+        """Return the number of messages that count, and the number of warm-up messages."""
         return self.messages, self.warmup
 
     def apply(self, flow: Flow) -> Flow:
-        """Return a flow with these messages."""
+        """Return the flow with these messages as its payload, rate and pace."""
         values: dict[str, Any] = {
             "payload": f"replay:{self.label}",
             "payload_bytes": self.most_bytes,
@@ -50,15 +50,16 @@ class Replayed:
 
 
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
-    """Read the recordings of the flows that replay one. Raises RecordingError, which names the flow."""
+    """Return the planned messages of each flow that replays a recording. Raises RecordingError, which names the
+    flow."""
     found = {name: _replay(keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
     found = _with_types(found)
     return {name: _plan(name, found[name], excerpt) for name, excerpt in read_replays(found).items()}
 
 
 def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
-    """Return the replays with what their recordings say about the types of their messages. A recording that cannot be
-    read is an error when its messages are read."""
+    """Return the replays with the message types that their recordings state. An unreadable recording is ignored here,
+    because reading its messages raises an error later."""
     from hopmeter.recordings.formats import read_types
     from hopmeter.recordings.source import RecordingError
 
@@ -89,7 +90,7 @@ def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
 
 
 def replay_notes(cells: Iterable[Cell]) -> list[str]:
-    """Return what the user should know about the recordings of a plan, such as messages that are left out."""
+    """Return notes about the recordings of a plan for the user, such as messages that are left out."""
     flows = [flow for cell in cells if cell.workload for flow in cell.workload.flows if flow.replay]
     notes = [
         f"flow {flow.name} ({flow.payload}): {note}" for flow in flows if flow.replay for note in flow.replay.notes
@@ -103,7 +104,7 @@ def _replay(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replay:
 
 
 def timing_of(replay: Replay) -> Timing:
-    """Return when the messages of a replayed flow are due."""
+    """Return the speed, repetition, warm-up and duration that determine when the messages of a replay are due."""
     from hopmeter.recordings.replay_file import Timing
 
     return Timing(replay.speed, replay.loop, round(replay.warmup_s * 1e9), round(replay.duration_s * 1e9))

@@ -38,20 +38,20 @@ from hopmeter.schemas import is_message
 
 DURATION = "5s"
 WHOLE = "workload"
-"""The payload of the row of a whole workload, which has none of its own."""
+"""The payload shown in the row of a whole workload, which has none of its own."""
 
 
 def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of a workload, one for each transport, without ids."""
+    """Yield the cells of a workload without ids, one for each transport and combination of the other conditions."""
     own = own_carriers(scenario.flow, capabilities.manifests)
-    # Without an axis of transports, the cell has the facts of one of its transports, and the name of all.
+    # If all flows name their transports, the cell uses the manifest of one of them, and the names of all.
     only = (
         [capabilities.manifests[each.transport] for each in own.values()][:1]
         if has_own_transports(scenario.flow)
         else []
     )
     for manifest in only or transports_of(ask, capabilities):
-        # Two cores, the default of other scenarios, are too few for all programs of a system.
+        # Two cores, the default of other scenarios, are too few for all programs of a workload.
         cores = scenario.cores or ["free"]
         for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
@@ -114,11 +114,11 @@ _EACH: dict[str, Any] = {each.key: each.default for each in CONDITIONS if each.s
     "touch": "none",
     "rate": 1.0,
 }
-"""The axes of a cell that belong to the flows of a workload, and not to the whole."""
+"""Defaults for conditions that belong to the flows of a workload, and not to the whole cell."""
 
 
 def participant_axes(scenario: Scenario, participant: str, wait: str) -> dict[str, Any]:
-    """Return the axes by which the language of a participant is chosen."""
+    """Return the conditions from which the language of a participant is chosen."""
     own = scenario.participant[participant].wait
     return {**_EACH, "codec": _first_codec(scenario), "wait": own or wait}
 
@@ -174,7 +174,7 @@ def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
 
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
-    """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
+    """Return the flows; a flow with a schedule sends during the warm-up and then for the whole duration."""
     spent_s = warmup_s(scenario.flow, duration_s)
     replayed = plan_replays(scenario.flow, duration_s, spent_s)
     counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
@@ -199,7 +199,7 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload_bytes=units.payload_bytes(keys.payload),
-        # An object is created once; the sender touches it by encoding, the receiver by decoding.
+        # The object is created only once; the sender touches it by encoding, the receiver by decoding.
         **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
         | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
         messages=count[0],
@@ -218,8 +218,8 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 
 
 def rows_of(cell: Cell) -> list[Cell]:
-    """Return the rows of a cell: of a workload the whole, each flow, each bridge and each path, or the one flow that
-    runs alone; otherwise the cell itself."""
+    """Return the rows of a cell: for a workload, the whole, each flow, each bridge and each path; for a flow alone, the
+    cell and this flow; otherwise the cell itself."""
     if cell.workload is None or cell.dropped:
         return [cell]
     if cell.comparison.alone:
@@ -229,7 +229,8 @@ def rows_of(cell: Cell) -> list[Cell]:
 
 
 def part_place(cell: Cell) -> tuple[int, int]:
-    """Return the place of a row in its workload: the whole first, then the flows, then the paths, in their order."""
+    """Return the sort key of a row within its workload: the whole first, then the flows in order, then the paths in
+    order."""
     if cell.workload is None or not (cell.flow or cell.path):
         return 0, 0
     if cell.flow:
@@ -238,13 +239,13 @@ def part_place(cell: Cell) -> tuple[int, int]:
 
 
 def whole_id(cell: Cell) -> str:
-    """Return the id of the cell whose trials a row is about."""
+    """Return the id of the whole cell to which a row belongs."""
     name = cell.flow or cell.path
     return cell.id.removesuffix(f".{name}") if name else cell.id
 
 
 def flow_cell(cell: Cell, flow: Flow) -> Cell:
-    """Return the row of one flow, with its axes."""
+    """Return the row of one flow as a cell, with the conditions of the flow."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has no flows of its own"
     ends = [workload.participant(name) for name in flow.targets]
@@ -269,7 +270,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
 
 
 def path_cell(cell: Cell, path: Path) -> Cell:
-    """Return the row of one path, with the axes of its first flow."""
+    """Return the row of one path as a cell, with the conditions of its first flow."""
     assert cell.workload is not None, "an ordinary cell has no paths"
     flows = [cell.workload.flow(name) for name in path.flows]
     first = flow_cell(cell, replace(flows[0], carrier=None))
@@ -278,7 +279,7 @@ def path_cell(cell: Cell, path: Path) -> Cell:
 
 
 def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
-    """Return the cells with which a flow or path is compared: no floor, and itself on the other side."""
+    """Return the comparison values of a flow or path: no floor, and the same flow or path on the other side."""
     other = cell.comparison.counterpart
     return {"floor": None, "floor_reason": "", "counterpart": f"{other}.{part}" if other else ""}
 

@@ -1,4 +1,4 @@
-"""The rules of ordinary cells, applied to each flow of a workload: a workload is impossible if one of its flows is."""
+"""Apply the rules of ordinary cells to each flow of a workload: one impossible flow makes the workload impossible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
 def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
-    """Drop a cell with the reason for which `judged` is impossible; of a workload, the reason names the flow."""
+    """Drop a cell if `judged` is impossible; for a workload, the reason names the flow."""
     if cell.workload is None:
         return replace(cell, dropped=why_not(judged, capabilities))
     if cell.dropped:
@@ -25,7 +25,7 @@ def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cel
 
 
 def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
-    """Yield each flow of a workload to each of its targets, as an ordinary cell that the rules can judge."""
+    """Yield each flow of a workload to each of its targets, as an ordinary cell to which the rules apply."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell is judged itself"
     for flow in workload.flows:
@@ -35,7 +35,7 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             target = workload.participant(name)
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
-            # The rules about the pace `closed` are about a ring; here another flow closes the circle.
+            # For an ordinary cell, the pace `closed` requires a ring; in a workload, another flow returns the messages.
             values: dict[str, Any] = {"wait": wait, "pace": "open" if flow.returns else flow.pace}
             values |= {"language": language, "payload_bytes": flow.payload_bytes}
             yield flow.name, whole.with_values(**values, workload=None, flow="")
