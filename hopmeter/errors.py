@@ -1,4 +1,4 @@
-"""The errors with a message of hopmeter: a stable code, the failure, and the remedy. docs/messages.md explains every
+"""The exceptions of hopmeter, each with a stable code, the failure and a remedy. docs/messages.md explains every
 code."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from hopmeter.messages import tag, with_remedy
 
 
 class HopmeterError(Exception):
-    """The code, the failure, and the remedy if one is known; `raise … from` keeps the cause."""
+    """An error with its code, the failure and, if known, the remedy. Use `raise … from` to keep the cause."""
 
     exit_code = 1
 
@@ -19,7 +19,7 @@ class HopmeterError(Exception):
 
     @property
     def message(self) -> str:
-        """The failure, with its code at the end."""
+        """The failure, followed by its code."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:
@@ -33,13 +33,13 @@ class UsageError(HopmeterError):
 
 
 class StoppedError(HopmeterError):
-    """The user stopped the command before it was done: Ctrl-C."""
+    """The user stopped the command with Ctrl-C before it was done."""
 
     exit_code = 130
 
 
 class RefusedValueError(ValueError):
-    """A value that cannot be used. The caller knows where it came from, and adds that to the message."""
+    """A value that cannot be used. The caller knows where the value came from, and adds that to the message."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(code, what)

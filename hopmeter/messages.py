@@ -1,6 +1,6 @@
-"""The codes at the end of messages. `messages.toml` is the one table of them; docs/messages.md is made from it.
+"""The codes at the end of messages. `messages.toml` defines all of them; docs/messages.md is generated from it.
 
-`python -m hopmeter.messages > docs/messages.md` writes the document; a test compares them.
+`python -m hopmeter.messages > docs/messages.md` writes the document; a test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -21,43 +21,44 @@ kind: `E` for an error, `W` for a warning about figures, `D` for a reason to dro
 `python -m hopmeter.messages > docs/messages.md` writes this document from `hopmeter/messages.toml`.
 """
 TRACEBACK = ": Traceback (most recent call last)"
-"""The beginning of what tables leave out of a reason; the trial's log and `trials.parquet` have all of it."""
+"""The beginning of the traceback in a reason, which tables omit; the trial's log and `trials.parquet` contain all of
+it."""
 
 
 def tag(code: str, text: str) -> str:
-    """Append the code to a message."""
+    """Append a code to a message."""
     return f"{text} [{code}]"
 
 
 def split_code(text: str) -> tuple[str, str | None]:
-    """Split a message into its text and its code, which is None in runs of earlier versions."""
+    """Split a message into its text and its code. The code is None if there is none, as in runs of earlier versions."""
     found = CODE.search(text)
     return (text[: found.start()], found[1]) if found else (text, None)
 
 
 def without_traceback(message: str) -> str:
-    """Return a message without the traceback that it ends with before its code."""
+    """Return a message without the traceback before its code."""
     text, code = split_code(message)
     short = text.partition(TRACEBACK)[0]
     return tag(code, short) if code else short
 
 
 def with_remedy(message: str, remedy: str) -> str:
-    """Insert a remedy before a message's code."""
+    """Insert a remedy before the code of a message."""
     text, code = split_code(message)
     whole = f"{text} ({remedy})" if remedy else text
     return tag(code, whole) if code else whole
 
 
 def join_messages(messages: Iterable[str]) -> str:
-    """Join several messages into one, which has the code of the first."""
+    """Join several messages into one message, with the code of the first."""
     parts = [split_code(message) for message in messages]
     text, code = "; ".join(text for text, _ in parts), parts[0][1] if parts else None
     return tag(code, text) if code else text
 
 
 def codes(messages: Iterable[str]) -> list[str]:
-    """Return the codes that messages end with, each once."""
+    """Return the distinct codes at the end of these messages."""
     return list(dict.fromkeys(code for _, code in map(split_code, messages) if code))
 
 
@@ -69,7 +70,7 @@ def table() -> dict[str, dict[str, list[str]]]:
 
 
 def document() -> str:
-    """Format docs/messages.md."""
+    """Return the content of docs/messages.md."""
     sections = (_section(title, codes) for title, codes in table().items())
     return "\n".join([HEADER, *sections])
 

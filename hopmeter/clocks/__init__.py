@@ -1,4 +1,5 @@
-"""The clocks of several hosts: exchanges between them, and what these say about times of one host on another's clock.
+"""The clocks of several hosts: clock exchanges between hosts, and the translation of times between their clocks.
 
-`batches` asks, `pair_model` fits one pair of hosts, `run_clocks` has all pairs. Only the instrument reads a clock.
+`batches` performs exchanges, `pair_model` fits one pair of hosts, and `run_clocks` combines all pairs. Only the
+instrument reads a clock.
 """

@@ -1,4 +1,4 @@
-"""Batches of clock exchanges: their stamps, and the offset that they show with its bound."""
+"""Batches of clock exchanges: their stamps, and the clock offset with its error bound."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hopmeter._instrument import clock_batch
 from hopmeter.errors import HopmeterError
 
 MOST_NS = 1 << 60
-"""The latest time that a clock may show; sums and differences of some of them fit into 64 bits."""
+"""The latest time that a clock may show; sums and differences of a few such times fit into 64 bits."""
 ROUND_TRIP_S = 1.0
 """The longest round trip between two hosts whose clocks can be compared."""
 MOST_EXCHANGES = 64
-"""The most exchanges that a stored batch may have; the instrument retains fewer."""
+"""The largest number of exchanges in a stored batch; the instrument stores fewer."""
 
 Time = Annotated[int, Field(ge=-MOST_NS, le=MOST_NS)]
 Count = Annotated[int, Field(ge=0, le=MOST_NS)]
@@ -26,22 +26,23 @@ class ClockError(HopmeterError):
 
 
 class Received(BaseModel):
-    """Values from another host or from a file; what cannot be true raises ValueError."""
+    """Values from another host or from a file. Impossible values raise ValueError."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 class Exchange(Received):
-    """Four stamps: asked and answered by the clock of the asker, received and sent by that of the responder."""
+    """Four stamps of one exchange: request sent and reply received on the asker's clock (`asked`, `answered`), request
+    received and reply sent on the responder's clock (`received`, `sent`)."""
 
     asked_ns: Time
     received_ns: Time
     sent_ns: Time
     answered_ns: Time
     error_ns: Count
-    """What the error of the offset may be beyond half of the round trip."""
+    """The possible error of the offset in addition to half of the round trip."""
     kernel_stamps: Count
-    """How many of the four stamps are those of the kernel."""
+    """The number of stamps, of the four, that the kernel took."""
 
     @model_validator(mode="after")
     def _check(self) -> Exchange:
@@ -51,47 +52,49 @@ class Exchange(Received):
 
     @property
     def round_trip_ns(self) -> int:
-        """The time that both datagrams travelled."""
+        """The total travel time of both datagrams."""
         return self.answered_ns - self.asked_ns - (self.sent_ns - self.received_ns)
 
     @property
     def at_ns(self) -> int:
-        """The middle of the exchange by the clock of the asker."""
+        """The middle of the exchange on the asker's clock."""
         return (self.asked_ns + self.answered_ns) // 2
 
     @property
     def offset_ns(self) -> int:
-        """How far the responder's clock is ahead of the asker's."""
+        """How far the responder's clock is ahead of the asker's clock."""
         return (self.received_ns - self.asked_ns + self.sent_ns - self.answered_ns) // 2
 
     @property
     def bound_ns(self) -> int:
-        """The most by which the offset may be wrong: half of the round trip, if one direction took all of it."""
+        """The largest possible error of the offset: half of the round trip, which is reached if one direction took all
+        of it."""
         return (self.round_trip_ns + 1) // 2 + 1 + self.error_ns
 
 
 class Batch(Received):
-    """What one batch found: the exchanges with the least round trips, the least first."""
+    """The result of one batch: the exchanges with the shortest round trips, in ascending order."""
 
     session: Name
-    """The measuring process: after a restart another one may follow, and hosts may have other clocks then."""
+    """The id of the measuring process. After a restart, the session is different, and hosts may have different
+    clocks."""
     asker: Name
     responder: Name
     asked: Count
     answered: Count
     impossible: Count
-    """Exchanges whose stamps contradict each other, because a clock was set in the meantime."""
+    """The number of exchanges whose stamps contradict each other, because a clock was set meanwhile."""
     median_round_trip_ns: Count
     best: Annotated[tuple[Exchange, ...], Field(strict=False, min_length=1, max_length=MOST_EXCHANGES)]
 
     @property
     def least(self) -> Exchange:
-        """The exchange with the least bound."""
+        """The exchange with the smallest error bound."""
         return min(self.best, key=lambda each: each.bound_ns)
 
 
 def measure_batch(session: str, asker: str, responder: str, address: tuple[str, int], token: bytes) -> Batch:
-    """Ask a responder for its clock, from this host. Raises ClockError if it does not answer."""
+    """Compare the clock of this host with that of a responder. Raises ClockError if the responder does not reply."""
     try:
         found = clock_batch(*address, token, patience_s=ROUND_TRIP_S)
     except OSError as cause:

@@ -1,4 +1,5 @@
-"""Evidence about the clock of one host: its rate, and which program corrects it. It is stored and shown, never used."""
+"""Facts about the clock of one host: its rate, and which program corrects it. They are stored and shown, but not used
+in calculations."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ COMMANDS = {
     "chrony": ("chronyc", "-n", "tracking"),
     "timesyncd": ("timedatectl", "show-timesync", "--all"),
 }
-"""What reports how a program corrects the clock."""
+"""The commands that report how a program corrects the clock."""
 PATIENCE_S = 2
 MOST_CHARACTERS = 4000
 PTP_CLOCKS = "/sys/class/ptp"
@@ -30,7 +31,7 @@ Text = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 
 
 class KernelClock(Received):
-    """How the kernel corrects its clock at the request of NTP, PTP or chrony."""
+    """How the kernel corrects its clock on behalf of NTP, PTP or chrony."""
 
     frequency_ppb: Time
     tick_us: Time
@@ -41,31 +42,32 @@ class KernelClock(Received):
 
 
 class ClockState(Received):
-    """The clock of a host at one time."""
+    """The state of a host's clock at one time."""
 
     session: Name
     host: Name
     clock: Name
-    """An id of CLOCK_MONOTONIC: hosts with the same one have the same time."""
+    """The id of CLOCK_MONOTONIC: hosts with the same id have the same time."""
     monotonic_ns: Time
     raw_ns: Time
     """CLOCK_MONOTONIC_RAW at the same time, which no program corrects."""
     bracket_ns: Count
-    """The time between the readings of both clocks is at most this."""
+    """The longest possible time between the readings of both clocks."""
     kernel: KernelClock | None
     sources: Annotated[dict[Name, Text], Field(max_length=16)] = Field(default_factory=dict)
     """What chrony, systemd-timesyncd and the PTP clocks report about themselves, and the clock source of the kernel."""
 
 
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
-    """Read the clock of this host; its sources take up to seconds, so they are not read beside a measurement."""
+    """Read the clock state of this host. Reading its sources takes up to several seconds, so they are not read during a
+    measurement."""
     sources = _sources() if with_sources else {}
     named = {"session": session, "host": host, "clock": clock_id(), "sources": sources}
     return ClockState.model_validate(clock_reading() | named)
 
 
 def clock_id() -> str:
-    """Return an id of CLOCK_MONOTONIC, which the processes of one boot and one time namespace share."""
+    """Return the id of CLOCK_MONOTONIC, which all processes of one boot and one time namespace share."""
     try:
         return f"{boot_id()} {TIME_NAMESPACE.readlink()}"
     except OSError:
@@ -95,8 +97,8 @@ def _read(path: Path) -> str:
 
 
 def correction_ppm(states: Iterable[ClockState]) -> float | None:
-    """Return by how much programs let the clock of a host run fast, from the first to the last state of one session;
-    None if there are less than two."""
+    """Return the rate of the corrected clock relative to the uncorrected clock in ppm, between the first and the last
+    state of a session; None with fewer than two states."""
     ordered = sorted(states, key=lambda state: state.raw_ns)
     if len(ordered) < 2 or ordered[-1].raw_ns == ordered[0].raw_ns:
         return None

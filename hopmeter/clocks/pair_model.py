@@ -1,4 +1,4 @@
-"""The clocks of two hosts during a run: offset, drift, and by how much both may be wrong.
+"""The clocks of two hosts during a run: their offset, its drift, and the uncertainty of both.
 
 The offset changes linearly from one batch to the next. docs/method.md explains the uncertainty and the residual.
 """
@@ -17,33 +17,33 @@ from hopmeter.clocks.batches import Batch, ClockError
 Times = NDArray[np.int64]
 
 DISTURBED = 3.0
-"""A batch whose bound is more times the median bound than this makes the model worse, not better."""
+"""A batch is ignored if its bound is more than this multiple of the median bound."""
 NEIGHBOURS = 3
-"""On each side so many intervals show what drift is to be expected."""
+"""The expected drift is estimated from this many intervals on each side."""
 WANDER = 1e-6
-"""By how much the drift of two clocks may change from one interval to the next while both only get warmer or colder."""
+"""The most by which the drift of two clocks may change from one interval to the next because of temperature."""
 MOST_DRIFT = 500e-6
-"""The most by which the rates of two clocks differ that a program corrects."""
+"""The largest difference between the rates of two clocks that are corrected by a program."""
 SPARE_NS = 1.0
-"""For rounding to whole nanoseconds."""
+"""An allowance for rounding to whole nanoseconds."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The time between two batches."""
+    """The time between two consecutive batches."""
 
     begin_ns: int
     end_ns: int
     bound_ns: float
-    """The larger one of the bounds of both batches."""
+    """The larger bound of the two batches."""
     deviation_ns: float
-    """By how much the offset changed beyond the drift of the other intervals."""
+    """The change of the offset that the drift of the other intervals does not explain."""
     band_ns: float
-    """How large the deviation may be if no clock was set or corrected."""
+    """The largest deviation that is possible if no clock was set or corrected."""
 
     @property
     def uncertainty_ns(self) -> float:
-        """The most by which the offset may be wrong at any time of the interval."""
+        """The largest possible error of the offset at any time in the interval."""
         return self.bound_ns + self.deviation_ns + SPARE_NS
 
     @property
@@ -54,19 +54,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class Translation:
-    """Translates times of one host to the clock of another, for the time of one trial."""
+    """Translates times of one host to the clock of another host, for the duration of one trial."""
 
     knots: tuple[int, ...]
-    """Times of the first host."""
+    """Times on the clock of the first host."""
     offsets: tuple[int, ...]
-    """What to add at each knot; between two knots it changes linearly."""
+    """The offset to add at each knot; it changes linearly between knots."""
     uncertainty_ns: float
-    """The most by which a translated time may be wrong."""
+    """The largest possible error of a translated time."""
     residual_ns: float
-    """By how much this error may differ from that of another trial of the same hosts."""
+    """The most by which this error may differ between trials on the same hosts."""
 
     def apply(self, times: Times) -> Times:
-        """Return the times on the clock of the other host; before the first and after the last knot drift goes on."""
+        """Return the times on the clock of the other host. Times outside the knots are extrapolated with the nearest
+        drift."""
         if len(self.knots) == 1:
             return times + self.offsets[0]
         knots, offsets = np.array(self.knots, np.int64), np.array(self.offsets, np.int64)
@@ -76,10 +77,10 @@ class Translation:
 
 
 class PairModel:
-    """The clock of the host `there` by the times of the host `here`."""
+    """The clock of the host `there` as a function of the time of the host `here`."""
 
     def __init__(self, here: str, there: str, batches: Iterable[Batch]) -> None:
-        """Fit the batches of one session in which `here` asked `there`; at least one."""
+        """Fit the batches of one session in which `here` asked `there`; at least one batch is needed."""
         ordered = sorted(batches, key=lambda batch: batch.least.at_ns)
         self.here, self.there = here, there
         self.batches = _reliable(ordered)
@@ -89,22 +90,22 @@ class PairModel:
 
     @property
     def hosts(self) -> set[str]:
-        """Both hosts."""
+        """The names of both hosts."""
         return {self.here, self.there}
 
     def other(self, host: str) -> str:
-        """Return the host that is not this one."""
+        """Return the name of the other host."""
         return self.there if host == self.here else self.here
 
     def middle_ns(self, host: str) -> int:
-        """Return the middle of the longest time between two batches, on the clock of one of the hosts."""
+        """Return the middle of the longest interval between two batches, on the clock of `host`."""
         knots, _ = self._seen_from(host)
         place = int(np.argmax(np.diff(knots)))
         return int(knots[place] + (knots[place + 1] - knots[place]) // 2)
 
     @cached_property
     def intervals(self) -> list[Interval]:
-        """The times between the batches."""
+        """The intervals between the batches."""
         spans, changes = np.diff(self._at).astype(float), np.diff(self._offset).astype(float)
         bands = self._bound[:-1] + self._bound[1:] + WANDER * spans
         bounds = np.maximum(self._bound[:-1], self._bound[1:])
@@ -118,9 +119,9 @@ class PairModel:
 
     @cached_property
     def residual_ns(self) -> float:
-        """By how much the offset of a batch differs most from a line between its neighbours, which is how much the
-        error of one trial may differ from the common error of all. With less than three batches only the bound is
-        known."""
+        """The largest deviation of a batch's offset from the line between its neighbours. This is how much the error of
+        one trial may differ from the error that all trials share. With fewer than three batches, it is the largest
+        bound."""
         whole = float(self._bound.max())
         if len(self._at) < 3:
             return whole
@@ -130,19 +131,24 @@ class PairModel:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest uncertainty of the times between batches in which no clock was set; with one batch its bound."""
+        """The largest uncertainty of all intervals in which no clock was set; with a single batch, the bound of the
+        batch."""
         found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
         return max(found, default=float(self._bound.max()))
 
     @property
     def drift_ppm(self) -> float | None:
-        """By how much the clock there gains on the clock here, from the first to the last batch."""
+        """The drift from the first to the last batch in ppm: how much the clock of `there` gains on the clock of
+        `here`."""
         span = int(self._at[-1] - self._at[0])
         return None if span == 0 else float(self._offset[-1] - self._offset[0]) / span * 1e6
 
     def translation(self, origin: str, begin_ns: int, end_ns: int) -> Translation:
-        """Translate times of the host `origin`, one of both, from `begin_ns` to `end_ns`. Raises ClockError if no batch
-        was made before or after, or a clock was set or corrected between them."""
+        """Return the translation of times of the host `origin` between `begin_ns` and `end_ns`.
+
+        Raises ClockError if there is no batch before or after these times, or if a clock was set or corrected between
+        the batches.
+        """
         knots, offsets = self._seen_from(origin)
         first, last = self._place(knots, begin_ns, end_ns)
         spanned = self.intervals[first:last]
@@ -156,9 +162,9 @@ class PairModel:
         )
 
     def predict(self, origin: str, at_ns: int) -> tuple[int, float]:
-        """Return a time of the host `origin`, one of both, on the clock of the other, and by how much it may be wrong.
+        """Translate a time of the host `origin` to the clock of the other host; return it with its uncertainty.
 
-        The time may be later than all batches; the uncertainty grows with the drift.
+        The time may be later than all batches; the uncertainty then grows with the drift.
         """
         knots, offsets = self._seen_from(origin)
         drift, doubt = 0.0, MOST_DRIFT
@@ -173,13 +179,13 @@ class PairModel:
         return at_ns + int(offsets[-1]) + round(beyond * drift), uncertainty_ns
 
     def _seen_from(self, origin: str) -> tuple[Times, Times]:
-        """Return the batches' times on the clock of a host, and what to add to each."""
+        """Return the times of the batches on the clock of `origin`, and the offset to add to each."""
         if origin == self.here:
             return self._at, self._offset
         return self._at + self._offset, -self._offset
 
     def _place(self, knots: Times, begin_ns: int, end_ns: int) -> tuple[int, int]:
-        """Return the last knot before the begin and the first one after the end."""
+        """Return the index of the last knot before `begin_ns`, and of the first knot after `end_ns`."""
         before = np.flatnonzero((knots[:-1] <= begin_ns) & (begin_ns < knots[1:]))
         after = np.flatnonzero((knots[:-1] < end_ns) & (end_ns <= knots[1:]))
         if not len(before) or not len(after):
@@ -188,7 +194,7 @@ class PairModel:
                 f"the clocks of {self.here} and {self.there} were not compared before and after the trial",
                 "measure the trial again",
             )
-        return int(before[0]), int(after[-1]) + 1  # a clock that was set back has two times that read the same
+        return int(before[0]), int(after[-1]) + 1  # a clock that was set back shows the same time twice
 
     def _step_error(self, found: Interval) -> ClockError:
         return ClockError(
@@ -200,7 +206,7 @@ class PairModel:
 
 
 def _reliable(batches: Sequence[Batch]) -> list[Batch]:
-    """Return the batches that make the model better, at increasing times; the first and the last one always belong."""
+    """Return the batches with small bounds, at increasing times; the first and the last batch are always included."""
     most = DISTURBED * float(np.median([batch.least.bound_ns for batch in batches]))
     ends = (batches[0], batches[-1])
     kept = [batch for batch in batches if batch in ends or batch.least.bound_ns <= most]
@@ -212,8 +218,9 @@ def _later(one: Batch, other: Batch) -> bool:
 
 
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
-    """Return by how much an offset changed beyond what the drift of the nearest other intervals explains: the median of
-    what each of them leaves unexplained, weighted by their lengths. Without others any drift is possible."""
+    """Return the change of an offset that the drift of the nearest other intervals does not explain: the median of the
+    unexplained changes, weighted by the lengths of these intervals. Without other intervals, any drift up to
+    `MOST_DRIFT` is accepted."""
     near = range(max(0, place - NEIGHBOURS), min(len(spans), place + NEIGHBOURS + 1))
     others = [each for each in near if each != place]
     if not others:

@@ -1,4 +1,5 @@
-"""The clocks of all hosts of a run: which model, or which two models, translate times of one host to another."""
+"""The clocks of all hosts of a run: choose the pair models, one or two, that translate times from one host to
+another."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from hopmeter.clocks.pair_model import PairModel, Times, Translation
 
 @dataclass(frozen=True)
 class Route:
-    """The translation from one host to another: one step, or two over a third host that knows both."""
+    """The translation from one host to another: a single step, or two steps over a third host."""
 
     steps: tuple[Translation, ...]
 
@@ -26,37 +27,37 @@ class Route:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The most by which a translated time may be wrong; 0 on one host."""
+        """The largest possible error of a translated time; 0 within one host."""
         return sum(step.uncertainty_ns for step in self.steps)
 
     @property
     def residual_ns(self) -> float:
-        """By how much this error may differ from that of another trial of the same hosts; 0 on one host."""
+        """The most by which this error may differ between trials on the same hosts; 0 within one host."""
         return sum(step.residual_ns for step in self.steps)
 
 
 Models = dict[frozenset[str], PairModel]
-"""The models of one session by their two hosts."""
+"""The pair models of one session, by their two hosts."""
 HERE = Route(())
-"""Within one host."""
+"""The route within one host, which changes nothing."""
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Three offsets around a triangle of hosts, which would add up to 0 if all of them were exact. It is shown and
-    narrows no bound."""
+    """The sum of three offsets around a triangle of hosts, which would be 0 if all offsets were exact. The sum is only
+    shown; it does not narrow any bound."""
 
     hosts: tuple[str, str, str]
     sum_ns: int
     bound_ns: float
-    """What the bounds of the three offsets allow."""
+    """The largest sum that the uncertainties of the three offsets allow."""
 
 
 class RunClocks:
     """The clock models of a run."""
 
     def __init__(self, batches: Iterable[Batch], states: Iterable[ClockState] = ()) -> None:
-        """Fit one model for each session and pair of hosts. `states` say which hosts share a clock."""
+        """Fit one model for each session and pair of hosts. `states` determine which hosts share a clock."""
         self._names = _clock_names(states)
         found: dict[tuple[str, str, str], list[Batch]] = {}
         for batch in batches:
@@ -68,14 +69,14 @@ class RunClocks:
             self.sessions.setdefault(session, {}).setdefault(frozenset((here, there)), PairModel(here, there, each))
 
     def _name(self, session: str, host: str) -> str:
-        """Return the name of the first host that has the clock of this host."""
+        """Return the name of the first host that shares its clock with this host."""
         return self._names.get(session, {}).get(host, host)
 
     def route(self, origin: str, target: str, begin_ns: int, end_ns: int) -> Route:
-        """Return how times of the host `origin` from `begin_ns` to `end_ns` are translated to the host `target`.
+        """Return the route that translates times from `begin_ns` to `end_ns` on the host `origin` to the host `target`.
 
-        If the two were never compared, a third host that was compared with both leads from one to the other. Raises
-        ClockError if nothing was compared at this time, or if a clock was set or corrected.
+        If these hosts were never compared, the route leads over a third host that was compared with both. Raises
+        ClockError if no comparison covers this time, or if a clock was set or corrected.
         """
         if origin == target:
             return HERE
@@ -93,7 +94,7 @@ class RunClocks:
         return found[0]
 
     def closures(self) -> list[Closure]:
-        """Return the sums around all triangles of hosts, in the middle of the time of their batches."""
+        """Return the offset sums around all triangles of hosts, at a time in the middle of their batches."""
         return [
             closure
             for models in self.sessions.values()
@@ -103,7 +104,7 @@ class RunClocks:
 
 
 def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
-    """Return by session and host the first host with the same clock."""
+    """Return, by session and host, the first host with the same clock."""
     first: dict[tuple[str, str], str] = {}
     names: dict[str, dict[str, str]] = {}
     for state in states:
@@ -113,14 +114,14 @@ def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A time on the clock of a host."""
+    """A period of time on the clock of a host."""
 
     host: str
     begin_ns: int
     end_ns: int
 
     def on(self, host: str, step: Translation) -> Stretch:
-        """Return the same time on the clock of another host."""
+        """Return the same period on the clock of another host."""
         begin, end = step.apply(np.array([self.begin_ns, self.end_ns], np.int64))
         return Stretch(host, int(begin), int(end))
 
@@ -145,7 +146,7 @@ def _route_over(first: PairModel, second: PairModel, when: Stretch) -> Route:
 
 
 def _triangles(models: Models) -> list[tuple[str, str, str]]:
-    """Return the hosts of which each was compared with both others, three by three."""
+    """Return all triples of hosts that were compared with each other."""
     others: dict[str, set[str]] = {}
     for one, other in (sorted(pair) for pair in models):
         others.setdefault(one, set()).add(other)
@@ -159,7 +160,8 @@ def _unknown(origin: str, target: str, why: str) -> ClockError:
 
 
 def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str, target: str) -> ClockError:
-    """Return why there is no single route: a clock that moved explains more than one that was not compared."""
+    """Return the error if there is no unique route. A clock that was set or corrected takes precedence over a missing
+    comparison."""
     if found:
         why = "were compared in two sessions of the run that cannot be told apart at this time"
         return _unknown(origin, target, why)
@@ -168,7 +170,7 @@ def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str
 
 
 def _closure(models: Models, hosts: tuple[str, str, str]) -> Closure | None:
-    """Translate a time around a triangle; None if two of its hosts were not compared at that time."""
+    """Translate a time around a triangle of hosts; None if two of the hosts were not compared at that time."""
     one, two, three = hosts
     first = models[frozenset((one, two))]
     if not first.intervals:

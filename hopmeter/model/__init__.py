@@ -1,1 +1,1 @@
-"""Plain data that crosses layers: cells, trials, columns, paces, and amounts with their units."""
+"""Plain data that all layers share: cells, trials, columns, paces, and quantities with their units."""

@@ -1,4 +1,4 @@
-"""A cell: one fully determined configuration, as planned. `cells.parquet` has one row for each cell, with the measured
+"""A cell: one fully specified configuration, as planned. `cells.parquet` has one row for each cell, with the measured
 values."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WHOLE = "the whole workload"
 
 @dataclass(frozen=True)
 class Cell:
-    """One fully determined configuration, as `run.json` stores it and `cells.parquet` repeats it."""
+    """One fully specified configuration, as stored in `run.json` and repeated in `cells.parquet`."""
 
     id: str
     axes: Axes
@@ -27,14 +27,15 @@ class Cell:
     dropped: str = ""
     """The reason why this cell is not measured; empty if it is measured."""
     workload: Workload | None = None
-    """The participants, flows and paths of a workload; None for an ordinary cell, whose axes say everything."""
+    """The participants, flows and paths of a workload; None for an ordinary cell, which its axes describe
+    completely."""
     flow: str = ""
-    """The flow of a workload that this row is about; empty for an ordinary cell and for a whole workload."""
+    """The flow to which this row belongs; empty for an ordinary cell and for a whole workload."""
     path: str = ""
-    """The path of a workload that this row is about; otherwise empty."""
+    """The path to which this row belongs; otherwise empty."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return a value by its column name: `cell["pattern"]`."""
+        """Return a value by the name of its column: `cell["pattern"]`. Raises KeyError if there is no such value."""
         for part in (self, self.axes, self.carriage, self.schedule, self.nodes, self.comparison):
             if name not in GROUPS and hasattr(part, name):
                 return getattr(part, name)
@@ -45,29 +46,28 @@ class Cell:
         """Return the id of the table in which this cell is ranked; it is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
-        # Conditions that earlier versions did not have count only where they apply, so that ids stay.
+        # Conditions that were added later count only if they apply, so that existing ids do not change.
         more = (background, hosts) if hosts else (background,) if background else ()
         return blake2b(repr((*key, *more, *_later(self.axes))).encode(), digest_size=4).hexdigest()
 
     @property
     def is_whole_workload(self) -> bool:
-        """Return whether this row is about a whole workload, and not about one of its flows or paths."""
+        """Return whether this row represents a whole workload, and not one of its flows or paths."""
         return self.workload is not None and not self.flow and not self.path
 
     @property
     def part(self) -> str:
-        """Return the flow or path that this row is about, or that it is the whole workload; empty for an ordinary
-        cell."""
+        """Return the flow or path of this row, or `WHOLE` for a whole workload; empty for an ordinary cell."""
         return WHOLE if self.is_whole_workload else self.flow or self.path
 
     @property
     def host_list(self) -> tuple[str, ...]:
-        """Return the hosts over which an ordinary cell is placed; empty if it is not."""
+        """Return the hosts over which an ordinary cell is distributed; empty without hosts, and for a workload."""
         return tuple(self.nodes.hosts.split(">")) if self.nodes.hosts and self.workload is None else ()
 
     @property
     def deadline_s(self) -> float | None:
-        """Return the deadline of the flow or the path that this row is about; None without one."""
+        """Return the deadline of the row's flow or path; None without a deadline."""
         if self.workload is None or not (self.flow or self.path):
             return None
         part = self.workload.flow(self.flow) if self.flow else self.workload.path(self.path)
@@ -75,7 +75,8 @@ class Cell:
 
     @property
     def has_deadline(self) -> bool:
-        """Return whether messages of this row have a deadline; a whole workload has those of its flows and paths."""
+        """Return whether messages of this row have a deadline; for a whole workload, whether any flow or path has
+        one."""
         if self.workload is None or not self.is_whole_workload:
             return self.deadline_s is not None
         deadlines = [each.deadline_s for part in (self.workload.flows, self.workload.paths) for each in part]
@@ -83,7 +84,7 @@ class Cell:
 
     @property
     def largest_payload_bytes(self) -> int:
-        """Return the size of the largest payload."""
+        """Return the size of the largest payload in bytes."""
         if self.workload is None or not (self.flow or self.path):
             return self.carriage.payload_bytes
         return self.workload.flow(self.flow or self.workload.path(self.path).flows[0]).payload_bytes
@@ -101,32 +102,33 @@ class Cell:
 
     @property
     def has_codec(self) -> bool:
-        """Return whether it, or a flow of its workload, carries objects that a codec encodes."""
+        """Return whether the cell, or any flow of its workload, carries objects that a codec encodes."""
         if self.workload is None:
             return self.axes.codec != NO_CODEC
         return any(flow.has_codec for flow in self.workload.flows)
 
     @property
     def has_object(self) -> bool:
-        """Return whether it, or a flow of its workload, carries objects that a codec or the transport encodes."""
+        """Return whether the cell, or any flow of its workload, carries objects that a codec or the transport
+        encodes."""
         if self.workload is None:
             return self.has_codec or self.axes.payload.startswith(MESSAGE)
         return any(flow.has_object for flow in self.workload.flows)
 
     @property
     def call_s(self) -> float:
-        """Return how long a client waits for a missing reply."""
+        """Return how long a client waits for a missing reply, in seconds."""
         return self.schedule.patience_s + (self.axes.ideal_s or 0.0)
 
     def get(self, name: str) -> Any:
-        """Return a value by its column name, or None if a cell has no such value."""
+        """Return a value by the name of its column; None if a cell has no such value."""
         try:
             return self[name]
         except KeyError:
             return None
 
     def with_values(self, **values: Any) -> Cell:
-        """Return a copy of this cell with other values, by column name."""
+        """Return a copy of this cell with other values, given by the names of their columns."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
@@ -135,7 +137,7 @@ class Cell:
 
     @classmethod
     def of(cls, **values: Any) -> Cell:
-        """Make a cell from values by column name."""
+        """Make a cell from values, given by the names of their columns."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
         if values:
@@ -143,7 +145,7 @@ class Cell:
         return cls(**own, **parts)
 
     def flat(self) -> dict[str, Any]:
-        """Return every value by its column name."""
+        """Return all values by the names of their columns."""
         parts = [asdict(getattr(self, name)) for name in GROUPS]
         return (
             {"id": self.id}
@@ -152,12 +154,12 @@ class Cell:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cell as `run.json` stores it."""
+        """Return the cell in the form in which `run.json` stores it."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """Make a cell from the JSON object in `run.json`; the reverse of `as_json`."""
+        """Make a cell from the JSON object in `run.json`; the inverse of `as_json`."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         workload = Workload.from_json(row["workload"]) if row.get("workload") else None
         made = cls(**{**row, **parts, "workload": workload})
@@ -165,7 +167,7 @@ class Cell:
 
 
 OWN = ("id", "dropped", "workload", "flow", "path")
-"""The fields of a cell that belong to no group."""
+"""The fields of a cell that are not in a group."""
 GROUPS: dict[str, type[Any]] = {
     "axes": Axes,
     "carriage": Carriage,
@@ -174,9 +176,9 @@ GROUPS: dict[str, type[Any]] = {
     "comparison": Comparison,
 }
 AXES = tuple(each.name for each in CONDITIONS_OF_SCENARIOS if each.separates_tables)
-"""The fields of a cell for which a scenario may give several values, apart from transport, language and settings."""
+"""The fields for which a scenario may give several values, except transport, language and settings."""
 LATER = {each.name: each.default for each in CONDITIONS_OF_SCENARIOS if not each.in_first_ids}
-"""The conditions that the first ids of tables did not have, with their defaults."""
+"""The conditions that the first version of table ids did not include, with their defaults."""
 DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
     each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING
 }
@@ -184,39 +186,41 @@ DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
 OF_WORKLOAD = ("flow", "path", "graph")
 """The conditions that are empty in an ordinary cell."""
 CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD, "background", "hosts")
-"""Two cells are compared only if they agree in all of these fields: the axes of a scenario, and the fields that follow
-from the axes."""
+"""The fields in which two cells must agree to be compared: the conditions of a scenario, and fields that follow from
+them."""
 
 
 class Columns(Protocol):
     """An object with the columns of a cell: a cell, or its row of results."""
 
     def get(self, name: str, /) -> Any:
-        """Return a value by its column name."""
+        """Return a value by the name of its column."""
 
 
 def table_key(cell: Columns) -> tuple[Any, ...]:
-    """Return the values that the cells of one table have in common, in the order of `CONDITIONS`.
+    """Return the values that all cells of one table have in common, in the order of `CONDITIONS`.
 
-    The size of an encoded object is left out: another version of the codec's library may need a few bytes fewer.
+    The size of an encoded object is None, because another version of the codec's library may need a few bytes more or
+    less.
     """
     return tuple(value for _, value in table_items(cell))
 
 
 def table_items(cell: Columns) -> list[tuple[str, Any]]:
-    """Return the conditions of `table_key` with their names."""
+    """Return the conditions of `table_key`, each with its name."""
     fixed_size = cell.get("codec") == "none"
     return [(name, None if name == "payload_bytes" and not fixed_size else cell.get(name)) for name in CONDITIONS]
 
 
 def _later(planned: object) -> tuple[tuple[str, Any], ...]:
-    """Return the conditions that a cell or a flow has and the first ids did not have, with their names."""
+    """Return the names and values of those conditions of a cell or flow that the first version of ids did not include
+    and that differ from their defaults."""
     values = ((name, getattr(planned, name, default), default) for name, default in LATER.items())
     return tuple((name, value) for name, value, default in values if value != default)
 
 
 def _without_facts(flow: Flow) -> Flow:
-    """Return a flow with what the scenario says alone, which is the same in every version.
+    """Return a flow with only the facts from the scenario, which are the same in every version.
 
     As in `table_key`, the size of an encoded object is left out, and so are the properties of a transport.
     """
@@ -226,7 +230,7 @@ def _without_facts(flow: Flow) -> Flow:
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of one group from the values of a cell, and return the removed ones."""
+    """Remove the values of one group from the values of a cell, and return the removed values."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 

@@ -1,4 +1,4 @@
-"""Writes the types of the columns for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
+"""Generate the types of the columns for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PYTHON = {
     "[float]": "list[float | None]",
     "[int]": "list[int | None]",
 }
-"""The Python type of each type of columns.toml."""
+"""The Python type of each type in columns.toml."""
 NAMES = {"str": "Text", "int": "Whole", "float": "Real", "bool": "Flag", "list[str]": "Texts"}
 NAMES |= {"list[float | None]": "Reals", "list[int | None]": "Wholes"}
-"""How the groups of columns are called, by their Python type."""
+"""The names of the groups of columns, by their Python type."""
 ALWAYS = ("cell", "status")
-"""What every row has, beside what is planned."""
+"""The columns that every row has, in addition to the planned ones."""
 HEAD = '''"""The columns of a row by the types of their values, from columns.toml.
 
 `python -m hopmeter.model.column_types_file` writes this file.
@@ -73,13 +73,15 @@ def write() -> str:
 
 
 def _alias(kind: str, names: list[str]) -> str:
-    """Return the name of the columns of a type, such as `RealOrNone`; that of the column if it has words of its own."""
+    """Return the alias for the columns of a type, such as `RealOrNone`; for an enumeration, the alias is the first
+    column's name."""
     base = kind.removesuffix(" | None")
     return NAMES.get(base, names[0].capitalize()) + ("" if base == kind else "OrNone")
 
 
 def _names_by_type() -> dict[str, list[str]]:
-    """Return the names of the columns of each type. What is planned is there in rows that were not measured, too."""
+    """Return the names of the columns of each type. Planned columns are never null, even in rows that were not
+    measured."""
     never_null = {
         *ALWAYS,
         *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),

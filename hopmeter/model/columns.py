@@ -1,4 +1,4 @@
-"""Every column of a run's tables, read from `columns.toml`: name, type, meaning, and when it is null."""
+"""All columns of a run's tables, read from `columns.toml`: name, type, meaning, and when the column is null."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
 BOUNDED = ("p50", "p99", "p999")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
-"""The suffix of a column's name is its unit."""
+"""The units by the suffixes of column names."""
 SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources", "why")
-"""The parts of `cells.parquet`, in the order of its columns."""
+"""The sections of `cells.parquet`, in the order of its columns."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several that share a meaning; `names` has their names, separated by spaces.
+    """One column, or several columns with a common meaning; `names` contains their names, separated by spaces.
 
     `type` is text, int, float or bool; `[float]` is a list. `meaning` and `null_when` are phrases for docs/metrics.md.
     """
@@ -28,9 +28,9 @@ class Columns:
     meaning: str
     null_when: str = ""
     values: str = ""
-    """All texts that may be in the column, separated by spaces; empty if it may have any."""
+    """The allowed texts of the column, separated by spaces; empty if any text is allowed."""
     planned: bool = False
-    """Whether the values are fields of the cell with the same names."""
+    """Whether the columns repeat fields of the cell with the same names."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names.split())
@@ -38,8 +38,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two points on the path of a message. A latency has a column for each statistic and
-    each bound, and a column for its count."""
+    """A latency: the time between two points on the path of a message. A latency has a column for each statistic, for
+    each interval bound, and for each of its counts."""
 
     name: str
     between: str
@@ -48,7 +48,7 @@ class Latency:
 
     @property
     def types(self) -> dict[str, str]:
-        """Return the columns of the latency and their types."""
+        """Return the columns of the latency with their types."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
         return {**statistics, f"{self.name}_count": "int", f"{self.name}_lost": "int"}
@@ -68,15 +68,15 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` and their types, in order; TRIALS and PROCESSES have the same form."""
+"""The columns of `cells.parquet` in order, with their types; TRIALS and PROCESSES have the same form."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)
-"""The columns that repeat the fields of the cell."""
+"""The columns that repeat fields of the cell."""
 
 
 def unit(column: str) -> tuple[str, str]:
-    """Split a column's name into the name and the unit, which may be empty."""
+    """Split the name of a column into its base name and its unit, which may be empty."""
     for ending, its_unit in UNITS.items():
         if column.endswith(ending):
             return column.removesuffix(ending), its_unit

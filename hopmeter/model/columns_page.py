@@ -1,6 +1,6 @@
-"""Writes the tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md` writes them.
+"""Generate the tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
 
-Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`; the text around them is written by hand.
+Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`; the text around the tables is written by hand.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill_in_tables(page: str) -> str:
-    """Return the page, with its tables replaced by those that `columns.toml` defines."""
+    """Return the page with its tables replaced by tables generated from `columns.toml`."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 
 def section(name: str) -> str:
-    """Format the table of one section."""
+    """Return the table of one section as Markdown."""
     return latencies() if name == "latencies" else columns(TABLE[name])
 
 
 def latencies() -> str:
-    """Format the table of all latencies."""
+    """Return the table of all latencies as Markdown."""
     rows = [(f"`{each.name}`", each.between, each.samples, each.applies_to) for each in LATENCY_TABLE]
     return table(("latency", "from → to", "samples", "applies to"), rows)
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Format every column of a section; omit the table column about nulls if no value of the section can be null."""
+    """Return the table of these columns as Markdown. The part "null when" is omitted if no column can be null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

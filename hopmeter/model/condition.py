@@ -1,4 +1,4 @@
-"""What a condition declares: its key, default, values, scope and words."""
+"""The declaration of a condition: its key, default, values, scope and descriptions."""
 
 from __future__ import annotations
 
@@ -15,61 +15,63 @@ Scope = Literal["flow", "graph", "run"]
 class Condition:
     """A condition of a cell, for which a scenario may give several values.
 
-    The option, the scenario's key with its schema, the column, and the words of titles and questions follow from it.
+    The command-line option, the scenario's key with its schema, the column, and the wording of titles and questions are
+    derived from it.
     """
 
     option: str
-    """The help of its option."""
+    """The help text of its command-line option."""
     meaning: str
     """The description of its key in a scenario."""
     flow_meaning: str = ""
-    """The description of its key in a flow of a workload; empty if it is `meaning`."""
+    """The description of its key in a flow of a workload; empty if it equals `meaning`."""
     default: Any
-    """The value of its key if a scenario gives none."""
+    """The value if a scenario does not give the key."""
     flow_default: Any = ...
-    """The value of the key if a flow gives none; `...` if it is `default`."""
+    """The value if a flow does not give the key; `...` if it equals `default`."""
     scope: Scope = "flow"
-    """Where a workload has it: each `flow` for itself, the whole `run`, or nowhere because the `graph` of participants
-    and flows says it."""
+    """Where a workload specifies the condition: for each `flow`, for the whole `run`, or nowhere because the `graph` of
+    participants and flows determines it."""
     type: type[Any] = str
     """The type of a value: str, int or float."""
     form: str = ""
-    """The name of the check of a text (`scenario.condition_keys.FORMS`); empty if any text is allowed."""
+    """The name of the check for a text (`scenario.condition_keys.FORMS`); empty if any text is allowed."""
     choices: tuple[str, ...] = ()
-    """All texts that are allowed; empty if there are others."""
+    """The allowed texts; empty if the texts cannot be listed."""
     least: float | None = None
     most: float | None = None
     flow_least: float | None = None
-    """The least value in a flow, if it is not `least`."""
+    """The least value in a flow if it differs from `least`."""
     unit: str = ""
-    """The suffix of its column, which its key lacks: `hz` for the column `rate_hz` and the key `rate`."""
+    """The suffix that its column has and its key lacks: `hz` for the column `rate_hz` and the key `rate`."""
     separates_tables: bool = True
-    """Whether cells that differ in it are in different tables."""
+    """Whether cells that differ in this condition are in different tables."""
     in_first_ids: bool = True
-    """Whether it was a condition from the first ids of tables on. A later one counts in an id only if it has not its
-    default, so that ids stay."""
+    """Whether the first version of table ids included this condition. A later condition counts in an id only if its
+    value differs from the default, so that existing ids do not change."""
     leads_title: bool = False
-    """Whether the first words of a table's title have it, so that it is not listed with the other conditions."""
+    """Whether the first words of a table's title mention the condition, so that the list of other conditions does
+    not."""
     noun: str = ""
     """What its value counts, such as `relay`."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """Its words in the title of a table, by value."""
+    """The wording of certain values in the title of a table."""
     title: str = "{name} {value}"
-    """Its words in the title of a table for any other value."""
+    """The wording of any other value in the title of a table."""
     phrases: Mapping[str, str] = field(default_factory=dict)
-    """Its words in a question, by value."""
+    """The wording of certain values in a question."""
     phrase: str = "{key} {value}"
-    """Its words in a question for any other value."""
+    """The wording of any other value in a question."""
     sentence: str = "{values}"
-    """How a question has the words of several values."""
+    """The phrase of a question into which the wordings of all values are inserted."""
     asks_default: bool = True
-    """Whether a question mentions the default if an option gives it."""
+    """Whether a question mentions the default value if an option gives it."""
     name: str = ""
-    """The name of its column, and of the field of a cell."""
+    """The name of its column and of the cell's field."""
 
     @property
     def key(self) -> str:
-        """Return its name in a scenario and as an option."""
+        """Return the name of the condition in a scenario and as an option."""
         return self.name.removesuffix(f"_{self.unit}") if self.unit else self.name
 
     @property
@@ -78,17 +80,17 @@ class Condition:
         return {str: "text", int: "int", float: "float"}[self.type]
 
     def title_words(self, value: Any) -> str:
-        """Return a value as the title of a table has it."""
+        """Return the wording of a value in the title of a table."""
         if self.noun:
             return plural(value, self.noun)
         return self.titles.get(str(value), self.title).format(name=self.name, value=value)
 
     def question_words(self, value: Any) -> str:
-        """Return a value as a question has it."""
+        """Return the wording of a value in a question."""
         shown = f"{value:,.12g}" if isinstance(value, float) else value
         return self.phrases.get(str(value), self.phrase).format(key=self.key, value=shown)
 
 
 def conditions_of(kind: type[Any]) -> tuple[Condition, ...]:
-    """Return the conditions that the fields of a dataclass declare, in their order."""
+    """Return the conditions that the fields of a dataclass declare, in the order of the fields."""
     return tuple(replace(each.type.__metadata__[0], name=each.name) for each in fields(kind))  # type: ignore[union-attr]

@@ -1,10 +1,10 @@
-"""The conditions of a cell, each declared once: type, default, allowed values, scope and words.
+"""The conditions of a cell, each declared once: type, default, allowed values, scope and wording.
 
-To add a condition, add a field to `Conditions`, and to `model.workload.Flow` if each flow has it; its column stands in
-`columns.toml`. The order of the fields is that of the ids of tables, so a new field comes last.
+To add a condition, add a field to `Conditions` and a column to `columns.toml`; if each flow has the condition, also add
+a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append new fields at the end.
 """
 
-# Annotations are evaluated here: they are the declarations.
+# This module does not postpone the evaluation of annotations, because the annotations are the declarations.
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,11 +13,11 @@ from hopmeter.model.condition import Condition, conditions_of
 from hopmeter.model.paces import CHOICES, PACES, PaceName
 
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
-"""A higher rate is a typing error."""
+"""A rate outside this range is probably a typing error."""
 LEAST_FLOW_HZ = 1e-6
-"""Of flows that run at once, some may be rare: a message in eleven days."""
+"""The lowest rate of a flow, about one message in eleven days; in a workload some flows may be rare."""
 MOST_MESSAGES = 1_000_000_000
-"""The maximum number of messages of a trial; the samples of more messages would fill any disk."""
+"""The largest number of messages in a trial; the samples of more messages would fill any disk."""
 MOST_ENDPOINTS = 1000
 UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 
@@ -25,7 +25,7 @@ UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_s
 @dataclass(frozen=True)
 class Conditions:
     """The conditions for which a scenario may give several values. `language` is source>relay>sink, or one word if all
-    roles have the same language."""
+    roles use the same language."""
 
     transport: Annotated[
         str,
@@ -317,4 +317,4 @@ class Conditions:
 
 
 CONDITIONS = conditions_of(Conditions)
-"""Every condition that a scenario may vary, in the order of the fields."""
+"""All conditions that a scenario may vary, in the order of the fields."""

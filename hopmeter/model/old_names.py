@@ -1,4 +1,5 @@
-"""Names of the previous release that scenarios, command lines, stored runs and manifests may use for one release."""
+"""Names of the previous release, which scenarios, command lines, stored runs and manifests may use for one more
+release."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import warnings
 from typing import Any
 
 KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
-"""Renamed keys of a scenario."""
+"""The renamed keys of a scenario."""
 VALUES = {
     "heap": {"kept": "retain"},
     "columns": {
@@ -18,24 +19,26 @@ VALUES = {
         **{f"miss_share{end}": f"missed_share{end}" for end in ("", "_low", "_high")},
     },
 }
-"""Renamed values, by key or column."""
+"""The renamed values, by key or column."""
 MANIFEST_KEYS = {"daemon": "broker", "tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
-"""Renamed keys of a manifest, of its languages and of its broker."""
+"""The renamed keys of a manifest, including its tables of languages and of the broker."""
 Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return the table of a scenario, its cases included, with today's names. Warns about each old name in `source`."""
+    """Return the table of a scenario, including its cases, with current names. Warns about each old name; `source` is
+    where the table came from."""
     return _convert(table, source)
 
 
 def convert_stored(table: Table) -> Table:
-    """Return the table of a stored run with today's names, without warnings, because you cannot change the run."""
+    """Return the table of a stored run with current names, without warnings, because the user cannot change the run."""
     return _convert(table, "")
 
 
 def rename_old_manifest_names(table: Table, source: str) -> Table:
-    """Return a manifest's table with today's names. Warns about each old name in `source`."""
+    """Return the table of a manifest with current names. Warns about each old name; `source` is where the table came
+    from."""
     renamed: Table = _rename_keys(table, source)
     if isinstance(languages := renamed.get("languages"), dict):
         renamed["languages"] = {name: _rename_keys(part, source) for name, part in languages.items()}
@@ -44,7 +47,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # the manifest's own validation reports the error
+        return table  # the validation of the manifest reports the error
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 
@@ -73,7 +76,7 @@ def _value(key: str, value: Any, source: str) -> Any:
 
 
 def warn_of_old_option(old: str, new: str) -> None:
-    """Warn about an option of the command line that has another name today."""
+    """Warn about a command-line option that was renamed."""
     _warn(f'"{old}" is now "{new}"', "the command line")
 
 

@@ -1,7 +1,7 @@
-"""The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same paces.
+"""The paces of a source and their properties; the instrument's `PaceKind` defines the same paces.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
-instrument/src/pacer.rs. A parameter of a pace is a condition (conditions.py).
+instrument/src/pacer.rs. The parameter of a pace is a condition (conditions.py).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 PaceChoice = Literal["open", "poisson", "burst", "ramp", "closed", "max"]
-"""The paces that a scenario may name; a flow with `replay` has the pace of that name."""
+"""The paces that a scenario may name. Flows with `replay` use the additional pace `replay`."""
 PaceName = Literal["open", "poisson", "burst", "ramp", "closed", "max", "replay"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
-"""The maximum number of messages of a trial that has a duration and no rate."""
+"""The largest number of messages in a trial that has a duration but no rate."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rates:
 
     @property
     def is_steady(self) -> bool:
-        """Return whether the rate is the same throughout the trial."""
+        """Return whether the rate is constant throughout the trial."""
         return self.first_hz == self.last_hz
 
     @property
@@ -50,25 +50,27 @@ class PaceKind:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether the pace has a rate, which gives every message a due time; without a rate, the source sends as soon as it
+    """Whether the pace has a rate, which gives every message a due time. Without a rate, the source sends as soon as it
     can."""
     parameter: str = ""
-    """The key of the condition that only this pace has; empty if there is none."""
+    """The key of the condition that only this pace uses; empty if there is none."""
     needs_parameter: bool = False
-    """Whether the pace has no meaning without its parameter, so that the key is an error with any other pace."""
+    """Whether the pace requires its parameter. The parameter is then an error with any other pace."""
     rates: Callable[[float, Any], Rates] = _steady
     """Returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
-    """Whether each message waits until the previous message has returned; in pubsub that needs a ring with relays."""
+    """Whether each message is sent only after the previous message has returned; in pubsub, this requires a ring with
+    relays."""
     latency: str = "response"
-    """The latency by which cells with this pace are ranked."""
+    """The latency that ranks cells with this pace."""
     phrase: str = "at {rate} ({name})"
-    """The name of the pace in the report; in braces the keys of the conditions that are rates."""
+    """The format of the pace's description in the report. `{name}` stands for the pace's name; every other placeholder
+    is the key of a rate."""
     question: str = ""
-    """The pace in a question."""
+    """The phrase for the pace in a question."""
 
     def describe(self, name: str, rates: Mapping[str, str]) -> str:
-        """Describe the pace as a phrase; `rates` has the rates in words, by key."""
+        """Return the description of the pace; `rates` contains the formatted rates, by key."""
         return self.phrase.format(name=name, **rates)
 
 

@@ -1,6 +1,6 @@
-"""Payloads in words: `image 640×480` in a title, `an image of 640×480` in a sentence.
+"""Format payloads as text: `image 640×480` in a title, `an image of 640×480` in a sentence.
 
-Only lengths that form a size get a multiplication sign; names of files and types stay as they are.
+The multiplication sign is used only in sizes; the names of files and types are not changed.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ IN_SENTENCE = {
     "file": "the file {}",
 }
 ARRAY = "an array"
-"""An array whose codec is not known."""
+"""The noun for an array whose codec is unknown."""
 SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
 
 
 @dataclass(frozen=True)
 class PayloadName:
-    """The parts of a payload's name: what it is, which one, and further details."""
+    """The parts of a payload's name: its kind, its name within the kind, and further details."""
 
     kind: str
     name: str = ""
     detail: str = ""
-    """The size of a file's frames, or the values of a message; empty without any."""
+    """The size of a file's frames, or the values of a message; empty if there are none."""
     is_size: bool = False
     """Whether the name is a size, such as `640×480`."""
 
 
 def format_lengths(text: str) -> str:
-    """Return `640×480` for the size `640x480`, and any other text unchanged."""
+    """Return `640×480` for the size `640x480`; any other text is returned unchanged."""
     return text.replace("x", "×") if LENGTHS.fullmatch(text) else text
 
 
 def name_payload(payload: str, with_folder: bool = False) -> str:
     """Return a payload as a title names it: `image 640×480`, `message robot.State`, `timing message`; empty for bytes,
-    which have only a size.
+    whose only property is their size.
 
-    Files lose their folder, unless they are named `with_folder`.
+    Files are named without their folder unless `with_folder` is set.
     """
     if payload == "timing":
         return "timing message"
@@ -60,7 +60,7 @@ def name_payload(payload: str, with_folder: bool = False) -> str:
 def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY) -> str:
     """Return a payload as a sentence names it: `an image of 640×480`, `a message of 1 kB`, `your message robot.State`.
 
-    `array` is what users call the object that a codec makes of an array, such as `a NumPy array`.
+    `array` is the user's term for the object that a codec makes of an array, such as `a NumPy array`.
     """
     if payload == "timing":
         return "a small message"
@@ -77,7 +77,8 @@ def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY
 
 
 def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
-    """Describe several payloads, each differently: files and messages of the same name with their folders."""
+    """Return distinct descriptions of several payloads; files and messages with equal names are named with their
+    folders."""
     short = [describe_payload(each, array=array) for each in payloads]
     return [
         name if short.count(name) == 1 else describe_payload(payload, True, array)
@@ -86,12 +87,12 @@ def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
 
 
 def _shape(parts: PayloadName) -> str:
-    """Return `640×480`; `6 numbers` for an array of one dimension."""
+    """Return the shape as text: `640×480`, or `6 numbers` for a one-dimensional array."""
     return parts.name if parts.kind != "array" or "×" in parts.name else f"{int(parts.name):,} numbers"
 
 
 def _bytes(size: str) -> str:
-    """Return `64 bytes`, and larger sizes in their short form."""
+    """Return `64 bytes` for small sizes, and the abbreviated form for sizes of 1,000 bytes or more."""
     if not size.isdecimal():
         return size
     return humanize.byte_size(int(size)) if int(size) >= 1000 else humanize.plural(int(size), "byte")
@@ -109,7 +110,8 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 
 
 def _message(text: str, with_folder: bool) -> PayloadName:
-    """Return the type of a message, with its file if that is wanted, and its values if they are not the default."""
+    """Return the type of a message; with its file if `with_folder` is set, and with its values if they are not the
+    default."""
     file, _, rest = text.partition(":")
     if is_ros2(KIND + text):
         kind, values = "/".join(PurePath(file).with_suffix("").parts[-3:]), rest

@@ -1,4 +1,4 @@
-"""Whether a row meets what is required of it, as a value and as the text of a column."""
+"""The verdict on the requirements of a row, as a value and as the text of a column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Whether a requirement is met, the best first."""
+    """The verdict on a requirement; the values are ordered from best to worst."""
 
     MEETS = "meets"
     UNDECIDED = "undecided"
@@ -15,16 +15,16 @@ class Verdict(StrEnum):
 
 
 def overall(verdicts: Iterable[str]) -> Verdict:
-    """Return the verdict on several requirements together: the worst."""
+    """Return the combined verdict on several requirements, which is the worst of their verdicts."""
     order = list(Verdict)
     return max(map(Verdict, verdicts), key=order.index, default=Verdict.MEETS)
 
 
 def verdict_text(requirement: str, verdict: Verdict) -> str:
-    """Return the text of a requirement in the column `require_each`: `p50 < 100us: meets`."""
+    """Return the text for a requirement in the column `require_each`, such as `p50 < 100us: meets`."""
     return f"{requirement}: {verdict}"
 
 
 def unmet(texts: Iterable[str] | None) -> list[str]:
-    """Return the texts of `require_each` whose requirements are missed or undecided."""
+    """Return the texts from `require_each` whose requirements are missed or undecided."""
     return [text for text in texts or () if not text.endswith(f": {Verdict.MEETS}")]

@@ -1,4 +1,4 @@
-"""What a row is in its table, as a value; tables and sentences have the words."""
+"""The role of a row in its table, as a value; tables and sentences define the wording."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a row is in its table."""
+    """The role of a row in its table."""
 
     CHOICE = "choice"
-    """A transport that you can install: it is ranked, and an answer may recommend it."""
+    """A transport that you can install. It is ranked, and a recommendation may name it."""
     FLOOR = "floor"
-    """The least time that other rows are compared with; no library to install, or not ranked."""
+    """The least time, with which other rows are compared. It is not a library to install, or it is not ranked."""
     REFERENCE = "reference"
-    """No library to install; ranked only if its table has no choice."""
+    """A transport that is not a library to install. It is ranked only if its table has no choice."""
     UNRANKED = "not ranked"
-    """A library that never has a rank."""
+    """A library that is never ranked."""
 
 
 def role_of(is_ranked: bool, is_installable: bool, is_floor: bool) -> Role:
-    """Return the role of a row. A choice may be the floor of other rows and stays a choice."""
+    """Return the role of a row. A choice that is also the floor of other rows remains a choice."""
     if is_ranked and is_installable:
         return Role.CHOICE
     if is_floor:

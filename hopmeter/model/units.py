@@ -1,4 +1,4 @@
-"""Parse amounts as scenarios write them: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`,
+"""Parse quantities in the form that scenarios use: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`,
 `copy:frame/none`."""
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from hopmeter.system.input_files import open_regular
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
 """The methods by which a receiver copies; the first is the default. instrument/src/copying.rs defines them."""
 DESTINATIONS = ("warm", "cold", "fresh")
-"""The destination of a copy; the first is the default."""
+"""The kinds of destination of a copy; the first is the default."""
 FULL_WORK = re.compile("none$|sleep:|spin:|copy:")
-"""A work in a list that does not have the kind of the first."""
+"""Matches an item of a list that names its own kind of work."""
 MOST_S = 1e9
-"""A longer time is a typing error, and would exceed the range of the nodes' nanoseconds."""
+"""A longer time is probably a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_TRAFFIC = 1e12
-"""In bytes a second; no machine copies more."""
+"""The largest traffic in bytes per second; no machine copies more."""
 MOST_FILE_BYTES = 1 << 30
-"""Limits the size of a payload file: each node has the whole file in memory, and no transport carries more."""
+"""The largest size of a payload file. Each node has the whole file in memory, and no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
 def seconds(text: str) -> float:
-    """Parse a duration into seconds. Raises ValueError with the syntax."""
+    """Parse a duration and return it in seconds. Raises ValueError, which explains the syntax."""
     return nanoseconds(text) / 1e9
 
 
 def nanoseconds(text: str) -> int:
-    """Parse a duration into nanoseconds. Raises ValueError with the syntax."""
+    """Parse a duration and return it in nanoseconds. Raises ValueError, which explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise RefusedValueError(
@@ -49,14 +49,14 @@ def nanoseconds(text: str) -> int:
 
 
 def span_ns(text: str) -> int:
-    """Parse a duration that must be longer than 0. Raises ValueError with the syntax."""
+    """Parse a positive duration and return it in nanoseconds. Raises ValueError, which explains the syntax."""
     if not (value_ns := nanoseconds(text)):
         raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write a time longer than 0, such as 30s')
     return value_ns
 
 
 def percent(text: str) -> float:
-    """Parse a share of a core: `50%`, above 0 and at most 100. Raises ValueError with the syntax."""
+    """Parse a share of a core, such as `50%`: above 0 and at most 100. Raises ValueError, which explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -66,7 +66,7 @@ def percent(text: str) -> float:
 
 
 def bytes_per_second(text: str) -> float:
-    """Parse how many bytes a second are copied: `2GB/s` or `500MB/s`. Raises ValueError with the syntax."""
+    """Parse memory traffic in bytes per second: `2GB/s` or `500MB/s`. Raises ValueError, which explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
     if not found:
         said = f'"{text}" is not an amount of memory traffic; write a number and MB/s or GB/s, such as 2GB/s'
@@ -78,12 +78,12 @@ def bytes_per_second(text: str) -> float:
 
 
 def payload_bytes(text: str) -> int:
-    """Return the size of a payload in bytes, without the 64-byte header; the `timing` message has only the header."""
+    """Return the size of a payload in bytes, without the 64-byte header; a `timing` message has only the header."""
     if path := payload_file(text):
         return _size(path)
     if is_message(text):
         parse_message(text)
-        return 0  # the codec decides
+        return 0  # the codec determines the size
     if size := frame_size(text):
         return size[0] * size[1] * 3
     if text == "timing":
@@ -105,17 +105,17 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """Return the absolute path of the file whose bytes are the payload, or None if the payload is not a file."""
+    """Return the absolute path of the file whose bytes are the payload; None for any other payload."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
 
 def frame_size(text: str) -> tuple[int, int] | None:
-    """Return width and height of the frames of an image or video file, or None if the payload is neither."""
+    """Return the width and height of the frames of an image or video file; None for any other payload."""
     source = parse_source(text)
     if source is None:
         return None
-    from hopmeter.images import decoded  # imported here, because few scenarios need it
+    from hopmeter.images import decoded  # imported lazily, because few scenarios need it
 
     try:
         return decoded.size_of(source)
@@ -124,8 +124,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the source of a codec's object: an image with the size of an image file, or frames with the size of a
-    video."""
+    """Return the payload from which a codec makes its object. For an image file it is an image of the same size, for a
+    video it is frames of the same size."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -144,7 +144,7 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """Describe a payload as the spec file does. Raises ValueError with the syntax."""
+    """Return a payload as the spec file describes it. Raises ValueError, which explains the syntax."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -156,8 +156,8 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Describe the work per message as the spec file does: one item for all, or one item for each server or sink. An
-    amount alone has the kind of the first."""
+    """Return the work per message as the spec file describes it: one item for all, or one item for each server or sink.
+    An amount without a kind has the kind of the first item."""
     if "/" not in text:
         return [work(text)]
     kind, _, _ = text.partition("/")[0].partition(":")
@@ -166,7 +166,8 @@ def works(text: str) -> list[dict[str, str | int]]:
 
 
 def work(text: str, whole: str = "") -> dict[str, str | int]:
-    """Describe the work that one server does per message, as the spec file does. `whole` is the list that it is in."""
+    """Return the work of one server per message as the spec file describes it. `whole` is the list that contains it,
+    for error messages."""
     kind, _, amount = text.partition(":")
     if text == "none":
         return {"kind": "none"}
@@ -182,8 +183,8 @@ def work(text: str, whole: str = "") -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """Parse BYTES or `frame` (the received payload), then the method and the destination. Omits defaults, because nodes
-    know them."""
+    """Parse BYTES or `frame` (the received payload), then the method and the destination. Defaults are omitted, because
+    the nodes know them."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise RefusedValueError(
@@ -201,8 +202,8 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks works on a message, or None if no time was requested, or not only
-    times."""
+    """Return how long each of `many` servers or sinks works on a message, in nanoseconds; None if the work includes
+    copies or no times."""
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

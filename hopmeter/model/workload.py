@@ -1,6 +1,6 @@
 """A workload: the programs of a system, the flows of messages and calls between them, and the paths that flows form.
 
-Every cell has flows. An ordinary cell has one flow for each of its pairs (`plan.flows`); a workload names its own.
+Every cell has flows. An ordinary cell has one flow for each of its pairs (`plan.flows`); a workload defines its flows.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from hopmeter.model.paces import PaceName
 
 PER_FLOW = "per-flow"
-"""The value of `threads` for a participant that handles the messages of each flow on a thread of its own."""
+"""The value of `threads` for a participant that handles each flow on a separate thread."""
 NO_CODEC = "none"
-"""The value of `codec` for a flow whose messages are bytes, or are encoded by the transport."""
+"""The value of `codec` for a flow whose messages are bytes or are encoded by the transport."""
 MESSAGE = "message:"
-"""How a payload begins that is a message of a schema."""
+"""The prefix of a payload that is a message of a schema."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,19 @@ class Participant:
     name: str
     language: str
     wait: str
-    """How it waits for messages: `spin`, `block` or `callback`."""
+    """How the participant waits for messages: `spin`, `block` or `callback`."""
     core_list: tuple[int, ...] = ()
-    """The cores of its threads; empty if they are not pinned."""
+    """The cores of its threads; empty if the threads are not pinned."""
     fifo: int = 0
     """The SCHED_FIFO priority; 0 is the ordinary scheduler."""
     threads: str = PER_FLOW
-    """`per-flow`, or how many messages it handles at once, as a number."""
+    """`per-flow`, or the number of messages that the participant handles at once."""
     transports: tuple[str, ...] = ()
-    """The transports of its flows, with their settings; it has a process for each. Empty if it is one process."""
+    """The transports of its flows, with their settings; the participant has one process for each. Empty if a single
+    process suffices."""
     host: str = field(default="", repr=False)
-    """The host on which it runs; empty for this machine. `repr` leaves it out, because the graph is the same wherever
-    it runs."""
+    """The host that runs the participant; empty for this machine. `repr` omits it, so that the graph's id does not
+    depend on hosts."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +49,22 @@ class Carrier:
     profile: str = ""
     """The settings that differ from the transport's defaults, as `name=value name=value`."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Every setting, resolved."""
+    """All settings, including defaults."""
     rpc: str = "duplex"
     """How calls are carried: `native` or `duplex`."""
     encodes: bool = False
-    """Whether the transport itself encodes objects."""
+    """Whether the transport encodes objects itself."""
     own_types: bool = False
-    """Whether it carries messages of the user's own type as such, and not only bytes."""
+    """Whether the transport can carry messages as the user's own type, and not only as bytes."""
 
     @property
     def key(self) -> str:
-        """Return what tells carriers apart."""
+        """Return the key that identifies the carrier."""
         return " ".join([self.transport, *(f"{name}={value}" for name, value in sorted(self.settings.items()))])
 
     @property
     def name(self) -> str:
-        """Return `zeromq hwm=10`."""
+        """Return the transport with its profile, such as `zeromq hwm=10`."""
         return " ".join(filter(None, [self.transport, self.profile]))
 
 
@@ -72,42 +73,45 @@ class Replay:
     """The recording that a flow replays."""
 
     recording: str
-    """The absolute path of the recording, a colon, and the topic."""
+    """The absolute path of the recording, followed by a colon and the topic."""
     speed: float = 1.0
-    """How many times as fast the recording is replayed."""
+    """The factor by which the replay is faster than the recording."""
     loop: bool = False
-    """Whether the recording begins again when it ends."""
+    """Whether the recording starts again when it ends."""
     warmup_s: float = 0.0
-    """The recording begins after this time. In this time its first messages are sent, too, but they do not count."""
+    """The duration of the warm-up, which precedes the replay. During the warm-up, the first messages of the recording
+    are sent but not counted."""
     duration_s: float = 0.0
     mean_bytes: float = 0.0
     """The mean size of the messages that count."""
     ends_s: float | None = None
     """When the last message is due if the recording ends before `duration_s`; otherwise None."""
     type: str = field(default="", repr=False)
-    """The type of the messages, such as `nav_msgs/msg/Odometry`; empty if the recording names none."""
+    """The type of the messages, such as `nav_msgs/msg/Odometry`; empty if the recording does not name it."""
     encoding: str = field(default="", repr=False)
-    """How the messages are encoded, such as `cdr`."""
+    """The encoding of the messages, such as `cdr`."""
     definition: str | None = field(default=None, repr=False)
-    """The definition of the type and of all types in it; None if the recording has none as the text of ROS 2."""
+    """The definition of the type and of all types that it contains; None if the recording has no definition in ROS 2
+    text format."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """What was left out of the recording, and why; the same table has other notes if the recording is read better."""
+    """Notes about messages that were left out, with the reason. They are not compared, because another version may read
+    the recording better."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A stream of messages, or of calls, from one participant to one or more others."""
+    """A stream of messages or calls, from one participant to one or more others."""
 
     number: int
-    """The number in the header of each of its frames."""
+    """The flow's number, which is in the header of each of its frames."""
     payload: str
     payload_bytes: int
-    """The size of a message; of a flow that replays a recording, the size of the largest."""
+    """The size of a message; for a replayed recording, the size of the largest message."""
     name: str = ""
     source: str = ""
     """The participant that sends or calls."""
     targets: tuple[str, ...] = ()
-    """The participants that receive or answer."""
+    """The participants that receive or reply."""
     pattern: str = "pubsub"
     """`pubsub` for messages, `rpc` for calls to one server, `scatter` for calls to several servers."""
     touch: str = "none"
@@ -116,78 +120,80 @@ class Flow:
     share: str = "none"
     pace: PaceName = "open"
     rate_hz: float | None = None
-    """None for a flow without a clock of its own."""
+    """The rate in messages per second; None for a flow without a schedule."""
     burst: int = 1
     ramp_to_hz: float | None = field(default=None, repr=False)
     """The rate at the end of a trial with the pace `ramp`."""
     messages: int = 0
-    """The number of messages that each trial measures; for a flow without a clock the most that it can send, and with
-    the pace `closed` the most that are measured."""
+    """The number of messages that each trial measures. For a flow without a schedule, it is the largest possible
+    number; with the pace `closed`, the largest number that is measured."""
     warmup: int = 0
     first_due_s: float = 0.0
-    """When the first message of a flow with a clock is due after the start of the schedule. The first message that
-    counts is due at the end of the warm-up."""
+    """When the first message of a flow with a schedule is due, relative to the start of the schedule. The first message
+    that counts is due at the end of the warm-up."""
     work: str = "none"
-    """The work before a message is sent because of another, or of the server for each call."""
+    """The work of the sender before a message that another message causes, or of the server for each call."""
     receiver_work: str = "none"
     """The work of each receiver for each message."""
     dispatch: str = "parallel"
     after: tuple[str, ...] = ()
-    """The flows whose arrival at `source` causes a message of this flow; empty for a flow with a clock."""
+    """The flows whose arrival at `source` causes a message of this flow; empty for a flow with a schedule."""
     join: str = "any"
-    """With several flows in `after`: a message for each arrival (`any`), or for one new arrival of each (`all`)."""
+    """With several flows in `after`: whether a message is sent for each arrival (`any`), or when each flow has a new
+    arrival (`all`)."""
     every: int = 1
-    """Only every n-th arrival causes a message."""
+    """A message is caused only by every `every`-th arrival."""
     repeat: int = 1
-    """How many messages each such arrival causes, one after the other."""
+    """The number of messages that each such arrival causes, sent one after the other."""
     latest: str = ""
-    """The flow whose newest message each message of this flow is based on; empty if there is none."""
+    """The flow whose newest message is the basis of each message of this flow; empty if there is none."""
     during: str = ""
     """The call during which `source` makes this call; empty if there is none."""
     replay: Replay | None = None
-    """The recording that the messages come from; None for messages of one size."""
+    """The recording that provides the messages; None for messages of a fixed size."""
     concurrency: int = 1
-    """The most calls under way at once."""
+    """The largest number of concurrent calls."""
     returns: str = ""
-    """With the pace `closed`: the flow whose arrival at `source` lets it send its next message."""
+    """With the pace `closed`: the flow whose arrival at `source` lets this flow send its next message."""
     window_s: tuple[float, float] | None = None
-    """With the pace `closed`: how long it sends before it is measured, and how long it is measured."""
+    """With the pace `closed`: the duration of the warm-up, and the duration of the measurement, in seconds."""
     deadline_s: float | None = None
-    """The most time from when a message is due until it arrives, or until its reply arrives."""
+    """The longest allowed time from when a message is due until it arrives, or until its reply arrives."""
     carrier: Carrier | None = None
-    """The transport of a flow that has one of its own; None for the transport of the cell."""
+    """The flow's own transport; None if the flow uses the transport of the cell."""
     bridged: str = ""
-    """In a bridge: the flow whose messages it passes on to another process of the same participant."""
+    """For a bridge: the flow whose messages the bridge passes on to another process of the same participant."""
     bridged_to: tuple[str, ...] = ()
-    """In a bridge: the flows of that other process which these messages cause."""
+    """For a bridge: the flows of that other process that these messages cause."""
 
     @property
     def has_codec(self) -> bool:
-        """Return whether its messages are objects that a codec encodes."""
+        """Return whether the messages are objects that a codec encodes."""
         return self.codec != NO_CODEC
 
     @property
     def has_object(self) -> bool:
-        """Return whether its messages are an object, which a codec or the transport encodes."""
+        """Return whether the messages are objects that a codec or the transport encodes."""
         return self.has_codec or self.payload.startswith(MESSAGE)
 
     @property
     def mean_bytes(self) -> int:
-        """Return the mean size of its messages."""
+        """Return the mean size of the messages in bytes."""
         return round(self.replay.mean_bytes) if self.replay else self.payload_bytes
 
     @property
     def is_call(self) -> bool:
-        """Return whether its messages are answered."""
+        """Return whether the flow makes calls, which have replies."""
         return self.pattern != "pubsub"
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the flows that cause its messages, or on whose newest message they are based."""
+        """Return the flows that cause messages of this flow, including those whose newest message it uses or on whose
+        return it waits."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:
-        """Return whether it is the bridge between two flows that cause each other."""
+        """Return whether this flow is the bridge from the flow `before` to the flow `after`, which it causes."""
         return self.bridged == before and after in self.bridged_to
 
 
@@ -202,20 +208,20 @@ class Path:
 
 @dataclass(frozen=True)
 class Workload:
-    """The graph that one trial runs."""
+    """The graph of participants, flows and paths that one trial runs."""
 
     participants: tuple[Participant, ...]
     flows: tuple[Flow, ...]
     paths: tuple[Path, ...] = ()
     bridges: tuple[Flow, ...] = ()
-    """The bridges between two processes of one participant. Which ones a graph needs depends on the transport."""
+    """The bridges between processes of the same participant. Which bridges a graph needs depends on the transports."""
 
     def flow(self, name: str) -> Flow:
-        """Return the flow or the bridge with this name."""
+        """Return the flow or bridge with this name."""
         return next(each for each in (*self.flows, *self.bridges) if each.name == name)
 
     def chain(self, name: str) -> frozenset[str]:
-        """Return the name of a flow and of all flows that cause it, directly or through others."""
+        """Return the names of a flow and of all flows that cause it, directly or through other flows."""
         found: set[str] = set()
         open_ = [name]
         while open_:
@@ -234,7 +240,7 @@ class Workload:
         return next(each for each in self.paths if each.name == name)
 
     def route(self, name: str) -> list[Flow]:
-        """Return the flows of a path in order, with the bridges between them."""
+        """Return the flows of a path in order, including the bridges between them."""
         found: list[Flow] = []
         for each in self.path(name).flows:
             found += [bridge for bridge in self.bridges if found and bridge.joins(found[-1].name, each)]
@@ -243,7 +249,7 @@ class Workload:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
-        """Make a workload from the JSON object in `run.json`; the reverse of `dataclasses.asdict`."""
+        """Make a workload from the JSON object in `run.json`; the inverse of `dataclasses.asdict`."""
         return cls(
             participants=tuple(_make(Participant, each) for each in row["participants"]),
             flows=tuple(map(_make_flow, row["flows"])),

@@ -1,4 +1,5 @@
-"""Values of a scenario's axes as phrases of its question: `over 3 relays`, `with receivers that spin`."""
+"""Format the values of a scenario's conditions as phrases for its question: `over 3 relays`, `with receivers that
+spin`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hopmeter.model.language_names import language_name
 from hopmeter.system.humanize import first, join
 
 MOST_NAMES = 2
-"""The most transports, languages and codecs that a question names; the others are counted."""
+"""The largest number of transports, languages and codecs that a question names; further ones are only counted."""
 UNITS = {"m": "min"}
 TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
 COUNT = re.compile(r"\d+")
@@ -21,12 +22,12 @@ CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs o
 
 
 def names(words: Sequence[str], one: str, more: str = "") -> str:
-    """Return `shm and tcp`, or `shm, tcp and 3 other transports`."""
+    """Join names, and count the names beyond `MOST_NAMES`: `shm and tcp`, or `shm, tcp and 3 other transports`."""
     return join(first(words, MOST_NAMES, one, more))
 
 
 def phrase(axis: str, values: Sequence[Any]) -> str:
-    """Return the values of an axis as a phrase; empty if the question need not mention them."""
+    """Return the values of a condition as a phrase; empty if the question does not need to mention them."""
     if special := WORDS.get(axis):
         return special(values)
     condition = KEYS[axis]
@@ -35,7 +36,7 @@ def phrase(axis: str, values: Sequence[Any]) -> str:
 
 
 def name_transports(values: Sequence[Any]) -> list[str]:
-    """Return the transports that are named; none if they are a group, such as `all`."""
+    """Return the names of the transports; empty if the values contain a group, such as `all`."""
     words = [str(each) for each in values]
     return [] if any(word in GROUPS for word in words) else words
 
@@ -50,7 +51,7 @@ def _languages(values: Sequence[Any]) -> str:
 
 
 def _with_prepositions(named: Sequence[str]) -> list[str]:
-    """Return `in C++`, `Rust`, `from C++ to Python`: a preposition where it differs from the one before."""
+    """Return names with a preposition where it changes: `in C++`, `Rust`, `from C++ to Python`."""
     prepositions = ["from" if " to " in each else "in" for each in named]
     before = ["", *prepositions]
     return [
@@ -72,7 +73,7 @@ def _codecs(values: Sequence[Any]) -> str:
 
 
 def _counts(preposition: str, one: str, more: str, after: str = "") -> Callable[[Sequence[Any]], str]:
-    """Return how many there are: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
+    """Return the function that formats counts: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
 
     def words(values: Sequence[Any]) -> str:
         noun = one if list(values) == [1] else more
@@ -92,7 +93,7 @@ def _work(values: Sequence[Any]) -> str:
 
 
 def _one_work(value: str) -> str:
-    """Return `1 ms of work` for `spin:1ms`; other works as they are written."""
+    """Return `1 ms of work` for `spin:1ms`; work that is not a time is returned as it is written."""
     found = TIME.fullmatch(value)
     if found is None:
         return "no work" if value == "none" else f"work {value}"
@@ -101,7 +102,7 @@ def _one_work(value: str) -> str:
 
 
 def format_values(values: Sequence[str], most: int = 3) -> str:
-    """Return `1, 2 and 5`, or `1 to 20` for more values than `most`."""
+    """Return `1, 2 and 5`; more than `most` values are shortened to `1 to 20`."""
     distinct = list(dict.fromkeys(values))
     return join(distinct) if len(distinct) <= most else f"{distinct[0]} to {distinct[-1]}"
 

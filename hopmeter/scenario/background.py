@@ -1,4 +1,4 @@
-"""The keys of `[background]`: what else the machine does during each trial."""
+"""The keys of `[background]`, which requests a background load during each trial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopmeter.scenario.workload import Keys
 
 
 class Background(Keys):
-    """A load alongside the nodes, the same in every trial."""
+    """A background load that is the same in every trial."""
 
     cpu: Share | None = Field(None, description="How busy the load keeps each of its cores.")
     memory: Traffic | None = Field(None, description="How many bytes a second the load copies, on all its cores.")
@@ -25,16 +25,16 @@ class Background(Keys):
 
     @property
     def text(self) -> str:
-        """Return the load in words: `cpu 50%, memory 2GB/s`."""
+        """Return the load as text: `cpu 50%, memory 2GB/s`."""
         given = (("cpu", self.cpu), ("memory", self.memory), ("cores", self.cores))
         return ", ".join(f"{name} {value}" for name, value in given if value)
 
     @property
     def cpu_percent(self) -> float:
-        """Return how busy each core is to be kept; 0 without a load of the cores."""
+        """Return the requested use of each core in percent; 0 without CPU load."""
         return units.percent(self.cpu) if self.cpu else 0.0
 
     @property
     def memory_gb_s(self) -> float:
-        """Return how many gigabytes a second are to be copied; 0 without a load of the memory."""
+        """Return the gigabytes per second to copy; 0 without memory load."""
         return units.bytes_per_second(self.memory) / 1e9 if self.memory else 0.0

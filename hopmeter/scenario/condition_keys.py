@@ -1,4 +1,4 @@
-"""The keys that conditions have in a scenario and in a flow of a workload, with the types that check their values."""
+"""The keys of conditions in a scenario and in a flow of a workload, with the types that validate their values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FORMS: dict[str, Any] = {
     "codec": Codec,
     "work": Work,
 }
-"""The checked types of the texts that a condition may have, by `Condition.form`."""
+"""The validated types of text conditions, by `Condition.form`."""
 
 
 def add_axes(name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return a model with a key for each condition, which takes one value or several."""
+    """Return a model with a key for each condition; a key accepts one value or a list."""
     keys: dict[str, Any] = {
         each.key: (Axis[_type(each, each.least)] | None, Field(None, description=each.meaning))  # type: ignore[misc]
         for each in CONDITIONS
@@ -32,7 +32,7 @@ def add_axes(name: str, base: type[BaseModel]) -> type[BaseModel]:
 
 
 def add_flow_keys(name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return a model with a key for each condition that a flow has for itself."""
+    """Return a model with a key for each condition that belongs to a single flow."""
     return create_model(name, __base__=base, **{each.key: _flow_key(each) for each in OF_FLOWS})
 
 

@@ -14,13 +14,13 @@ from hopmeter.system.toml_lines import line_of
 
 
 def every() -> dict[str, Path]:
-    """Return the scenarios that hopmeter ships, by name."""
+    """Return the paths of the scenarios that hopmeter includes, by name."""
     return {path.stem: path for path in sorted(paths.scenario_folder().glob("*.toml"))}
 
 
 def find_shipped(name: str) -> Path:
-    """Return the path of a shipped scenario. If there is no such scenario, raises UsageError with the most similar
-    name."""
+    """Return the path of an included scenario. Raises UsageError, with the most similar name, if there is no such
+    scenario."""
     known = every()
     if name not in known:
         raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
@@ -28,8 +28,8 @@ def find_shipped(name: str) -> Path:
 
 
 def find(asked: str) -> Path:
-    """Return the path of a scenario, given its name or its path. A file needs no `.toml` in its name here, unless a
-    shipped scenario has this name."""
+    """Return the path of a scenario, given its name or path. The suffix `.toml` may be omitted unless an included
+    scenario has this name."""
     if asked.endswith(SUFFIX):
         return Path(asked)
     if "/" in asked:
@@ -39,7 +39,8 @@ def find(asked: str) -> Path:
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """Return a scenario, and the TOML table that it was read from. Raises UsageError with all errors at once."""
+    """Return a scenario, and the TOML table from which it was read. Raises UsageError, which lists all errors at
+    once."""
     written, text = toml_files.read_with_text(path)
     table = rename_old_names(written, str(path))
     _check_tables(table, path, text)
@@ -51,7 +52,8 @@ def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
 
 
 def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
-    """Raise UsageError for tables of a workload that are all empty: they would make an ordinary scenario of it."""
+    """Raise UsageError if all tables of a workload are empty, because the scenario would then be read as an ordinary
+    one."""
     named = [name for name in ("participant", "flow", "path") if name in table]
     if named and not any(table[name] for name in named):
         said = (
@@ -62,7 +64,7 @@ def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema that editors use to complete a scenario."""
+    """Return the JSON Schema that editors use to complete and validate a scenario."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Scenario.model_json_schema(),

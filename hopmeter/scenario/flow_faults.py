@@ -1,4 +1,5 @@
-"""Checks the keys of one flow of a workload, and that it fits to the participants and to the other flows."""
+"""Check the keys of one flow of a workload, and whether the flow is consistent with the participants and the other
+flows."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from hopmeter.system.toml_files import one_of
 
 
 def flow_faults(name: str, flows: Mapping[str, Flow], participants: Mapping[str, Participant]) -> Iterator[Fault]:
-    """Yield what is wrong with a flow."""
+    """Yield the errors of a flow."""
     flow, key = flows[name], f"flow.{name}"
     yield from _participant_faults(key, flow, participants)
     yield from _replay_faults(key, flow)
@@ -26,12 +27,12 @@ def flow_faults(name: str, flows: Mapping[str, Flow], participants: Mapping[str,
 
 
 def receivers(flow: Flow) -> list[str]:
-    """Return the participants at which messages of a flow arrive, or that answer its calls."""
+    """Return the participants that receive the messages of a flow, or that reply to its calls."""
     return flow.to or flow.call or []
 
 
 def causes(flow: Flow) -> list[str]:
-    """Return the flows that cause the messages of a flow, or on whose newest message they are based."""
+    """Return the flows that cause the messages of a flow, including the flow whose newest message it uses."""
     return [*(flow.after or []), *filter(None, (flow.latest, flow.during))]
 
 
@@ -64,7 +65,7 @@ def _replay_faults(key: str, flow: Flow) -> Iterator[Fault]:
 
 
 def _topic_faults(key: str, replay: str) -> Iterator[Fault]:
-    from hopmeter.recordings.formats import check_topic  # imported here, because few scenarios need it
+    from hopmeter.recordings.formats import check_topic  # imported lazily, because few scenarios need it
 
     try:
         check_topic(parse_recording(replay))
@@ -126,7 +127,7 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
 
 
 def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check the one circle that is allowed: a flow whose messages come back as those of another flow."""
+    """Check `returns`, the only cycle that is allowed: the messages of a flow return as those of another flow."""
     key = f"flow.{name}"
     if not flow.returns:
         return
@@ -149,7 +150,7 @@ def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator
 
 
 def _all_causes(name: str, flows: Mapping[str, Flow]) -> list[str]:
-    """Return the flows whose messages cause those of a flow, directly or not."""
+    """Return the flows that cause the messages of a flow, directly or through other flows."""
     found: list[str] = []
     waiting = [name]
     while waiting:

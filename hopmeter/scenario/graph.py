@@ -1,4 +1,4 @@
-"""Checks that the participants, flows and paths of a workload fit together."""
+"""Check that the participants, flows and paths of a workload are consistent."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
 OF_FLOWS = (*(each.key for each in CONDITIONS if each.scope != "run"), "messages", "warmup")
-"""The keys of an ordinary scenario that a workload gives for each flow, or that follow from its flows."""
+"""The keys of an ordinary scenario that a workload specifies for each flow, or that follow from its flows."""
 NO_WHY = (
     "a workload has no readings of its threads, because a participant's threads serve several flows; measure the flow "
     "alone, in a scenario without participants"
 )
 OTHERS = ("case", "search")
-"""The keys of an ordinary scenario that a workload does not have."""
+"""The keys of an ordinary scenario that a workload must not have."""
 
 
 class WithWorkload(Protocol):
-    """A scenario with a workload."""
+    """A scenario that defines a workload."""
 
     participant: dict[str, Participant]
     flow: dict[str, Flow]
@@ -34,7 +34,7 @@ class WithWorkload(Protocol):
 
 
 def check_workload(scenario: WithWorkload) -> None:
-    """Raise RefusedValueError, which names the key, at the first part that does not fit."""
+    """Raise RefusedValueError for the first error in the workload; the message names the key."""
     for code, what in _faults(scenario):
         raise RefusedValueError(code, what)
 
@@ -71,7 +71,8 @@ def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
 
 
 def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
-    """Check the defaults of participants: one language, and one wait for all flows of a participant."""
+    """Check the default values for participants: languages must be single words, and waits must apply to all flows of a
+    participant."""
     for language in getattr(scenario, "language", None) or []:
         if language not in ("one", *LANGUAGES):
             yield "E-VALUE-CHOICE", f"language: in a workload, {one_of(language, ['one', *LANGUAGES])}"
@@ -81,13 +82,13 @@ def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
 
 
 def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:
-    """Check that an axis of transports has a flow that uses it."""
+    """Check that at least one flow uses the scenario's transport if it is given."""
     if has_own_transports(scenario.flow) and getattr(scenario, "transport", None) is not None:
         yield "E-VALUES-CONFLICT", "transport: each flow has a transport of its own, so no flow uses this one; omit it"
 
 
 def has_own_transports(flows: Mapping[str, Flow]) -> bool:
-    """Return whether each flow has a transport of its own, so that the scenario needs none."""
+    """Return whether each flow names its own transport, so that the scenario does not need one."""
     return bool(flows) and all(flow.transport is not None for flow in flows.values())
 
 
@@ -111,7 +112,7 @@ def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iter
 
 
 def _alone_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check that a flow with a deadline has company: flows that do not cause it."""
+    """Check that a flow with a deadline exists, and that at least one other flow does not cause it."""
     urgent = [name for name, flow in flows.items() if flow.deadline]
     if not urgent:
         yield "E-VALUES-CONFLICT", "alone: no flow has a deadline; give one to the flows that you want to measure alone"

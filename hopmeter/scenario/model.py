@@ -1,4 +1,5 @@
-"""The keys of a scenario. Every axis takes one value, or a list: then hopmeter makes a cell for each value."""
+"""The keys of a scenario. Every condition accepts one value or a list; for a list, hopmeter makes a cell for each
+value."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ from hopmeter.schemas import add_folders
 
 
 class Strict(BaseModel):
-    """A model that rejects unknown keys and infinite numbers."""
+    """A model that rejects unknown keys and non-finite numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -48,7 +49,7 @@ class Strict(BaseModel):
 if TYPE_CHECKING:
 
     class ConditionKeys(Strict):
-        """A key for each condition, with a list of values; None if the scenario gives none."""
+        """A key for each condition, with a list of values; None if the scenario does not give the key."""
 
         def __getattr__(self, name: str) -> Any: ...
         def __setattr__(self, name: str, value: Any) -> None: ...
@@ -58,7 +59,7 @@ else:
 
 
 class Axes(ConditionKeys):
-    """The axes of a cell. A missing axis has its default (see `resolve.DEFAULTS`)."""
+    """The conditions of a set of cells. A missing condition has its default (see `resolve.DEFAULTS`)."""
 
     settings: dict[str, dict[str, Axis[Setting]]] = Field(
         {}, description="Settings from the manifest, by transport; a list is an axis."
@@ -84,11 +85,11 @@ class Axes(ConditionKeys):
 
 
 class Case(Axes):
-    """Axes that replace those of the scenario for some of its cells."""
+    """Values that replace those of the scenario for some of its cells."""
 
 
 class Look(Axes):
-    """Values of a short form of the scenario, a look of a few minutes; `--full` ignores them."""
+    """Values for the short form of the scenario, which takes a few minutes; `--full` ignores them."""
 
     budget: Span | None = Field(None, description="How long the trials may take in total.")
     until: Until | None = Field(None, description="The decision that ends the run before its budget ends.")
@@ -175,7 +176,7 @@ class Scenario(Axes):
 
     @model_validator(mode="after")
     def _add_folders(self) -> Scenario:
-        """Add the folders of imports to each payload, so that the payload alone says how its schema is compiled."""
+        """Add the import folders to each payload, so that the payload alone determines how its schema is compiled."""
         if missing := next((folder for folder in self.include if not FilePath(folder).is_dir()), None):
             raise RefusedValueError("E-FILE-UNREADABLE", f"include: there is no folder {missing}")
         for part in filter(None, (self, self.look, *self.case)):
@@ -195,7 +196,7 @@ class Scenario(Axes):
     @model_validator(mode="after")
     def _check_pace(self) -> Scenario:
         if self.flow:
-            return self  # each flow has a pace of its own
+            return self  # each flow has its own pace
         parts: list[Axes] = [*self.case] or [self]
         cases = [dict(self) | {key: value for key, value in part if value is not None} for part in parts]
         paces = [case["pace"] or [KEYS["pace"].default] for case in cases]

@@ -1,4 +1,4 @@
-"""Write the first file of a workload: a commented example, or a topology of another benchmark."""
+"""Write a first workload file: a commented example, or a workload converted from the topology of another benchmark."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ EXAMPLE = Path(__file__).with_name("workload_example.toml")
 
 @dataclass(frozen=True)
 class NewWorkload:
-    """The file that was written, and what of a topology it changes or leaves out."""
+    """The file that was written, and notes about parts of the topology that it changes or leaves out."""
 
     file: Path
     notes: Sequence[str] = ()
 
 
 def create_workload(named: Path | None, topologies: Sequence[Path], overwrite: bool) -> NewWorkload:
-    """Write the example, or the workload of the files of a topology. A name without `.toml` gets it.
+    """Write the example workload, or the workload converted from topology files. The suffix `.toml` is added if it is
+    missing.
 
     Raises UsageError if the file exists and must not be overwritten, or if the topology cannot be read.
     """
@@ -51,7 +52,8 @@ def _file_of(named: Path | None, topologies: Sequence[Path]) -> Path:
 
 
 def _topology_text(topologies: Sequence[Path]) -> tuple[str, list[str]]:
-    """Return the scenario of a topology, which is checked as if a user had written it, and the notes on it."""
+    """Return the scenario text for a topology and notes about it. The text is validated like a scenario that a user
+    wrote."""
     title = topologies[0].stem.replace("_", " ").replace("-", " ").title()
     graph = read_topology(topologies)
     text = format_scenario(graph, title, " and ".join(each.name for each in topologies))

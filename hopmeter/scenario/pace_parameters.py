@@ -1,4 +1,4 @@
-"""Checks that the parameter of a pace is given with this pace, and with no other."""
+"""Check that the parameter of a pace is given exactly if the scenario uses this pace."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 from hopmeter.model.paces import PACES
 
 Fault = tuple[str, str]
-"""The code of an error, and what is wrong."""
+"""The code of an error and its description."""
 NEEDED = {pace.parameter: name for name, pace in PACES.items() if pace.needs_parameter}
-"""The paces that have no meaning without their parameter, by the key of the parameter."""
+"""The paces that require a parameter, by the key of the parameter."""
 
 
 def missing_parameters(where: str, paces: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield the parameters that a pace needs and `keys` lacks; `where` begins the key, such as `flow.a.`."""
+    """Yield an error for each parameter that one of the paces requires and `keys` lacks; `where` is the prefix of the
+    key, such as `flow.a.`."""
     for key, pace in NEEDED.items():
         if pace in paces and keys.get(key) is None:
             yield "E-MISSING-KEY", f'{where}{key} is missing; the pace "{pace}" needs it, such as {key} = 1000'
 
 
 def idle_parameters(where: str, paces: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield the parameters in `keys` that none of the paces has."""
+    """Yield an error for each parameter in `keys` that belongs to none of the paces."""
     for key, pace in NEEDED.items():
         if pace not in paces and keys.get(key) is not None:
             yield (

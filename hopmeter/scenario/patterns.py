@@ -1,5 +1,5 @@
-"""Regular expressions that editors use for values with a special syntax. `units` and `model` check more strictly and
-report the reason."""
+"""Regular expressions that editors use for values with a special syntax. `units` and `model` check values more strictly
+and explain errors."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ UNTIL = r"order|best|require|(±|\+-)[0-9]+(\.[0-9]+)?%"
 
 
 def whole(*forms: str) -> str:
-    """Return an expression that matches a whole value of one of these forms."""
+    """Return an expression that matches a complete value in one of these forms."""
     return f"^({'|'.join(forms)})$"
 
 
 def _works(kind: str, amount: str) -> str:
-    """Return an expression for one amount, or for a list that begins with this kind."""
+    """Return an expression for one amount of this kind, or for a list that begins with it."""
     more = f"/({amount}|{FULL})"
     return f"{kind}:({amount}({more})*|none({more})+)"
 
 
 def languages(choices: Iterable[str], known: Iterable[str]) -> str:
-    """Return an expression for one language, or source>relays>sink."""
+    """Return an expression for one language, or for source>relays>sink."""
     one = f"({'|'.join(word.replace('+', '[+]') for word in known)})"
     return whole(*choices, f"{one}(>{one}){{0,2}}")
 

@@ -1,7 +1,7 @@
-"""Which case of a scenario measures a payload that no case has: the one whose own payload is nearest in size.
+"""Choose the case of a scenario for a payload that no case contains: the case whose payload is closest in size.
 
-A case with a payload of its own also has the rate and the messages that suit it, so another payload takes one case, not
-all of them.
+The rate and the number of messages of a case suit the size of its payload, so another payload uses one case and not
+all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hopmeter.system import humanize
 Case = dict[str, Any]
 KEY = "payload"
 LENGTH = {"messages", "duration"}
-"""Keys of which one replaces the other."""
+"""Keys that exclude each other."""
 UNITS = {
     "rate": ("rate", " Hz"),
     "messages": ("messages of a trial", ""),
@@ -26,13 +26,13 @@ UNITS = {
     "warmup": ("messages of the warm-up", ""),
     "trials": ("trials", ""),
 }
-"""What a case sets apart from its payload, in words, and its unit."""
+"""For each key that a case may set apart from its payload, its description and its unit."""
 
 
 def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[Case]:
-    """Return the cases with the payloads that each of them measures, without cases that measure none.
+    """Return the cases that measure any of the payloads, each limited to the payloads that it measures.
 
-    The result is empty if the payloads of the cases do not differ, or if a payload is not valid.
+    The result is empty if all cases have the same payloads, or if a payload is invalid.
     """
     nearest = _nearest(cases, payloads)
     fitting = [{**case, KEY: [each for each in payloads if nearest.get(each) in own_payloads(case)]} for case in cases]
@@ -40,9 +40,10 @@ def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[C
 
 
 def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iterable[str] = ()) -> list[str]:
-    """Return a sentence for each payload that no case of the scenario has, with the values that it takes from a case.
+    """Return a sentence for each payload that no case of the scenario contains, with the values that it takes from a
+    case.
 
-    The keys that are `given` on the command line are not taken.
+    Keys that are `given` on the command line are not mentioned.
     """
     cases = [{KEY: table.get(KEY), **case} for case in table.get("case", [])]
     return [
@@ -53,7 +54,8 @@ def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iter
 
 
 def _case_values(cases: Sequence[Case], given: Iterable[str]) -> str:
-    """Return what cases set apart from their payload: `the rate (30 Hz) and the duration (1s)`; empty if nothing."""
+    """Return what cases set apart from their payload: `the rate (30 Hz) and the duration (1s)`; empty if they set
+    nothing else."""
     left_out = {KEY, *given, *(LENGTH if LENGTH & set(given) else ())}
     values: dict[str, list[Any]] = {}
     for case in cases:
@@ -76,17 +78,19 @@ def own_payloads(case: Mapping[str, Any]) -> list[str]:
 
 
 def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
-    """Return, for each payload, that of the cases which is nearest in size; nothing if they do not differ."""
+    """Return, for each payload, the payload of the cases that is closest in size; empty if the cases have the same
+    payloads."""
     known = list(dict.fromkeys(each for case in cases for each in own_payloads(case)))
     if len({tuple(own_payloads(case)) for case in cases}) < 2:
         return {}
     try:
         return {each: min(known, key=lambda own: _distance(own, each)) for each in payloads}
     except RefusedValueError:
-        return {}  # the check of the whole scenario reports it
+        return {}  # the validation of the whole scenario reports the error
 
 
 def _distance(one: str, other: str) -> tuple[bool, float]:
-    """Return how many times larger one frame is than the other, as a logarithm; the same payload is always nearest."""
+    """Return the distance of two payloads: the logarithm of the ratio of their frame sizes; equal payloads sort
+    first."""
     sizes = [math.log(HEADER_BYTES + units.payload_bytes(each)) for each in (one, other)]
     return one != other, abs(sizes[0] - sizes[1])

@@ -1,5 +1,5 @@
-"""Writes the question of a run whose options select other cells than the scenario does: from the options, not from the
-title of the scenario."""
+"""Compose the question of a run whose options select other cells than the scenario does. The question follows from the
+options, not from the title of the scenario."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 from hopmeter.system.humanize import byte_size, first, join, plural
 
 FIRST = ("transport", "payload", "rate", "language")
-"""Axes that the sentence begins with; phrases of the other axes follow."""
+"""The conditions at the beginning of the sentence; phrases for the other conditions follow."""
 MOST_SETTINGS = 2
-"""The most settings of the old side that a question lists."""
+"""The largest number of settings of the old side that a question lists."""
 MOST_VALUES = 3
-"""The most payloads, sizes and rates that a question lists."""
+"""The largest number of payloads, sizes and rates that a question lists."""
 BYTES = "bytes:"
 WITH = "with "
 UNSAID = tuple(each.key for each in CONDITIONS if not each.asks_default)
-"""Axes whose default a question does not mention."""
+"""The conditions that a question does not mention if they have their default."""
 PACED = tuple([name] for name in SCHEDULED)
 CALLS = (["rpc"], ["scatter"])
 
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
-    """Return whether the options select other cells than the scenario does, so that its question no longer fits."""
+    """Return whether the options select other cells than the scenario does, so that the scenario's question does not
+    apply."""
     return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 
 def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None = None) -> str:
-    """Return `Which of zeromq and nng is faster for a message of 1 kB at 100 Hz in Python?`.
+    """Return the question, such as `Which of zeromq and nng is faster for a message of 1 kB at 100 Hz in Python?`.
 
-    With two sides the question is whether a transport became faster or slower.
+    With two sides, the question is whether a transport became faster or slower.
     """
     who = name_transports(given.get("transport", []))
     what = _than(who, against) if against else _highest_rate(who) if scenario.search else _who(who)
@@ -49,7 +50,7 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
 
 
 def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a phrase for each axis that the beginning of the sentence does not have."""
+    """Yield a phrase for each given condition that the beginning of the sentence does not cover."""
     several = asks(scenario)
     is_call = not scenario.flow and _calls(several)
     left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if _has_parameter(given) else [])}
@@ -61,12 +62,13 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_parameter(given: Mapping[str, Any]) -> bool:
-    """Return whether an option gives the parameter of a pace, whose phrase names the pace too."""
+    """Return whether an option gives the parameter of a pace, because the phrase of the parameter also names the
+    pace."""
     return any(each.key in given for each in PARAMETERS)
 
 
 def _is_in_noun(several: Sequence[Ask]) -> bool:
-    """Return whether the name of the payload has the codec: `a NumPy array`."""
+    """Return whether the name of the payload already implies the codec, as in `a NumPy array`."""
     return _array(several) != ARRAY and all(
         payload.startswith("array:") for ask in several for payload in ask.axes["payload"]
     )
@@ -81,7 +83,7 @@ def _who(who: Sequence[str]) -> str:
 
 
 def _highest_rate(who: Sequence[str]) -> str:
-    """Return the question of a search, which sets the rates itself."""
+    """Return the question of a search, which determines the rates itself."""
     if len(who) == 1:
         return f"What is the highest rate of {who[0]}"
     return (
@@ -123,7 +125,7 @@ def _messages(scenario: Scenario) -> str:
 
 
 def _rates(rates: Sequence[float]) -> str:
-    """Return ` at 10 and 100 Hz`; with many rates ` at 5 rates from 10 to 10,000 Hz`."""
+    """Return ` at 10 and 100 Hz`; for many rates, ` at 5 rates from 10 to 10,000 Hz`."""
     if not rates:
         return ""
     several = f"{len(rates)} rates from " if len(rates) > MOST_VALUES else ""
@@ -131,7 +133,7 @@ def _rates(rates: Sequence[float]) -> str:
 
 
 def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
-    """Return payloads as a sentence names them; several sizes of bytes are one of them."""
+    """Return the descriptions of payloads; several sizes of bytes share one description."""
     sizes = sorted({int(each.removeprefix(BYTES)) for each in payloads if each.startswith(BYTES)})
     others = [each for each in payloads if len(sizes) < 2 or not each.startswith(BYTES)]
     described = describe_payloads(others, _array(several))
@@ -140,24 +142,25 @@ def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """Return `messages of 10 B, 1 kB and 100 kB`; with many sizes `messages of 7 sizes from 10 B to 10 MB`."""
+    """Return `messages of 10 B, 1 kB and 100 kB`; for many sizes, `messages of 7 sizes from 10 B to 10 MB`."""
     several = f"{plural(len(sizes), 'size')} from " if len(sizes) > MOST_VALUES else ""
     return f"messages of {several}{format_values([byte_size(each) for each in sizes], MOST_VALUES)}"
 
 
 def _array(several: Sequence[Ask]) -> str:
-    """Return what users call an array of the one codec of a run, such as `a NumPy array`."""
+    """Return the name for an array of the run's only codec, such as `a NumPy array`; a general name if there are
+    several codecs."""
     codecs = {codec for ask in several for codec in ask.axes["codec"]}
     if len(codecs) != 1 or "none" in codecs:
         return ARRAY
-    from hopmeter.node.payloads.forms import forms  # this imports NumPy, which few runs need
+    from hopmeter.node.payloads.forms import forms  # imports NumPy, which few runs need
 
     form = forms().get(codecs.pop())
     return form.noun if form else ARRAY
 
 
 def _settings(settings: Sequence[str]) -> Iterator[str]:
-    """Yield `with hwm=1 or 5` for `hwm=1,5`."""
+    """Yield a phrase for each setting, such as `with hwm=1 or 5` for `hwm=1,5`."""
     for text in settings:
         name, equals, values = text.partition("=")
         yield f"with {name}{equals}{join(values.split(','), 'or')}"
@@ -169,7 +172,8 @@ def _requirements(require: Sequence[str]) -> Iterator[str]:
 
 
 def _merge(phrases: Sequence[str]) -> list[str]:
-    """Join neighbours that begin with `with`: `with 2 pairs at once and hwm=1`; lists stay apart."""
+    """Merge adjacent phrases that begin with `with`: `with 2 pairs at once and hwm=1`. Phrases that contain a list are
+    not merged."""
     merged: list[str] = []
     for is_plain, alike in groupby(phrases, key=lambda words: words.startswith(WITH) and " and " not in words):
         words = list(alike)

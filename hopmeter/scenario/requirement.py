@@ -1,4 +1,4 @@
-"""Requirements that a transport has to meet, as a user writes them: `p99 < 1ms`, `lost = 0`, `cpu < 5%`."""
+"""Parse requirements that a transport has to meet: `p99 < 1ms`, `lost = 0`, `cpu < 5%`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hopmeter.errors import RefusedValueError
 from hopmeter.model.units import UNITS_NS
 
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
-"""The words for a latency, and its name in columns."""
+"""The words for a latency percentile, with its name in columns."""
 METRICS = {**LATENCIES, "miss_share": "missed_share"}
-"""The metrics of words that differ from them; `miss_share` is a word of earlier versions."""
+"""The words whose metric has a different name; `miss_share` is a word of earlier versions."""
 SHARES = ("lost", "missed_share", "miss_share")
-"""The metrics that count messages."""
+"""The metrics that are shares of messages."""
 FORMS = (
     'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%", "cpu < 5%" (of a core) '
     'or "missed_share < 1%" (of the deadlines of a workload)'
@@ -27,14 +27,14 @@ EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "missed_share < 1%")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A limit on one metric: a latency in us, a share of lost messages or missed deadlines, or CPU in percent of a
+    """A limit on one metric: a latency in µs, a share of lost messages or missed deadlines, or CPU in percent of one
     core."""
 
     text: str
     metric: str
     limit: float
     inclusive: bool
-    """Whether a value at the limit still meets it."""
+    """Whether a value equal to the limit meets the requirement."""
 
     def is_met(self, value: float) -> bool:
         """Return whether a value meets the requirement."""
@@ -42,7 +42,7 @@ class Requirement:
 
 
 def parse(text: str) -> Requirement:
-    """Parse a requirement. Raises ValueError with the allowed forms."""
+    """Parse a requirement. Raises ValueError, which lists the allowed forms."""
     found = re.fullmatch(FORM, text)
     if not found:
         raise _refusal(text)
@@ -54,7 +54,7 @@ def parse(text: str) -> Requirement:
 
 
 def _limit(word: str, sign: str, number: float, unit: str) -> float | None:
-    """Return the limit in the metric's unit; None if sign and unit do not fit the metric."""
+    """Return the limit in the unit of the metric; None if the sign or the unit does not fit the metric."""
     if word in SHARES and number == 0 and not unit:
         return 0.0
     if sign == "=" or (word in LATENCIES) != (unit in UNITS_NS) or not unit:

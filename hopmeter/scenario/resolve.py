@@ -1,4 +1,4 @@
-"""The cases of a scenario, with every axis filled in."""
+"""Resolve the cases of a scenario: fill in the defaults of all conditions."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ TRIALS = 5
 MESSAGES = 1000
 LEAST_ROUNDS = {"order": 5, "best": 5, "require": 5}
 PRECISION_ROUNDS = 8
-"""The minimum number of rounds before an interval is compared with a percentage."""
+"""The least number of rounds before the precision of an interval is judged."""
 
 
 def decision(until: str | None, require: Sequence[str]) -> str:
-    """Return which decision ends a run with a budget: `until`; without it, whether the cells meet the requirements, or
-    their order if nothing is required."""
+    """Return the decision that ends a run with a budget: `until` if it is given, "require" if there are requirements,
+    otherwise "order"."""
     return until or ("require" if require else "order")
 
 
 def least_rounds(scenario: Scenario) -> int:
-    """Return the minimum number of rounds that a budget must allow."""
+    """Return the least number of rounds for which a budget must suffice."""
     return LEAST_ROUNDS.get(decision(scenario.until, scenario.require), PRECISION_ROUNDS)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One set of cells: the product of its axes."""
+    """One set of cells: all combinations of the values of its conditions."""
 
     axes: dict[str, list[Any]]
     settings: dict[str, dict[str, list[Any]]]
@@ -40,11 +40,11 @@ class Ask:
     warmup: int | None
     trials: int
     least: int = 1
-    """The minimum number of messages of a trial with a duration."""
+    """The least number of messages of a trial with a duration."""
 
 
 def asks(scenario: Scenario) -> list[Ask]:
-    """Return the scenario's cases, or the scenario itself if it has none."""
+    """Return the cases of a scenario; if it has none, a single case that represents the scenario itself."""
     cases: Sequence[Axes] = scenario.case or [scenario]
     return [_ask(scenario, case) for case in cases]
 

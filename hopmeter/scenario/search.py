@@ -12,7 +12,7 @@ from hopmeter.model.conditions import LEAST_HZ, MOST_HZ
 from hopmeter.scenario import patterns
 
 LEAST_MESSAGES = 1000
-"""The minimum number of messages of a trial with a duration, enough to resolve the p99."""
+"""The least number of messages of a trial with a duration, enough to resolve the p99."""
 
 
 def _duration(text: str) -> str:
@@ -21,7 +21,8 @@ def _duration(text: str) -> str:
 
 
 class Search(BaseModel):
-    """Try one rate after another: multiply by a factor until a rate fails, then bisect between the last two rates."""
+    """Try rates one by one: multiply the rate by a factor until a rate fails, then bisect between the last two
+    rates."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -54,7 +55,7 @@ class Search(BaseModel):
         return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
-        """Return the error if a key of a scenario or a case contradicts the search; empty if none does."""
+        """Return the error if a key of a scenario or a case contradicts the search; empty if no key does."""
         if axes.rate is not None:
             return "rate: a search sets the rates; give the first rate as search.start"
         if axes.pace not in (None, ["open"]):

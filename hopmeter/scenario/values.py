@@ -1,4 +1,4 @@
-"""The types of the values that a scenario's keys take, with their checks."""
+"""The types of the values in a scenario, with their validation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
 
 class OneOrMore:
-    """A list that may be written as a single value."""
+    """JSON Schema for a list that may also be written as a single value."""
 
     @staticmethod
     def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -59,7 +59,7 @@ Axis = Annotated[list[Item], as_list, AfterValidator(_reject_empty), OneOrMore]
 
 
 def check_language(value: str) -> str:
-    """Return a word for languages. Raises ValueError with the words that are allowed."""
+    """Check a language value and return it. Raises ValueError, which lists the allowed words."""
     parts = value.split(">")
     if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
         wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
@@ -97,7 +97,7 @@ def _cores(value: str) -> str:
 def _codec(value: str) -> str:
     if value == "none":
         return value
-    from hopmeter.node.payloads.forms import codec_names  # imported here, because few scenarios need NumPy
+    from hopmeter.node.payloads.forms import codec_names  # imported lazily, because few scenarios need NumPy
 
     known = ["none", *codec_names()]
     if value not in known:
@@ -123,7 +123,7 @@ def _column(value: str) -> str:
 
 
 class OfCells:
-    """A column of cells.parquet."""
+    """JSON Schema for the name of a column of cells.parquet."""
 
     @staticmethod
     def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -139,7 +139,8 @@ def _checked_by(parse: Any) -> Any:
 
 
 def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
-    """Return the field for editors, which complete and reject values; the model's own check has a better message."""
+    """Return a field with hints for editors, which complete and reject values; the model's own validation has better
+    messages."""
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 
 

@@ -41,7 +41,7 @@ LEAST_SPEED, MOST_SPEED = 0.001, 1000.0
 
 
 class Keys(BaseModel):
-    """A model that rejects unknown keys and infinite numbers."""
+    """A model that rejects unknown keys and non-finite numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -68,7 +68,7 @@ class Participant(Keys):
 if TYPE_CHECKING:
 
     class FlowConditions(Keys):
-        """A key for each condition that a flow has for itself."""
+        """A key for each condition that belongs to a single flow."""
 
         def __getattr__(self, name: str) -> Any: ...
         def __setattr__(self, name: str, value: Any) -> None: ...
@@ -119,7 +119,7 @@ class Flow(FlowConditions):
 
 
 class Path(Keys):
-    """Flows whose messages cause each other."""
+    """Flows whose messages cause each other, in order."""
 
     flows: Annotated[list[Name], Field(min_length=2)] = Field(
         description="The flows in order; each is caused by the one before it."

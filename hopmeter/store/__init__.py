@@ -1,1 +1,1 @@
-"""Store results: raw samples as Parquet, the run folder, and queries over many runs as one table."""
+"""Store results: samples as Parquet, the run folder, and queries over several runs."""

@@ -1,6 +1,6 @@
-"""Arrow tables from arrays of numbers or from rows, and arrays from columns.
+"""Convert arrays or rows to Arrow tables, and Arrow columns to arrays.
 
-pyarrow's own conversions import pandas if it is installed, which takes longer than all that a short command does.
+pyarrow's own conversions import pandas if it is installed, which takes longer than a whole short command.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ Array = NDArray[Any]
 
 
 def to_arrow(values: Array, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return the numbers as an Arrow array that shares their memory if it is contiguous; null where not valid."""
+    """Return the numbers as an Arrow array, with null where `valid` is false. A contiguous array is not copied."""
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def to_table(columns: Mapping[str, Array]) -> pa.Table:
-    """Return columns of numbers as a table."""
+    """Return columns of numbers as an Arrow table."""
     return pa.Table.from_arrays([to_arrow(values) for values in columns.values()], names=list(columns))
 
 
 def to_numpy(column: pa.ChunkedArray, null: int = 0) -> Array:
-    """Return a column of numbers, with `null` for null."""
+    """Return a column of numbers as a NumPy array; nulls are replaced by `null`."""
     kind = np.dtype(column.type.to_pandas_dtype())
     parts = [_chunk_numbers(chunk, kind, null) for chunk in column.chunks if len(chunk)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])
@@ -46,7 +46,7 @@ def _chunk_numbers(chunk: pa.Array, kind: np.dtype[Any], null: int) -> Array:
 
 
 def rows_to_table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table with the columns of the schema."""
+    """Return rows as an Arrow table with the columns of the schema."""
     lines = "\n".join(json.dumps({name: row.get(name) for name in schema.names}) for row in rows).encode()
     if not lines:
         return pa.Table.from_batches([], schema)

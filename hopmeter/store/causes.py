@@ -1,4 +1,5 @@
-"""Which message of a workload caused which: raw files as nodes write them, and a Parquet file beside the samples."""
+"""Store which message of a workload caused which: raw files that nodes write, and a Parquet file next to the
+samples."""
 
 from __future__ import annotations
 
@@ -24,16 +25,17 @@ COLUMNS = ("endpoint", "seq", "cause_endpoint", "cause_seq")
 AGAIN = "measure the trial again; if it happens again, check the disk"
 
 Causes = dict[str, NDArray[np.int64]]
-"""The endpoint and the `seq` of messages, and of the messages that caused them; one row for each cause."""
+"""For each cause, the endpoint and `seq` of the message, and the endpoint and `seq` of the message that caused it."""
 
 
 def causes_path(samples: Path) -> Path:
-    """Return the file with the causes of a trial, beside its samples."""
+    """Return the path of the causes of a trial, which is next to its samples."""
     return samples.with_suffix(".causes.parquet")
 
 
 def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
-    """Combine the causes beside the files of a trial's samples; nothing if there are none.
+    """Combine the cause files next to a trial's sample files into one Parquet file; without cause files, nothing is
+    written.
 
     Raises StoreError if a file is damaged or cannot be written.
     """
@@ -47,7 +49,7 @@ def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
 
 
 def read_causes(samples: Path) -> Causes:
-    """Return the causes of a trial; without rows if no message of it was caused by another.
+    """Return the causes of a trial; empty arrays if no message was caused by another.
 
     Raises StoreError if the file is damaged.
     """
@@ -69,7 +71,7 @@ def _read(path: Path) -> Causes:
 
 
 def remove_samples(samples: Path) -> None:
-    """Remove the samples and the causes of a trial, of which one is damaged or could not be written."""
+    """Remove the samples and the causes of a trial, because one of these files is damaged or could not be written."""
     for path in (samples, causes_path(samples)):
         path.unlink(missing_ok=True)
 

@@ -1,4 +1,5 @@
-"""The clocks of a run with several hosts: `clocks.jsonl` in its folder, a line for each batch and state of a clock."""
+"""The clocks of a run with several hosts: the file `clocks.jsonl`, with one line for each batch and each clock
+state."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ MOST_BYTES = 1 << 28
 
 
 def add_clocks(folder: Path, *found: Batch | ClockState) -> None:
-    """Append batches and states of clocks to the file of a run. Raises StoreError if that fails."""
+    """Append batches and clock states to the clock file of a run. Raises StoreError if the file cannot be written."""
     lines = ({"burst" if isinstance(each, Batch) else "clock": each.model_dump()} for each in found)
     append_lines(folder / FILE, *lines)
 
 
 def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
-    """Return what the file of a run contains; nothing if the run had one host. Raises StoreError if it is damaged."""
+    """Return the batches and clock states of a run; both are empty if the run has no clock file. Raises StoreError if
+    the file is damaged."""
     path = folder / FILE
     if not path.exists():
         return [], []
@@ -41,7 +43,7 @@ def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the whole lines; the last one may be incomplete if the run was killed."""
+    """Return the complete lines; an incomplete last line is skipped, because the run may have been killed."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES} bytes")
     return [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]

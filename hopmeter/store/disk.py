@@ -1,4 +1,4 @@
-"""Write files either completely or not at all, and explain disk errors."""
+"""Write files atomically, and explain disk errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StoreError(HopmeterError):
 
 
 class DamagedRunError(StoreError, UsageError):
-    """A run that the user named is damaged, or is no run."""
+    """A run that the user named is damaged, or is not a run."""
 
 
 class DiskFullError(StoreError):
@@ -28,7 +28,7 @@ class DiskFullError(StoreError):
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
-    """Raise DamagedRunError if a file of a run is missing."""
+    """Raise DamagedRunError if one of these files is missing from a run folder."""
     for name in names:
         if not (folder / name).is_file():
             remedy = "restore it from a copy, or measure again"
@@ -37,7 +37,7 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Convert an error of the operating system while `path` is written into an error with a remedy."""
+    """Convert an operating system error during the writing of `path` to an error with a remedy."""
     try:
         yield
     except OSError as cause:
@@ -56,10 +56,10 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the name of a temporary file, which replaces `path` at the end.
+    """Yield the path of a temporary file, which replaces `path` when the block ends without an error.
 
     Two programs may write the same file at once: each uses its own temporary name, and the last writer wins. If `path`
-    is a link, its target is replaced. A pipe or a device is written directly.
+    is a link, its target is replaced. If `path` is a pipe or a device, it is written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -77,20 +77,20 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk. Some network file systems report a full disk only at this call, and a rename must not reach
-    the disk before the content of the file."""
+    """Flush a file to disk. Some network file systems report a full disk only here, and the content must be on the disk
+    before the file is renamed."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write indented JSON completely or not at all."""
+    """Write indented JSON atomically."""
     with replacing(path) as temporary:
         temporary.write_bytes(_utf8(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def append_lines(path: Path, *values: Any) -> None:
-    """Append lines of JSON and flush them to disk; if they do not fit on the disk, they are removed again."""
+    """Append lines of JSON and flush them to disk; if that fails, the file is truncated to its previous length."""
     line = b"".join(_utf8(json.dumps(value, ensure_ascii=False)) for value in values)
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -110,7 +110,7 @@ def _utf8(line: str) -> bytes:
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Try to truncate a file; a failure does not matter, because readers skip an incomplete last line."""
+    """Truncate a file if possible; failures are ignored, because readers skip an incomplete last line."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

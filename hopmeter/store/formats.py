@@ -1,7 +1,7 @@
-"""The format of a run folder, and the conversion of older formats to it.
+"""The format of a run folder, and the conversion of earlier formats to it.
 
-Format 1 stored the values of a cell in a flat table, some columns and values under other names, and the endpoints of a
-node as participants.
+Format 1 stored the values of a cell in a flat table, used other names for some columns and values, and called the
+endpoints of a node participants.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"
 
 
 def convert_run(about: dict[str, Any]) -> dict[str, Any]:
-    """Convert the content of `run.json` to today's format. Raises UsageError if a later hopmeter wrote it."""
+    """Convert the content of `run.json` to the current format. Raises UsageError if a later version of hopmeter wrote
+    it."""
     stored = about.get("format", 1)
     if stored == FORMAT:
         return _rename_columns(about)
@@ -44,13 +45,14 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
-    """Rename the columns that the scenario adds to its tables."""
+    """Rename the additional columns that the scenario requests."""
     columns = about.get("columns")
     return {**about, "columns": [RENAMED["cells"].get(name, name) for name in columns]} if columns else about
 
 
 def _maker(about: dict[str, Any]) -> str:
-    """Return which hopmeter made the run; a development version may have the same number as this one."""
+    """Return text about the version of hopmeter that made the run. A development version may have the same version
+    number as this hopmeter."""
     made = about.get("hopmeter")
     if made is None:
         return ""
@@ -63,23 +65,24 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of `cells.parquet` to today's names; `path` had the meaning of `carried_by`."""
+    """Convert a row of `cells.parquet` to current names. In old rows without `carried_by`, the column `path` has that
+    meaning."""
     names = RENAMED["cells"] if "carried_by" in row else RENAMED["cells"] | {"path": "carried_by"}
     return _rename(row, names)
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the reports of a trial's nodes, of which a broker is one."""
+    """Convert the reports of a trial's nodes, including that of the broker."""
     return [_rename(node, {"participants": "endpoints"}) | _facts(node) for node in nodes]
 
 
 def _facts(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a node under today's names; nothing without facts."""
+    """Return the facts of a node under current names; empty if the node has no facts."""
     return {"facts": _rename(node["facts"], {"daemon": "broker"})} if "facts" in node else {}
 
 
 def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Return values under today's names, with today's words."""
+    """Return values under current names, with current words."""
     return {names.get(name, name): _word(name, value) for name, value in values.items()}
 
 

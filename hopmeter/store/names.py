@@ -1,4 +1,4 @@
-"""The names of runs and cells, which become names of files."""
+"""The valid names of runs and cells, which are also used as file names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ NAMES = re.compile(NAME)
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise UsageError if a name is not valid; `what` says what it names."""
+    """Raise UsageError if a name is not valid; `what` is the kind of object, for the message."""
     if not NAMES.fullmatch(name):
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")

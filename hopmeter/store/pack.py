@@ -1,7 +1,7 @@
-"""Packs a run into one ZIP file, and unpacks it to a folder.
+"""Pack a run into one ZIP file, and unpack it to a folder.
 
-The layout is fixed: JSON files are compressed, and Parquet files are stored as they are because Parquet compresses
-itself. A ZIP file with any other content is refused before any file is written.
+The layout is fixed: JSON files are compressed, and Parquet files are not, because Parquet compresses its data itself. A
+ZIP file with any other content is rejected before any file is written.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from hopmeter.system.input_files import open_regular
 SUFFIX = ".hopmeter.zip"
 FORMAT = 1
 COMMENT = re.compile(rb"hopmeter pack (\d{1,9})")
-"""The comment of the ZIP file, which contains the number of the layout."""
+"""The comment of the ZIP file, which contains the version of the layout."""
 FILE = (
     rf"run\.json|clocks\.jsonl|why/trials\.jsonl|(?:cells|trials|flows|processes)\.parquet|"
     rf"(?:samples|cpu|why)/{NAME}\.parquet"
 )
 MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
-"""The names that a run, and a file in its folder, may have in the ZIP file."""
+"""Matches the names in the ZIP file: the name of the run, and the name of a file in its folder."""
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")
 TEXTS = (".json", ".jsonl")
 MAX_JSON_BYTES = 1 << 28
-"""The largest text. All other files have the same size in the ZIP file as outside, because they are not compressed."""
+"""The largest size of a text file. No other file can be larger than the ZIP file, because it is not compressed."""
 MAX_FILES = 200_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
 """The exceptions that the ZIP library raises for damaged and encrypted files."""
@@ -48,9 +48,9 @@ TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
-    """Write the files of a finished run that `show`, `report` and other commands read.
+    """Pack the files of a finished run that `show`, `report` and other commands read, and return `out`.
 
-    `samples` are the sample files that its trials name. Raises StoreError if a file is missing.
+    `samples` are the sample files that the trials name. Raises StoreError if a file is missing.
     """
     check_files(run, (*NEEDED, *samples))
     names = _members(run)
@@ -64,7 +64,7 @@ def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
 
 
 def _members(run: Path) -> list[str]:
-    """Return the files of the run, in a fixed order."""
+    """Return the names of the files to pack, in a fixed order."""
     files = (path.relative_to(run).as_posix() for pattern in ("*", "*/*") for path in run.glob(pattern))
     return sorted(name for name in files if MEMBER.fullmatch(f"{run.name}/{name}"))
 
@@ -88,9 +88,9 @@ def _compression(name: str) -> int:
 
 
 def unpack(file: Path, into: Path) -> Path:
-    """Unpack a run into a folder below `into`, completely or not at all, and return that folder.
+    """Unpack a run atomically into a folder inside `into`, and return that folder.
 
-    Raises UsageError if the run exists there, and StoreError if the file is damaged or is no packed run.
+    Raises UsageError if the run already exists there, and StoreError if the file is damaged or is not a packed run.
     """
     with _open_archive(file) as archive:
         name = _check_archive(file, archive)
@@ -110,13 +110,13 @@ def unpack(file: Path, into: Path) -> Path:
 
 
 def refuse_packed(path: Path) -> None:
-    """Raise UsageError for a packed run, which no command can continue."""
+    """Raise UsageError if the run is packed, because a packed run cannot be continued."""
     if path.is_file():
         raise UsageError("E-RUN-PACKED", f"{path} is a packed run", f"unpack it: `hopmeter unpack {path}`")
 
 
 def run_directory(path: Path) -> Path:
-    """Return the folder of a run; a packed run is unpacked into a temporary folder, which exists until this process
+    """Return the folder of a run. A packed run is unpacked into a temporary folder, which exists until this process
     ends."""
     if not path.is_file():
         return path
@@ -125,7 +125,7 @@ def run_directory(path: Path) -> Path:
 
 
 @functools.cache
-def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (a changed file is another one)
+def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (a changed file must miss the cache)
     folder = Path(tempfile.mkdtemp(prefix="hopmeter-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return unpack(file, folder)
@@ -178,7 +178,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return the reason why the file is not a packed run; empty if it seems to be one."""
+    """Return the reason why the file is not a packed run; empty if no fault is found."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

@@ -1,4 +1,5 @@
-"""The rows of `processes.parquet`: the resources of each process of a trial; docs/metrics.md describes each column."""
+"""The rows of `processes.parquet`, which contain the resources of each process of a trial; docs/metrics.md describes
+each column."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each reading that the node reported, None for a missing reading."""
+    """Return the readings of a node as columns; None for a missing reading."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {
@@ -48,7 +49,8 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """Count the messages that the sources offered; a scatter message counts once, although it calls several servers."""
+    """Return the number of messages that the sources offered. A scatter message counts once, although it calls several
+    servers."""
     each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
@@ -56,8 +58,8 @@ def _messages(nodes: list[Node]) -> int:
 
 
 def process_names(nodes: list[Node]) -> list[str]:
-    """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; with numbers if a role
-    occurs several times. In a workload they have the names of their participants."""
+    """Return the names of the processes, such as `source`, `relay 2`, `source, 20 relays and sink` or `nats-server`.
+    Roles that occur several times are numbered. In a workload, processes are named after their participants."""
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
     programs = Counter(node.get("participant") for node in nodes)
@@ -65,7 +67,7 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return `detector`, or `detector (zeromq)` if this participant is several processes; otherwise empty."""
+    """Return `detector`, or `detector (zeromq)` if the participant has several processes; empty outside a workload."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

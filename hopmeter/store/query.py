@@ -26,25 +26,25 @@ TABLES = {
     "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
-"""The files of each view, and the position of the run's name in their paths."""
+"""For each view, the pattern of its files and an expression that finds the run's name in their paths."""
 
 NEEDED = ("cells", "trials")
-"""Views that every run has; runs of an older hopmeter lack `processes`."""
+"""The views that every run has; runs of an older hopmeter lack `processes`."""
 OF_TRIALS = ("samples", "cpu")
-"""Views with one file for each trial: a damaged file is left out, and the other files remain valid."""
+"""The views with one file for each trial. A damaged file is left out, and the other files remain valid."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
-"""The cell and the trial in the name of such a file."""
+"""Finds the cell and the trial in the name of a file of one trial."""
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """Open a database in memory with the views `cells`, `trials`, `processes` and `samples`, each with the column
-    `run`, and `cpu` if it was sampled.
+    """Return an in-memory database with the views `cells`, `trials`, `processes` and `samples`, and `cpu` if it was
+    sampled. Each view has the column `run`.
 
-    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that an older run does not have are null. If
-    the file of a trial is damaged, it is left out with a warning. Raises UsageError if there is no run or a run has no
-    tables, StoreError if a table is damaged.
+    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that an older run lacks are null. A damaged
+    file of a single trial is left out with a warning. Raises UsageError if there is no run or a run has no tables, and
+    StoreError if a table is damaged.
     """
-    import duckdb  # slow to load, and no command needs it
+    import duckdb  # slow to import, and no command needs it
 
     folders = [run_directory(run).resolve() for run in runs]
     if not folders:
@@ -69,7 +69,8 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 
 
 def _is_whole(path: Path, view: str) -> bool:
-    """Return whether the footer of a Parquet file, which describes the content, can be read."""
+    """Return whether the footer of a Parquet file is readable; the footer describes the content. Raises StoreError
+    unless the file belongs to a single trial."""
     try:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:
@@ -94,7 +95,7 @@ def _select(view: str, files: list[str], run: str) -> str:
 
 
 def _rename_columns(view: str, files: list[str]) -> tuple[str, str]:
-    """Return the columns to leave out, and the columns of older runs under today's names."""
+    """Return the columns to exclude, and SQL that selects the columns of older runs under their current names."""
     found = {name for file in files for name in pq.read_schema(file).names}
     left_out, renamed = ["filename"], ""
     for old, new in RENAMED.get(view, {}).items():

@@ -1,4 +1,4 @@
-"""The run folder: everything that one execution of a scenario produces, complete and readable after every trial."""
+"""The run folder: all results of one execution of a scenario, complete and readable after every trial."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 LATER = ("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s")
-"""Columns of trials that runs of earlier versions do not have."""
+"""The columns of trials that runs of earlier versions lack."""
 BY_HAND = "by-hand.json"
-"""The file that an interactive measurement has instead of `run.json`: the request, the machines and the result."""
+"""The file that an interactive measurement writes instead of `run.json`: the request, the machines and the result."""
 
 
 class RunFolder:
-    """A run on disk. Until `finish` renames it, its folder is `.NAME.partial`."""
+    """A run on disk. Its folder is named `.NAME.partial` until `finish` renames it."""
 
     def __init__(self, path: Path, about: dict[str, Any], trials: dict[tuple[str, int], TrialResult]) -> None:
         self.path = path
@@ -45,9 +45,10 @@ class RunFolder:
 
     @classmethod
     def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
-        """Create a run.
+        """Create the folder of a new run.
 
-        Raises UsageError if the run exists, finished or not, and StoreError if the folder cannot be written.
+        Raises UsageError if a finished or unfinished run of this name exists, and StoreError if the folder cannot be
+        written.
         """
         check_name(name, "run")
         about = {"format": FORMAT, **about}
@@ -64,9 +65,9 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, trials: bool = True) -> RunFolder:
-        """Open a run for reading: finished, unfinished or packed; without its trials if the caller does not need them.
+        """Open a finished, unfinished or packed run for reading. With `trials=False`, its trials are not read.
 
-        Raises UsageError if there is no such run, and StoreError if it is damaged.
+        Raises UsageError if there is no such run, and StoreError if the run is damaged.
         """
         path = run_directory(path if path.exists() or not _partial(path).exists() else _partial(path))
         about = _read_about(path)
@@ -78,7 +79,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """Open a run to continue it: good trials stay, all others are repeated."""
+        """Open a run to continue it. Good trials are kept, all other trials will be repeated."""
         refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
@@ -97,7 +98,7 @@ class RunFolder:
 
     @property
     def final_path(self) -> Path:
-        """Return the path that the folder has when the run is finished; `open` accepts it before, too."""
+        """Return the path of the folder after the run is finished; `open` also accepts this path before that."""
         return _final(self.path)
 
     @property
@@ -107,8 +108,8 @@ class RunFolder:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the cells as planned, including dropped cells. Raises StoreError if this version of hopmeter cannot
-        read them."""
+        """Return the planned cells, including dropped cells. Raises StoreError if this version of hopmeter cannot read
+        them."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
         except (KeyError, TypeError) as cause:
@@ -128,23 +129,23 @@ class RunFolder:
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
-        """Return whether the run already has a good result of this trial."""
+        """Return whether the run already contains this trial."""
         return (cell, trial) in self._trials
 
     def cpu_path(self, cell: str, trial: int) -> Path:
-        """Return the path of a trial's CPU samples."""
+        """Return the path of the CPU samples of a trial."""
         return self.path / "cpu" / f"{cell}-{trial}.parquet"
 
     def note(self, **facts: Any) -> None:
-        """Add facts to `run.json`."""
+        """Add facts to `run.json`, and write the file."""
         self.about |= facts
         write_json(self.path / "run.json", self.about)
 
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
         """Store a trial and its samples, and return the trial as stored.
 
-        A trial whose samples are missing or broken is stored as failed, with the reason. Raises DiskFullError or
-        StoreError if the trial cannot be written; earlier trials are then still safe.
+        A trial whose samples are missing or damaged is stored as failed, with the reason. Raises DiskFullError or
+        StoreError if the trial cannot be written; earlier trials are safe then.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -154,7 +155,8 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store the samples of a trial. For a failed trial, missing samples are not an additional error."""
+        """Store the samples of a trial, and return the trial with their path. For a failed trial, missing samples are
+        not an error."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -173,13 +175,14 @@ class RunFolder:
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
-        """Record the analysis's verdict on a trial for `trials.parquet`: whether it is good, and its statistics."""
+        """Record the result of the analysis for a trial, for `trials.parquet`: whether the trial is good, and its
+        statistics."""
         names = ("good", "reason", "remedy", "order", "round", "start_ns", "steal_us", "steal_share")
         verdict = {name: getattr(trial, name) for name in names}
         self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
-        """Write the tables, give the folder its final name and return its path. `cells` are rows of `analyse`."""
+        """Write the tables, rename the folder to its final name and return its path. `cells` are rows of `analyse`."""
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
@@ -194,7 +197,7 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`, also for an unfinished run."""
+        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`; the run may be unfinished."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [each.as_json() | {"nodes": json.dumps(each.nodes)} | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
@@ -204,14 +207,15 @@ class RunFolder:
         _write_table(self.path / "processes.parquet", table(used, PROCESSES))
 
     def pack(self, out: Path) -> Path:
-        """Write the run as one file. Raises UsageError if it is unfinished, and StoreError if a file is missing."""
+        """Write the run as one file. Raises UsageError if the run is unfinished, and StoreError if a file is
+        missing."""
         if not self.is_finished:
             remedy = f"finish it with `hopmeter run --resume {_final(self.path)}`"
             raise UsageError("E-RUN-UNFINISHED", f"{self.path} is not finished", remedy)
         return write_pack(self.path, [each.samples for each in self.trials if each.samples], out)
 
     def _flow_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each trial of each flow and path of a workload; their trials are those of the workload."""
+        """Return a row for each trial of each flow and path of a workload; these are parts of the workload's trials."""
         own = {(trial.cell, trial.trial) for trial in self.trials}
         return [
             {"cell": cell, "trial": trial} | values
@@ -274,7 +278,7 @@ def _damage_error(path: Path, cause: object) -> DamagedRunError:
 
 
 def _read_trials(path: Path) -> list[TrialResult]:
-    """Read the trials, from the lines of an unfinished run or from the table of a finished run."""
+    """Read the trials from the JSON lines of an unfinished run, or from the table of a finished run."""
     lines = path / "trials.jsonl"
     if lines.exists():
         return _read_lines(lines)
@@ -292,7 +296,8 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials from lines; skip an incomplete last line, which belongs to a trial that did not finish."""
+    """Read the trials from JSON lines; an incomplete last line belongs to a trial that did not finish, and is
+    skipped."""
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]

@@ -1,4 +1,4 @@
-"""The lock of a run folder: only one process at a time writes a measurement into the folder."""
+"""The lock of a run folder: only one process at a time may write a measurement into the folder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Lock a run against other processes; its folder may be renamed meanwhile. Raises UsageError if another process
-    measures into the run."""
+    """Lock a run against other processes; the folder may be renamed meanwhile. Raises UsageError if another process is
+    measuring into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:
@@ -32,16 +32,17 @@ def lock_run(run: Path) -> Iterator[None]:
 
 
 def _lock_path(run: Path) -> Path:
-    """Return the path of the lock, which is next to the folder, because the folder is renamed while it is locked."""
+    """Return the path of the lock file. It is next to the run folder, because the folder is renamed while it is
+    locked."""
     return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
 
 
 def _hold(path: Path, run: Path) -> bool:
-    """Take the lock. Return False if the file system is read-only or has no locks."""
+    """Take the lock. Return False if no lock is possible, for example because the file system is read-only."""
     while path.parent.is_dir():
         try:
             handle = owner_lock.hold(path, FLAGS)
-        except FileNotFoundError:  # the owner of the lock has just ended and removed it
+        except FileNotFoundError:  # the owner of the lock has just ended and removed the file
             continue
         except BlockingIOError as taken:
             what = f"{_owner(path)} is measuring into {run}"

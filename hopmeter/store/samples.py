@@ -1,4 +1,4 @@
-"""Read raw samples as nodes write them, and store them as Parquet."""
+"""Read the raw samples that nodes write, and store them as Parquet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAGIC = b"HMSAMPLE"
 VERSION = 1
 PARQUET = ".parquet"
 NONE_NS = np.iinfo(np.int64).min
-"""The number that stands for a missing time in raw files and in arrays; Parquet files have null instead."""
+"""Stands for a missing time in raw files and in arrays; Parquet files use null instead."""
 
 TIMES = ("due_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
@@ -36,8 +36,8 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS_AT_ONCE = 1 << 20
-"""The number of rows of a row group; each group belongs to one endpoint, so that the rows of one endpoint can be read
-alone."""
+"""The largest number of rows in a row group. Each group belongs to one endpoint, so that the rows of one endpoint can
+be read separately."""
 
 ENDED = "the node ended before it had written all samples; read the log of the node"
 AGAIN = "measure the trial again; if it happens again, check the disk"
@@ -47,7 +47,7 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a raw file of samples."""
+    """The header of a raw sample file."""
 
     endpoint: int
     count: int
@@ -55,9 +55,9 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read and check the header of a raw file.
+    """Read and check the header of a raw sample file.
 
-    Raises StoreError if the file is missing, unfinished, of another version or of the wrong length.
+    Raises StoreError if the file is missing, unfinished, from another version or of the wrong length.
     """
     try:
         size = path.stat().st_size
@@ -85,7 +85,7 @@ def read_head(path: Path) -> Head:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether the samples of a file can be read: a node that was killed leaves a file without a head."""
+    """Return whether the samples of a file can be read. A node that was killed leaves a file without a valid header."""
     try:
         return path.suffix == PARQUET or read_head(path) is not None
     except StoreError:
@@ -99,7 +99,7 @@ def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAM
 def read_raw(path: Path) -> NDArray[Any]:
     """Map the records of a raw file into memory without a copy, in the order of recording.
 
-    Raises StoreError in the cases of `read_head`, and if a record belongs to another endpoint.
+    Raises StoreError like `read_head`, and if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -111,10 +111,10 @@ def read_raw(path: Path) -> NDArray[Any]:
 
 
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
-    """Combine the files of a trial into one Parquet file and return the number of samples. The files are raw, or
-    Parquet that another host has written.
+    """Combine the sample files of a trial into one Parquet file, and return the number of samples. The files are raw,
+    or Parquet files from another host.
 
-    Raises StoreError if a file is damaged or `path` cannot be written; then `path` does not exist.
+    Raises StoreError if a file is damaged or `path` cannot be written; `path` does not exist then.
     """
     parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
     many = 0
@@ -127,7 +127,7 @@ def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    # Times grow steadily, so their differences are small: the file has a fifth of the size of the raw file.
+    # Times grow steadily, so delta encoding reduces the file to a fifth of the size of the raw file.
     encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
 
@@ -144,7 +144,7 @@ def _table(records: NDArray[Any]) -> pa.Table:
 
 
 class Samples:
-    """The samples of one trial, which are read for one endpoint and a few columns at a time."""
+    """The samples of one trial, read for one endpoint and a few columns at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -160,7 +160,7 @@ class Samples:
 
     @cached_property
     def _groups(self) -> dict[int, list[int]]:
-        """Return the row groups by endpoint."""
+        """Return the row groups of each endpoint."""
         meta, column = self._file.metadata, self._names.index("endpoint")
         groups: dict[int, list[int]] = {}
         for number in range(meta.num_row_groups):
@@ -176,7 +176,7 @@ class Samples:
         return sorted(self._groups)
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the samples as they are stored; each table belongs to one endpoint. Raises StoreError."""
+        """Yield the stored samples as tables, each for one endpoint. Raises StoreError if the file is damaged."""
         for endpoint in self.endpoints:
             for group in self._groups[endpoint]:
                 try:
@@ -186,8 +186,8 @@ class Samples:
                     raise _sample_error(self.path, "are damaged") from cause
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
-        """Return columns of one endpoint in the order of recording, with NONE_NS for null; empty if the endpoint
-        recorded no sample.
+        """Return columns of one endpoint in the order of recording, with NONE_NS for null; the arrays are empty if the
+        endpoint recorded no sample.
 
         Raises StoreError if the file is damaged.
         """

@@ -18,6 +18,6 @@ def arrow_type(name: str) -> pa.DataType:
 
 
 def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
-    """Convert rows to an Arrow table that always has all columns of the schema."""
+    """Convert rows to an Arrow table that always contains all columns in `types`."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     return rows_to_table(rows, schema)

@@ -1,4 +1,4 @@
-"""The part of a run folder that shows why messages are slow: one more trial of each cell, with readings of the threads'
+"""The data that explain why messages are slow: for each cell, an additional trial with readings of the threads'
 counters."""
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class WhyFolder:
         self.path = run / "why"
 
     def add(self, result: TrialResult, raw_files: Sequence[Path]) -> None:
-        """Store the trial of a cell. If its files are damaged, the trial is stored as failed, with the reason."""
+        """Store the additional trial of a cell. If its files are damaged, the trial is stored as failed, with the
+        reason."""
         with writing(self.path):
             self.path.mkdir(exist_ok=True)
         try:
@@ -54,11 +55,11 @@ class WhyFolder:
         append_lines(self.path / "trials.jsonl", result.as_json())
 
     def samples(self, cell: str) -> Path:
-        """Return the file of a cell's samples."""
+        """Return the path of a cell's samples."""
         return self.path / f"{cell}.parquet"
 
     def results(self) -> dict[str, TrialResult]:
-        """Return the trials by cell; empty if the run has none. Raises StoreError if the file is damaged."""
+        """Return the additional trials by cell; empty if the run has none. Raises StoreError if the file is damaged."""
         path = self.path / "trials.jsonl"
         try:
             rows = [json.loads(line) for line in read_text(path).splitlines()]
@@ -69,7 +70,8 @@ class WhyFolder:
             raise _damage_error(path, cause) from cause
 
     def readings(self, cell: str) -> dict[int, Readings]:
-        """Return the readings of a cell's trial by endpoint. Raises StoreError if they are missing or damaged."""
+        """Return the readings of a cell's additional trial by endpoint. Raises StoreError if they are missing or
+        damaged."""
         path = self._readings_path(cell)
         try:
             with pq.ParquetFile(path) as file:

@@ -14,8 +14,7 @@ Spans = NDArray[np.float64]
 """Durations in nanoseconds by message; NaN if a message did not arrive."""
 
 PERIODS = 10
-"""Messages queue if more periods than this pass while a message waits. A chain may hold messages longer than that in
-total."""
+"""The largest number of messages that may become due while one waits; the limit is higher if relays hold messages."""
 LEAST_NS = 1_000_000
 """A shorter wait may be the wake-up of a receiver, which then takes all messages that arrived meanwhile."""
 ALONE = 1
@@ -27,8 +26,8 @@ ORDERLY = 0.99
 def limit_ns(pair: Pair, period_ns: float) -> float:
     """Return the limit above which a wait or response counts as long; `period_ns` is the time between two messages.
 
-    The limit includes the time for which each relay holds a message, up to one period, because a relay may still be
-    busy with the previous message.
+    The limit is at least the total time for which the relays hold a message, each for at most one period, because a relay
+    may still be busy with the previous message.
     """
     held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, PERIODS * period_ns, held_ns)

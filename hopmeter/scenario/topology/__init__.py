@@ -1,1 +1,1 @@
-"""A topology of iRobot's ros2-performance as a workload."""
+"""Convert topologies of iRobot's ros2-performance to workloads."""

@@ -1,9 +1,9 @@
-"""Read the nodes of a topology of iRobot's ros2-performance, JSON files that describe the processes of a robot.
+"""Read the nodes of a topology of iRobot's ros2-performance: JSON files that describe the processes of a robot.
 
-The root of a file has a list `nodes`. A node has a `node_name`, perhaps a `node_namespace`, a `number` of copies if
-there are several, and lists of `publishers`, `subscribers`, `clients` and `servers`. These name a topic (`topic_name`)
-or a service (`service_name`), and its type (`msg_type` or `srv_type`). Publishers and clients have a period
-(`period_ms`) or a rate (`freq_hz`), and a `msg_size` if the type has no size of its own.
+The root of a file contains the list `nodes`. A node has a `node_name`, optionally a `node_namespace` and a `number` of
+copies, and lists of `publishers`, `subscribers`, `clients` and `servers`. The entries of these lists name a topic
+(`topic_name`) or a service (`service_name`), and its type (`msg_type` or `srv_type`). Publishers and clients have a
+period (`period_ms`) or a rate (`freq_hz`), and a `msg_size` if the type does not determine the size.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 20
 MOST_COPIES = 1000
 LONGEST_NAME = 31
 ENDS = {"publishers": "topic_name", "subscribers": "topic_name", "clients": "service_name", "servers": "service_name"}
-"""The lists of a node, and the key that names what connects their entries."""
+"""The lists of a node, each with the key that names the topic or service of an entry."""
 NODE_KEYS = {"node_name", "node_namespace", "number", "executor_id", *ENDS}
 Keys = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ class End:
     """A publisher, subscriber, client or server."""
 
     node: str
-    """The name of its node as a participant."""
+    """The participant name of its node."""
     topic: str
     """The full name of its topic or service."""
     keys: Keys
@@ -40,25 +40,26 @@ class End:
 
 @dataclass(frozen=True)
 class Node:
-    """A node, under the name that it has as a participant."""
+    """A node, with the name of its participant."""
 
     name: str
     namespace: str
     keys: Keys
 
     def ends(self, kind: str) -> list[End]:
-        """Return its publishers, subscribers, clients or servers."""
+        """Return the publishers, subscribers, clients or servers of the node; `kind` selects the list."""
         return [End(self.name, self._full(each[ENDS[kind]]), each) for each in self.keys.get(kind, [])]
 
     def _full(self, topic: str) -> str:
-        """Return the name of a topic or service without regard to the namespace from which it is named."""
+        """Return the full name of a topic or service, with its namespace resolved."""
         if topic.startswith("~"):
             return f"{self.namespace}/{self.keys['node_name']}{topic[1:]}".strip("/")
         return (topic if topic.startswith("/") else f"{self.namespace}/{topic}").strip("/")
 
 
 def read_files(paths: Iterable[Path]) -> tuple[list[Keys], list[str]]:
-    """Return the nodes of all files as they are written, and what else the files contain. Raises UsageError."""
+    """Return the unconverted nodes of all files, and notes on other content. Raises UsageError if a file is not a
+    topology."""
     nodes: list[Keys] = []
     notes: list[str] = []
     for path in paths:
@@ -81,13 +82,14 @@ def _read_json(path: Path) -> Any:
 
 
 def topology_error(path: Path, said: str) -> UsageError:
-    """Return the error for a file that cannot become a workload."""
+    """Return the error for a file that cannot be converted to a workload."""
     what = f"{path} is no topology of ros2-performance: {said}"
     return UsageError("E-TOPOLOGY", what, "name a JSON file such as topology/sierra_nevada.json of that project")
 
 
 def name_nodes(written: Sequence[Keys]) -> list[Node]:
-    """Return the nodes; copies of a node are nodes of their own. Raises KeyError, TypeError or ValueError."""
+    """Return the nodes; each copy of a node is a separate node. Raises KeyError, TypeError or ValueError if a node is
+    invalid."""
     nodes: list[Node] = []
     for keys in written:
         for suffix in _suffixes(keys):
@@ -109,7 +111,7 @@ def _suffixes(keys: Keys) -> list[str]:
 
 
 def to_name(name: str) -> str:
-    """Return a name as scenarios have it. Raises ValueError if too little of it is left."""
+    """Convert a name to one that scenarios allow. Raises ValueError if no valid name is left."""
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:LONGEST_NAME]
     if not re.match("[a-z]", plain):
         raise ValueError(f'"{name}" is no name that a workload can have')
@@ -117,7 +119,7 @@ def to_name(name: str) -> str:
 
 
 def unique_name(name: str, used: Collection[str]) -> str:
-    """Return a name as scenarios have it, with a number if it is used already."""
+    """Convert a name to one that scenarios allow; a number is added if that name is already used."""
     plain = to_name(name)
     numbered = (f"{plain[: LONGEST_NAME - 5]}-{number}" for number in range(2, 10_000))
     return plain if plain not in used else next(each for each in numbered if each not in used)

@@ -1,4 +1,5 @@
-"""The quality of service of a topology: settings of the transports that have the same policies, or a note."""
+"""Convert the quality of service of a topology to settings of the transports that support it; the rest becomes
+notes."""
 
 from __future__ import annotations
 
@@ -12,22 +13,22 @@ from hopmeter.scenario.topology.nodes import ENDS, End, Keys, Node
 
 PREFIX = "qos_"
 DEFAULTS: dict[str, Any] = {"reliability": "reliable", "durability": "volatile", "history": "keep-last", "depth": 10}
-"""The policies that transports have as settings, with the values of an end that names none."""
+"""The policies that transports have as settings, with the values for an endpoint that does not name them."""
 NO_EFFECT = ("default", "system-default", "false", "unknown")
-"""Values that leave a policy as it is."""
+"""The values that leave a policy unchanged."""
 WEAKER = {"reliability": "best-effort", "durability": "volatile"}
-"""The value that a connection has if either end has it."""
+"""The value that applies to a connection if either endpoint has it."""
 
 
 def policies(keys: Keys) -> dict[str, Any]:
-    """Return the policies that an end names, with the values that have an effect."""
+    """Return the policies that an endpoint names, without values that have no effect."""
     named = {key.removeprefix(PREFIX): value for key, value in keys.items() if key.startswith(PREFIX)}
     plain = {name: _plain(name, value) for name, value in named.items()}
     return {name: value for name, value in plain.items() if value not in NO_EFFECT}
 
 
 def _plain(policy: str, value: Any) -> Any:
-    """Return a value as settings have it; older files write `RMW_QOS_POLICY_RELIABILITY_RELIABLE`."""
+    """Convert a value to the form of settings; older files contain `RMW_QOS_POLICY_RELIABILITY_RELIABLE`."""
     if not isinstance(value, str):
         return value
     word = value.lower().removeprefix("rmw_qos_").removeprefix("policy_").removeprefix(f"{policy}_")
@@ -35,7 +36,7 @@ def _plain(policy: str, value: Any) -> Any:
 
 
 def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
-    """Return the policies of the flow between a sender, which comes first, and its receivers."""
+    """Return the policies of the flow between a sender and its receivers; the sender must be the first of `ends`."""
     every_end = [{**DEFAULTS, **policies(end.keys)} for end in ends]
     shared = {name: every_end[0][name] for name in DEFAULTS}
     weak = {name: value for name, value in WEAKER.items() if any(end[name] == value for end in every_end)}
@@ -43,7 +44,8 @@ def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
 
 
 def settings_for(flows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the settings of each transport that has the policies of all flows, and notes on what cannot be set."""
+    """Return the settings of each transport that supports the common policies of all flows, and notes on policies that
+    cannot be set."""
     chosen: dict[str, Any] = {}
     notes = []
     for policy, default in DEFAULTS.items():
@@ -66,8 +68,8 @@ def _by_transport(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _has(manifest: Manifest, name: str, value: Any) -> bool:
-    """Return whether a transport has the policy as a setting with this value. A `depth` or `history` without
-    `reliability` is something else."""
+    """Return whether a transport supports this policy value as a setting. Without the setting `reliability`, settings
+    such as `depth` have another meaning."""
     if "reliability" not in manifest.settings or name not in manifest.settings:
         return False
     try:
@@ -78,7 +80,7 @@ def _has(manifest: Manifest, name: str, value: Any) -> bool:
 
 
 def other_policies(nodes: Iterable[Node]) -> list[str]:
-    """Return notes on the policies that no transport has as a setting."""
+    """Return notes on the policies that no transport supports as a setting."""
     found = [
         (name, value) for node in nodes for kind in ENDS for end in node.ends(kind) for name, value in _others(end)
     ]

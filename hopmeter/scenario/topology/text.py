@@ -1,4 +1,4 @@
-"""Write the workload of a topology as the text of a scenario."""
+"""Write the workload of a topology as the TOML text of a scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH = 120
 
 
 def format_scenario(graph: Graph, title: str, source: str) -> str:
-    """Return the workload as the text of a scenario."""
+    """Return the workload as the TOML text of a scenario."""
     lines = [
         f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
         "# A payload has the size of a message's data without its header. The deadline is what the benchmark calls too",
@@ -38,7 +38,8 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
 
 
 def _comments(notes: Iterable[str]) -> list[str]:
-    """Return notes as comments; control characters, which a comment cannot have, become spaces."""
+    """Return notes as comment lines. Control characters, which TOML comments must not contain, are replaced by
+    spaces."""
     plain = ("".join(each if each.isprintable() else " " for each in note) for note in notes)
     return [
         line
