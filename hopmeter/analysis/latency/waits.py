@@ -26,8 +26,8 @@ ORDERLY = 0.99
 def limit_ns(pair: Pair, period_ns: float) -> float:
     """Return the limit above which a wait or response counts as long; `period_ns` is the time between two messages.
 
-    The limit is at least the total time for which the relays hold a message, each for at most one period, because a relay
-    may still be busy with the previous message.
+    The limit is at least the total time for which the relays hold a message, each for at most one period, because a
+    relay may still be busy with the previous message.
     """
     held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, PERIODS * period_ns, held_ns)
