@@ -13,9 +13,11 @@ from hopmeter.plan.topology import Endpoint
 def causes(
     folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
 ) -> dict[str, Any]:
-    """Return what causes the messages of a sending endpoint; empty without causes. The causes are receiving endpoints
-    of the same node: those that it follows, the one whose newest message it uses, or the one at which its messages
-    return."""
+    """Return what causes the messages of a sending endpoint; empty without causes.
+
+    A cause is a receiving endpoint of the same node: an endpoint that the sender follows, the endpoint whose newest
+    message it uses, or the endpoint at which its messages return.
+    """
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):
         return {}

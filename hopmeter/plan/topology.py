@@ -107,7 +107,7 @@ def core_of(cell: Cell, one: Endpoint) -> int | None:
 
 def is_chain(cell: Cell) -> bool:
     """Return whether each message passes from one endpoint to the next and does not return to its source. A workload is
-    no chain, because its messages may have many effects."""
+    not a chain, because its messages may have many effects."""
     return cell.workload is None and cell.axes.pattern != "scatter" and not cell.axes.is_ring
 
 

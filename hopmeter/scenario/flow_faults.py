@@ -127,7 +127,8 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
 
 
 def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check `returns`, the only cycle that is allowed: the messages of a flow return as those of another flow."""
+    """Check `returns`, the only cycle that is allowed: a flow waits until its messages come back as messages of another
+    flow."""
     key = f"flow.{name}"
     if not flow.returns:
         return

@@ -1,4 +1,4 @@
-"""Check that the parameter of a pace is given exactly if the scenario uses this pace."""
+"""Check that the parameter of a pace is given if and only if the scenario uses this pace."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CLIPPED_VARIANCE = 0.9521
 """The variance of a standard normal variable after clipping at ±`CLIP`."""
 PASSES = 12
 STEAL_PASSES = (1, 3, 5)
-"""The passes that estimate the steal weight again."""
+"""The passes, counted from 0, that estimate the steal weight again."""
 STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
 USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
@@ -45,7 +45,8 @@ class NoiseModel:
     """Fitted effects and noise; the axes are table, cell and round.
 
     `values` are the trials with clipped outliers; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of
-    freedom of the moderated variances, and `own_freedoms` are those of each cell's unmoderated variance.
+    freedom of the moderated variances, and `own_freedoms` are the degrees of freedom of each cell's unmoderated
+    variance.
     """
 
     effects: TwoWay

@@ -77,8 +77,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk. Some network file systems report a full disk only here, and the content must be on the disk
-    before the file is renamed."""
+    """Flush a file to disk. Some network file systems report a full disk only at this call. The content must also be on
+    the disk before the file is renamed."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

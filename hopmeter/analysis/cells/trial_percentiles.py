@@ -30,7 +30,7 @@ def median_us(folder: RunFolder) -> Value:
 
 def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:
     """Return percentiles of a trial's headline latency in µs, from any number of messages. A percentile is None if it
-    is a lost message or there are no messages."""
+    is a lost message, or if the trial has no messages."""
     pieces = [piece for piece in measured.latencies.get(headline(cell), []) if len(piece)]
     if not pieces:
         return [None] * len(shares)

@@ -15,7 +15,8 @@ from hopmeter.store.samples import NONE_NS, Samples, Times
 
 
 def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
-    """Return the median response of each turn of this side in µs, from its first turn on; None if the trial is no duet.
+    """Return the median response of each turn of this side in µs, from its first turn on; None if the trial is not a
+    duet.
 
     The median of a turn without messages is None. The first turns are empty, because they contain only warm-up
     messages. Raises StoreError if the samples are damaged.

@@ -54,8 +54,9 @@ def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
 
 
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
-    """Return the columns that replace those of latencies between two clocks. Intervals are widened by the clock
-    uncertainty. A latency whose median is below its uncertainty loses its columns, unless it is the headline."""
+    """Return new values for the columns of latencies that start on one clock and end on another. Intervals are widened
+    by the clock uncertainty. A latency whose median is below its uncertainty loses its columns, unless it is the
+    headline."""
     claimed: dict[str, Any] = {}
     for name, each in uncertainties.items():
         own = [column for column in columns if column.startswith(f"{name}_")]

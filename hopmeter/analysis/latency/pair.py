@@ -115,7 +115,7 @@ class Pair:
 
     @property
     def deliveries(self) -> list[Arrivals]:
-        """The final arrivals: those at the sinks, or those of the replies."""
+        """The final arrivals: the arrivals at the sinks, or the arrivals of the replies."""
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property

@@ -17,8 +17,8 @@ from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
 LAST = "last"
-"""For each message, the index of the server whose reply came last. It is stored with the latencies, although it is
-none."""
+"""For each message, the index of the server whose reply came last. It is stored with the latencies, although it is not
+a latency."""
 
 
 def by_server(pair: Pair) -> Pieces:

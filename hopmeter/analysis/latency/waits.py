@@ -37,8 +37,8 @@ def waiting_times(pair: Pair) -> Spans:
     """Return how long each message waited: at the source after its due time, and on each hop beyond the time of the
     fastest messages.
 
-    The fastest messages show the duration of a hop without a queue. If messages overtake each other, there is no queue
-    but jitter, and only the wait at the source counts.
+    The fastest messages show the duration of a hop without a queue. If messages overtake each other, the delays are
+    jitter and not a queue, so only the wait at the source counts.
     """
     late = _span(pair.send_times, pair.due_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):

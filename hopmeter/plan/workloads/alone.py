@@ -23,6 +23,7 @@ def _cells_alone(cell: Cell) -> list[Cell]:
 
 
 def flows_to_isolate(workload: Workload) -> list[Flow]:
-    """Return the flows with a deadline whose workload contains other flows than those that cause them."""
+    """Return the flows with a deadline that can be measured alone: the workload contains flows that do not cause
+    them."""
     known = {flow.name for flow in workload.flows}
     return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

@@ -1,7 +1,7 @@
 """The interval of a high percentile, from trials that are each too short to resolve this percentile.
 
-p99 is below a threshold exactly if less than 1 % of the messages are later than the threshold. A lost message is later
-than any threshold. docs/method.md gives the reasons.
+p99 is below a threshold if and only if less than 1 % of the messages are later than the threshold. A lost message is
+later than any threshold. docs/method.md gives the reasons.
 """
 
 from __future__ import annotations
