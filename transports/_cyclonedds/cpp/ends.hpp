@@ -1,5 +1,5 @@
 /// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
-/// The layout also names the topic and the type that idlc has generated:
+/// The layout also names the topic and the type that idlc generated:
 ///
 ///   using Sample = message_Image;
 ///   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
@@ -15,7 +15,7 @@ namespace cyclone {
 
 inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
 
-/// Sets the fields that are the same in all images: three bytes per pixel.
+/// Sets the fields that are constant in all images: three bytes per pixel.
 void set_shape(auto& picture, const hopmeter::Link& link) {
   static char rgb8[] = "rgb8";
   picture.encoding = rgb8;
@@ -24,7 +24,7 @@ void set_shape(auto& picture, const hopmeter::Link& link) {
   picture.step = 3 * link.width;
 }
 
-/// Writes samples. Uses one sample for all messages.
+/// Writes samples, reusing one sample for all messages.
 template <class Message>
 class Writer {
  public:
@@ -38,7 +38,7 @@ class Writer {
   }
   Writer(const Writer&) = delete;
 
-  /// Calls `fill` to write a frame into the sample.
+  /// Lets `fill` write a frame into the sample.
   Sample& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) {
     if constexpr (hopmeter::HasPayload<Message, Sample>) {
       if (payload_.size() < payload_bytes) payload_.resize(payload_bytes);
@@ -60,7 +60,7 @@ class Writer {
     return hopmeter::Sent::accepted;
   }
 
-  /// Identifies the writer in its domain.
+  /// The handle that identifies the writer in its domain.
   dds_instance_handle_t id() const {
     dds_instance_handle_t id = 0;
     demand(dds_get_instance_handle(*writer_, &id), "get a writer's handle");
@@ -85,8 +85,8 @@ void hand_over(const typename Message::Sample& sample, const auto& take) {
   hopmeter::hand_over<Message>(sample, payload, take, &sample);
 }
 
-/// Takes the samples of a reader, each into the same memory. A loan of the library would be freed together with its
-/// octets when it is returned, and allocated again for the next sample.
+/// Takes samples from a reader, always into the same memory. A sample loaned by the library would be freed together
+/// with its octets when the loan is returned, and allocated again for the next sample.
 template <class Message>
 class Inbox {
  public:
@@ -94,7 +94,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Passes on the next sample, if there is one; returns whether there was one.
+  /// Passes the next sample to `use`, if there is one; returns whether there was one.
   bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;
@@ -111,11 +111,11 @@ class Inbox {
  private:
   Participant& participant_;
   typename Message::Sample sample_{};
-  /// The writer of the sample that was taken last.
+  /// The writer of the last sample that was taken.
   dds_instance_handle_t writer_ = 0;
 };
 
-/// A reader, and the memory for the samples that are taken from it.
+/// A reader, with the memory for the samples that are taken from it.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -143,7 +143,8 @@ class PolledReader {
     demand(dds_waitset_attach(*waitset_, *reader_, 0), "watch for samples");
   }
 
-  /// Calls `look(source)`. If `look` finds nothing and this end blocks, calls `look` again after something has arrived.
+  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits until something has arrived and calls
+  /// `look` again.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -158,8 +159,8 @@ class PolledReader {
   Entity topic_, reader_, waitset_;
 };
 
-/// A reader that calls `look(source)` once for each sample, never on two threads at once. The call runs on the thread
-/// that receives the sample or, within a process, on the thread that writes it.
+/// A reader that calls `look(source)` once per sample, never on two threads at once. The call runs on the thread that
+/// receives the sample or, within one process, on the thread that writes it.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription {
  public:
@@ -168,7 +169,7 @@ class CalledReader final : public hopmeter::Subscription {
         inbox_(participant),
         topic_(participant.topic(Message::type, topic)),
         reader_(make_reader(participant, *topic_, qos, make_listener().get())) {}
-  /// Waits until no call is running. A call that finds its reader partly deleted cannot take samples.
+  /// Waits until no call is running. A call that finds its reader already partly deleted takes no samples.
   ~CalledReader() override { dds_set_listener(*reader_, nullptr); }
 
  private:
@@ -210,7 +211,7 @@ struct LinkSubscriber final : hopmeter::Subscriber {
   PolledReader<Message> reader;
 };
 
-/// The adapter for messages of the given types, `hopmeter::MessageTypes`. All link ends share one participant.
+/// The adapter for the given message types, `hopmeter::MessageTypes`. All link ends share one participant.
 template <class Types>
 class DdsTransport : public hopmeter::Transport {
  public:

@@ -1,4 +1,4 @@
-/// The objects that all link ends of a node share: one domain, which uses one network device only, and one participant
+/// The objects that all link ends of a node share: one domain, which uses a single network device, and one participant
 /// in it.
 #pragma once
 
@@ -19,14 +19,13 @@
 
 namespace cyclone {
 
-/// Returns the result of a Cyclone DDS call, or throws if it is an error.
+/// Returns the result of a Cyclone DDS call; throws if the result is an error.
 inline dds_return_t demand(dds_return_t code, const std::string& what, const std::string& remedy = {}) {
   if (code >= 0) return code;
   throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
 }
 
-/// An entity of Cyclone DDS. The destructor deletes it; for a reader, the destructor first waits until no listener is
-/// running.
+/// A Cyclone DDS entity. The destructor deletes the entity; for a reader, it first waits until no listener is running.
 class Entity {
  public:
   explicit Entity(dds_entity_t handle) noexcept : handle_(handle) {}
@@ -40,21 +39,21 @@ class Entity {
   dds_entity_t handle_;
 };
 
-/// The options in which the transports over Cyclone DDS differ.
+/// The options that differ between the transports over Cyclone DDS.
 struct Options {
-  /// Separates the processes of this trial from the processes of other trials in the same domain. The domain also
-  /// separates this trial from processes with other DDS libraries, which do not support tags.
+  /// Whether a domain tag separates the processes of this trial from those of other trials in the same domain. A tag
+  /// also excludes processes that use other DDS libraries, which do not support tags.
   bool is_tagged;
 };
 
-/// The domain of a trial. Peers in other languages compute the same domain.
+/// Returns the domain of a trial. Peers in other languages compute the same domain.
 inline dds_domainid_t domain_of(const std::string& run) {
-  // The ports of lower domains are below the system's ephemeral ports.
+  // Domains below this number use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// The address of the first network device besides the loopback device that is up; empty if there is none.
+/// Returns the address of the first network device that is up, except for the loopback device; empty if there is none.
 inline std::string first_device_address() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return {};
@@ -69,13 +68,13 @@ inline std::string first_device_address() {
   return {};
 }
 
-/// The configuration of the domain, in the format of `CYCLONEDDS_URI`. On one machine, peers are found without
-/// multicast; on other machines, by multicast. Peers are also looked for at the ports of a hundred processes; the ports
-/// of 120 processes would overlap with the next domain.
+/// Returns the configuration of the domain, in the format of `CYCLONEDDS_URI`. Peers on the same machine are found
+/// without multicast, peers on other machines by multicast. Discovery also probes the ports of a hundred processes; the
+/// ports of 120 processes would overlap with those of the next domain.
 ///
-/// Cyclone DDS 0.10 sends nothing to the address of a device that it does not use, even of this machine, and ROS 2
-/// announces only such addresses. A domain on the loopback device that other libraries may join therefore also uses
-/// another device, but announces the address of the loopback device for both.
+/// Cyclone DDS 0.10 sends nothing to the address of a device that it does not use, not even on this machine, and ROS 2
+/// announces only such addresses. So a loopback domain that other libraries may join also uses another device, but
+/// announces the loopback address for both.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");
   const auto device = is_local && !options.is_tagged ? first_device_address() : "";
@@ -115,7 +114,7 @@ class Participant {
         demand(dds_create_topic(*participant_, &type, name.c_str(), nullptr, nullptr), "create the topic " + name));
   }
 
-  /// Records the path by which a sample came to a reader.
+  /// Records the path by which a sample reached a reader.
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));

@@ -1,4 +1,4 @@
-/// The quality of service that the manifest's settings request.
+/// Converts the manifest's settings to Cyclone DDS quality of service.
 #pragma once
 
 #include <dds/dds.h>
@@ -10,8 +10,9 @@ namespace cyclone {
 
 using Qos = hopmeter::Resource<dds_qos_t, dds_delete_qos>;
 
-/// Sends the samples of a writer through a queue, to a thread that does nothing but call listeners. Cyclone DDS
-/// delivers samples of priority 0 or higher on the thread that receives them, and other samples from a queue.
+/// Makes Cyclone DDS deliver a writer's samples through a queue, to a thread that does nothing but call listeners.
+/// Samples of priority 0 or higher are delivered on the thread that receives them, samples of lower priority through
+/// the queue.
 inline void set_queued(const Qos& qos) { dds_qset_transport_priority(qos.get(), -1); }
 
 inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_volatile) {
@@ -33,8 +34,8 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
                   setup.setting<std::string>("durability") == "volatile");
 }
 
-/// The quality of service for the writer of a topic. If servers are called, calls over two topics go through the queue:
-/// such a server waits for the reply of the next server, which the receiving thread must deliver.
+/// Returns the quality of service for the writer of a topic. If servers are called, calls over two topics go through
+/// the queue, because such a server waits for the reply of the next server, which the receiving thread must deliver.
 inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = reader_qos(setup);
   const bool is_call = link.wait == hopmeter::Wait::callback && link.name.ends_with("_request");
@@ -44,11 +45,12 @@ inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) 
   return qos;
 }
 
-/// The quality of service for the topics of services, which are reliable and volatile, as in ROS 2. The history of
-/// service topics follows the settings.
+/// Returns the quality of service for service topics, which are reliable and volatile, as in ROS 2; their history
+/// follows the settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
-/// The quality of service for a client's writer. If servers are called, the client's requests go through the queue.
+/// Returns the quality of service for a client's writer. If servers are called, the client's requests go through the
+/// queue.
 inline Qos request_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = service_qos(setup);
   if (link.wait == hopmeter::Wait::callback) set_queued(qos);

@@ -1,6 +1,6 @@
-"""Shared Python code of the transports over Cyclone DDS: a node's domain and participant, and the ends of links.
+"""Shared Python code of the transports over Cyclone DDS: a node's domain and participant, and the link ends.
 
-A transport provides its messages as objects of the class `Message` below. ../cpp contains the same for C++.
+A transport provides its message types as objects of the class `Message` below. ../cpp contains the same code for C++.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from cyclonedds.topic import Topic
 from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, network_device
 
 DOMAINS = 99
-"""The ports of lower domains are below the ephemeral ports of the system."""
+"""Domains below this number use only ports below the system's ephemeral ports."""
 LARGE_BUFFER_BYTES = 4 << 20
-"""The name begins with a letter; the name of a link may begin with another character."""
+"""A topic name must begin with a letter, but a link name may begin with another character."""
 UNLIMITED = -1
 FAST_DDS = "1.15"
-"""The number of its vendor. Cyclone DDS 11 refuses a sequence as Fast DDS 3 describes it."""
+"""The vendor number of Fast DDS. Cyclone DDS 11 rejects a sequence as Fast DDS 3 describes it."""
 QUEUED_PRIORITY = -1
-"""Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and other samples from a queue."""
+"""Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and samples of lower priority through a
+queue."""
 
 
 class Message(Protocol):
-    """One message type: where it stores a frame's header and payload."""
+    """A message type: how it stores a frame's header and payload."""
 
     sample_type: type[Any]
 
@@ -45,11 +46,11 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     """Return the configuration in the format of CYCLONEDDS_URI.
 
     On one machine, the domain uses only the loopback device and finds peers without multicast. Across machines, the
-    domain uses the device of this machine's address and finds peers by multicast.
+    domain uses the device with this machine's address and finds peers by multicast.
 
-    With a tag, processes of other trials in the same domain do not connect. Processes of other vendors do not connect
-    either, because they do not support tags. Without a tag, the types of Fast DDS match by their names, as in ROS 2.
-    Peers are searched for at the ports of a hundred processes; more ports would overlap with the next domain.
+    With a tag, processes of other trials in the same domain do not connect. Processes that use other DDS libraries do
+    not connect either, because those do not support tags. Without a tag, types match Fast DDS types by name, as in ROS
+    2. Discovery probes the ports of a hundred processes; more ports would overlap with the next domain.
     """
     at = setup.advertised
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -105,14 +106,14 @@ class Participant:
         return Qos(*self._policies())
 
     def service_qos(self) -> Qos:
-        """Quality of service for the topics of services, which are reliable and volatile, as in ROS 2.
+        """Return the quality of service for service topics, which are reliable and volatile, as in ROS 2.
 
-        Their history follows the settings.
+        The history of these topics follows the settings.
         """
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self, link: Link) -> Qos:
-        """Quality of service for a client's writer.
+        """Return the quality of service for a client's writer.
 
         If servers are called, the client's requests go through the queue.
         """
@@ -127,8 +128,8 @@ class Participant:
     def _is_queued(self, link: Link) -> bool:
         """Whether samples go through a queue, to a thread that does nothing but call listeners.
 
-        If servers are called, samples of calls go through the queue: such a server waits for the reply of the next
-        server, which the receiving thread must deliver.
+        If servers are called, samples of calls go through the queue, because such a server waits for the reply of the
+        next server, which the receiving thread must deliver.
         """
         if link.name.endswith("_reply"):
             return False
@@ -180,7 +181,7 @@ def _priority(*, queued: bool) -> list[Any]:
 def _buffer_facts() -> dict[str, str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LARGE_BUFFER_BYTES)
-        # Linux reports double the size that it grants, and may grant a smaller buffer than requested without an error.
+        # Linux reports twice the size that it grants, and may grant a smaller buffer than requested without an error.
         granted = probe.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
     facts = {"receive_buffer": f"{granted} bytes"}
     if granted < LARGE_BUFFER_BYTES:
@@ -192,6 +193,6 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities now, before the garbage collector would: listeners and their readers refer to each other."""
+    """Delete entities without waiting for the garbage collector: listeners and their readers refer to each other."""
     for entity in entities:
         entity.__del__()

@@ -1,4 +1,4 @@
-"""The ends of links over Cyclone DDS: a writer, and readers that are polled or called."""
+"""The link ends over Cyclone DDS: a writer, and readers that are polled or called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .cyclone import Message, Participant, delete
 
 
 def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
-    """Write a sample; return False if writing would wait."""
+    """Write a sample; return False if the write would have to wait."""
     try:
         writer.write(sample)
     except DDSException as error:
@@ -54,14 +54,14 @@ class Inbox:
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
-        """Pass on the next sample, if there is one."""
+        """Pass the next sample to `take`, if there is one; return whether there was one."""
         sample = self.next()
         if sample is not None:
             take(*self._message.read(sample), native=sample)
         return sample is not None
 
     def next(self) -> Any:
-        """Return the next sample, or None."""
+        """Return the next sample, or None if there is none."""
         sample = next(self._valid_samples(), None)
         if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
@@ -69,20 +69,21 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples with data; the other samples only report that a writer has gone."""
+        """Yield the samples that contain data; other samples only report that a writer has gone."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
 
 class Arrivals:
-    """Waits for the samples of a reader that is polled."""
+    """Waits for samples of a polled reader."""
 
     def __init__(self, participant: Participant, link: Link, reader: DataReader[Any]) -> None:
         self._waitset = participant.waitset(reader)
         self._spins = link.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Look for samples. If there are no samples and this end blocks, look again after something has arrived."""
+        """Call `look` for samples. If it finds none and this end blocks, wait until something has arrived and call it
+        again."""
         if look():
             return 1
         if self._spins:
@@ -110,14 +111,14 @@ class Subscriber:
 
 
 class Called(Listener):
-    """Looks for samples on the receiving thread or, within a process, on the writing thread."""
+    """Calls the receiver on the thread that receives a sample or, within one process, on the thread that writes it."""
 
     def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
         self._reader, self._look = reader, look
         self._entered = threading.Lock()
         super().__init__()  # type: ignore[no-untyped-call]
         reader.set_listener(self)
-        self.on_data_available(reader)  # samples that arrived before
+        self.on_data_available(reader)  # takes samples that arrived before the listener was set
 
     def on_data_available(self, reader: DataReader[Any]) -> None:
         with self._entered:
@@ -125,7 +126,7 @@ class Called(Listener):
                 pass
 
     def close(self) -> None:
-        """Wait until no call is running."""
+        """Close the reader, after waiting until no call is running."""
         self._reader.set_listener(None)
         delete(self._reader)
 
@@ -143,7 +144,8 @@ class Subscription:
 
 
 class Carrier:
-    """An adapter; a transport derives from it and gives the function that returns the message type of a link."""
+    """The base class of the adapters. A transport derives from it, and provides the function that returns a link's
+    message type."""
 
     def __init__(self, setup: Setup, message_of: Callable[[Link], Message], *, tagged: bool) -> None:
         self._participant, self._message_of = Participant(setup, tagged=tagged), message_of

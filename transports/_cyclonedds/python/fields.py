@@ -1,4 +1,4 @@
-"""Fields of all messages over Cyclone DDS in Python; ../cpp/message.hpp is the same for C++."""
+"""Fields that all messages over Cyclone DDS have in Python; ../cpp/message.hpp is the same for C++."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ Struct = TypeVar("Struct", bound=IdlStruct)
 
 
 def octets_as_bytes(field: str) -> Callable[[type[Struct]], type[Struct]]:
-    """Decorate a type so that it reads and writes a field of octets as `bytes`, with the same bytes on the wire.
+    """Return a class decorator that reads and writes a field of octets as `bytes`, with the same bytes on the wire.
 
-    The binding creates an integer for each octet of a sequence. The binding also supports `bytes`, but cannot describe
-    such a field to peers. So the type stays the same, and only the code that reads and writes the field is replaced.
+    The binding creates a Python integer for each octet of a sequence. It also supports `bytes`, but cannot describe
+    such a field to peers. So the declared type stays the same, and only the code that reads and writes the field is
+    replaced.
     """
 
     def replace(struct: type[Struct]) -> type[Struct]:

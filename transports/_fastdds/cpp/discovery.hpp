@@ -1,4 +1,4 @@
-/// The paths that samples may have taken, derived from the link ends that Fast DDS discovers.
+/// Determines the paths that samples may have taken, from the link ends that Fast DDS discovers.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace fastdds {
 
-/// Listens to every participant of the process.
+/// Listens to the discovery events of every participant in the process.
 class Discovery final : public fast::DomainParticipantListener {
  public:
   Discovery(const hopmeter::Setup& setup, const Options& options)
@@ -23,7 +23,8 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
-  /// The paths that the samples took, and why they differ from the requested paths. Call this after the last sample.
+  /// Returns the paths that the samples took, and why they differ from the requested paths. Call this after the last
+  /// sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
@@ -46,7 +47,7 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* data_sharing = "data sharing";
   static constexpr const char* shared_memory = "shared memory";
 
-  /// The writers or the readers of a topic: whether some of them are in this process, and the paths to those in other
+  /// The writers or the readers of a topic: whether any of them are in this process, and the paths to those in other
   /// processes.
   struct Ends {
     bool are_here = false;
@@ -64,8 +65,8 @@ class Discovery final : public fast::DomainParticipantListener {
   }
 
   void add(const fast::DomainParticipant& participant, const auto& end, Ends Topic::*side) {
-    // If a link end gets no memory for data sharing, it continues without an error, but it announces no domain for data
-    // sharing.
+    // If a link end gets no memory for data sharing, it continues without an error, but announces no data-sharing
+    // domain.
     const auto& sharing = end.m_qos.data_sharing;
     const bool shares_data = sharing.kind() != fast::OFF && !sharing.domain_ids().empty();
     const auto& ports = end.remote_locators().unicast;
@@ -92,7 +93,7 @@ class Discovery final : public fast::DomainParticipantListener {
       if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
       if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
     }
-    // A path that a peer offers is only usable if this process has the same path.
+    // A path that a peer offers is usable only if this process offers it too.
     if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
     if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
     if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);
@@ -109,18 +110,17 @@ class Discovery final : public fast::DomainParticipantListener {
     return "";
   }
 
-  /// The scheduling of the processes decides whether a frame larger than a segment arrives. The next run may lose a
-  /// frame of this size.
+  /// Process scheduling decides whether a frame larger than a segment arrives, so the next run may lose such a frame.
   std::string segment_warning(const std::set<std::string>& paths) const {
-    constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's
+    constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's default
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
     if (!paths.contains(shared_memory) || frame_bytes_ <= segment_bytes) return "";
     return "frames of " + std::to_string(frame_bytes_) + " bytes are larger than Fast DDS's segment of " +
            std::to_string(segment_bytes) + " bytes, so they travel in pieces";
   }
 
-  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports and locks
-  /// do not count; their files have other names.
+  /// Returns the sizes of the segments that this process and its peers have mapped, as the system reports them. Does
+  /// not count ports and locks, whose files have other names.
   std::string segment_sizes() const {
     std::ifstream maps("/proc/self/maps");
     std::set<std::string> sizes;
@@ -142,14 +142,14 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   const std::string udp;
-  /// The library sends best-effort samples over every transport that a reader has; the counters of the loopback device
-  /// prove this.
+  /// Whether best-effort samples are sent over both transports. The library sends them over every transport that a
+  /// reader offers, as the counters of the loopback device show.
   bool uses_both_;
   std::size_t frame_bytes_;
-  /// The lock is held only briefly, because Fast DDS reports a link end while it creates the end.
+  /// The lock is held only briefly, because Fast DDS reports a link end while it creates the link end.
   std::mutex mutex_;
   std::map<std::string, Topic> topics_;
-  /// Describes the link ends of this process.
+  /// Properties of the link ends in this process.
   bool shares_data_ = true, has_shared_memory_ = false;
 };
 

@@ -1,10 +1,10 @@
 /// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
-/// The layout also names the topic and the type that fastddsgen has generated:
+/// The layout also names the topic and the type that fastddsgen generated:
 ///
 ///   using Support = message::ImagePubSubType;
 ///   static std::string topic(const std::string& link);
 ///
-/// and may give the type another name:
+/// and may override the type's name:
 ///
 ///   static constexpr const char* type_name = "message::Picture";
 #pragma once
@@ -32,7 +32,7 @@ using Sample = typename Message::Support::type;
 template <class Message>
 concept Plain = hopmeter::FixedSize<Message, Sample<Message>>;
 
-/// Sets the fields that are the same in all images: three bytes a pixel.
+/// Sets the fields that are constant in all images: three bytes per pixel.
 void set_shape(auto& picture, const hopmeter::Link& link) {
   picture.height(link.height);
   picture.width(link.width);
@@ -47,14 +47,14 @@ template <class Message>
 TypedTopic topic_of(const std::string& name) {
   fast::TypeSupport type(new typename Message::Support);
   if constexpr (requires { Message::type_name; }) type->setName(Message::type_name);
-  // Peers match a type by its name and need no description of the type. Cyclone DDS 0.10 crashes on a type description
-  // that it does not expect.
+  // Peers match a type by name and need no type description. Cyclone DDS 0.10 crashes on a type description that it
+  // does not expect.
   type->auto_fill_type_object(false);
   type->auto_fill_type_information(false);
   return {name, type};
 }
 
-/// Whether Fast DDS accepted a sample. Fast DDS refuses a sample only if the writer's history stays full, which is the
+/// Converts the result of a write. Fast DDS refuses a sample only if the writer's history stays full, so that is the
 /// only reason for `busy` here.
 inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
@@ -63,7 +63,7 @@ inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// The sample that a link end uses again for each message. For plain samples, the library loans memory instead.
+/// The sample that a link end reuses for each message. For plain samples, the library loans memory instead.
 template <class Message>
 class OwnSample {
  public:
@@ -74,7 +74,7 @@ class OwnSample {
   [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes samples. Uses one sample for all messages, or writes plain samples into memory that the library loans.
+/// Writes samples: reuses one sample for all messages, or writes plain samples into memory that the library loans.
 template <class Message>
 class Writer {
  public:
@@ -90,13 +90,13 @@ class Writer {
       return write(fill_sample(payload_bytes, fill));
   }
 
-  /// Has `fill` write a frame into the sample.
+  /// Lets `fill` write a frame into the sample.
   Sample<Message>& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) requires(!Plain<Message>) {
     hopmeter::write_message<Message>(*sample_, payload_bytes, fill);
     return *sample_;
   }
 
-  /// Fast DDS promises that it only reads the sample.
+  /// Fast DDS guarantees that it only reads the sample.
   hopmeter::Sent write(const Sample<Message>& sample) {
     return to_sent(writer_->write(const_cast<Sample<Message>*>(&sample), fast::HANDLE_NIL));
   }
@@ -126,11 +126,11 @@ class Writer {
   OwnSample<Message> sample_;
 };
 
-/// Takes the samples of a reader. Each sample goes into the same memory; plain samples are loans.
+/// Takes samples from a reader, always into the same memory; plain samples are loans instead.
 template <class Message>
 class Inbox {
  public:
-  /// Passes on the next sample, if there is one; returns whether there was one.
+  /// Passes the next sample to `use`, if there is one; returns whether there was one.
   bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
       return take_loan(reader, use);
@@ -138,7 +138,7 @@ class Inbox {
       return take_copy(reader, use);
   }
 
-  /// Describes the sample that is passed on, unless it is a loan.
+  /// The description of the sample that is passed on, unless the sample is a loan.
   const fast::SampleInfo& info() const { return info_; }
 
  private:
@@ -164,7 +164,7 @@ class Inbox {
   fast::SampleInfo info_;
 };
 
-/// A reader and the memory that its samples are taken into.
+/// A reader, with the memory that its samples are taken into.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -188,7 +188,8 @@ class PolledReader {
   }
   ~PolledReader() { waitset_.detach_condition(reader_->get_statuscondition()); }
 
-  /// Calls `look(source)`. If it finds nothing and this end blocks, calls it again after something has arrived.
+  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits until something has arrived and calls
+  /// `look` again.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -207,11 +208,11 @@ class PolledReader {
   fast::ConditionSeq active_;
 };
 
-/// Calls `look(source)` after samples have arrived, and repeats the call until it finds no sample.
+/// Calls `look(source)` after samples have arrived, until `look` finds no sample.
 ///
 /// This listener needs its own participant, because Fast DDS locks the reader while it calls the listener. A
-/// participant uses one thread for everything that its readers send to their writers, so a slow listener would also
-/// stop discovery.
+/// participant uses one thread for everything that its readers send to writers, so a slow listener would also stop
+/// discovery.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -222,8 +223,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
 
  private:
   /// Any thread that delivers a sample may enter this function. If both ends are in this process, that thread may
-  /// already be inside this function, further down on its stack: a sample that was sent here caused the new one. The
-  /// call that is already running then takes the samples that have arrived.
+  /// already be inside this function further up the call stack, because a sample that was sent from there caused the
+  /// new one. The outer call then takes the samples that have arrived.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -240,9 +241,9 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// Calls `look` for servers, on a separate thread, which the listener wakes. A server may call the next server and wait
-/// for its reply. If the server ran on the thread that delivers requests, that thread could not deliver the next
-/// server's reply. Within a process, it is the client's thread.
+/// Calls `look` for a server on a separate thread, which the listener wakes. A server may call the next server and wait
+/// for its reply. On the thread that delivers requests (within one process, the client's thread), this would block,
+/// because that thread must also deliver the next server's reply.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -250,7 +251,7 @@ class ServingReader final : public hopmeter::Subscription, private fast::DataRea
       : look_(std::move(look)),
         reader_(participant, participant.reader(topic_of<Message>(topic), qos, this)),
         thread_([this](const std::stop_token& stop) { serve(stop); }) {}
-  /// Waits for the running call.
+  /// Waits for a running call.
   ~ServingReader() override {
     thread_.request_stop();
     arrivals_.release();

@@ -1,4 +1,4 @@
-/// A participant of DDS, and the writers and readers in it.
+/// A DDS participant, and the writers and readers in it.
 #pragma once
 
 #include <fastrtps/xmlparser/XMLProfileManager.h>
@@ -30,13 +30,13 @@ struct Session {
   Discovery discovery;
 };
 
-/// A topic, identified by its name and type.
+/// A topic with its name and its type.
 struct TypedTopic {
   std::string name;
   fast::TypeSupport type;
 };
 
-/// Fast DDS returns null if the call fails.
+/// Throws if a Fast DDS call returned null, which means that it failed.
 template <class Entity>
 Entity* demand(Entity* entity, const std::string& what) {
   if (!entity) throw hopmeter::Error("Fast DDS could not create " + what, "read its reason in the log of this node");
@@ -50,7 +50,7 @@ class Participant {
     participant_ = demand(factory()->create_participant(domain_of(run), participant_qos(run, session.options),
                                                         &session.discovery, fast::StatusMask::none()),
                           "a participant");
-    // These calls fail only if memory is short.
+    // These calls fail only if there is not enough memory.
     publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
     subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
   }
@@ -96,14 +96,14 @@ class Participant {
     return demand(participant_->create_topic(topic.name, type, fast::TOPIC_QOS_DEFAULT), "the topic " + topic.name);
   }
 
-  /// Protects the creation of topics, because both ends of a link share one topic.
+  /// Protects the creation of topics, because both ends of a link share a topic.
   std::mutex mutex_;
   fast::DomainParticipant* participant_;
   fast::Publisher* publisher_;
   fast::Subscriber* subscriber_;
 };
 
-/// A writer or a reader in its participant. The destructor closes the writer or reader.
+/// A writer or reader, and its participant. The destructor closes the writer or reader.
 template <class End>
 class Endpoint {
  public:

@@ -1,5 +1,4 @@
-/// Converts the options of a transport, and the settings of its manifest, to the quality-of-service settings of Fast
-/// DDS.
+/// Converts the options of a transport, and its manifest's settings, to Fast DDS quality of service.
 #pragma once
 
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
@@ -11,7 +10,7 @@
 
 #include "options.hpp"
 
-// The headers of Fast DDS also define a global namespace `dds`, for the C++ interface of the standard.
+// The Fast DDS headers also define a global namespace `dds`, for the standard C++ interface.
 namespace fast = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
@@ -20,21 +19,21 @@ namespace fastdds {
 /// The flow controller that all writers of a participant share.
 inline constexpr const char* flow_name = "hopmeter";
 
-/// The domain of a trial. Peers with other DDS libraries compute the same value.
+/// Returns the domain of a trial. Peers that use other DDS libraries compute the same domain.
 inline std::uint32_t domain_of(const std::string& run) {
-  // The ports of lower domains are below the system's ephemeral ports.
+  // Domains below this number use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<std::uint32_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
 inline auto udp_transport(const Options& options) {
   auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-  // A list of devices would also exclude peers on this machine that announce the address of another device, as ROS 2
-  // does.
+  // A list of allowed devices would also exclude peers on this machine that announce the address of another device, as
+  // ROS 2 does.
   if (!options.meets_others || !options.is_local()) udp->interfaceWhiteList = {options.address};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
-  // Looks for peers at the ports of this many participants; with 120, the ports would overlap with the next domain.
+  // The number of participants whose ports are tried; with 120, the ports would overlap with those of the next domain.
   if (options.meets_others) udp->maxInitialPeersRange = 100;
   return udp;
 }
@@ -60,8 +59,8 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // Each writer that is called during the call of another writer needs its own buffer. Relays in one process call
-  // writers within each other's calls.
+  // A writer that is called from within another writer's call needs its own buffer. Relays in one process make such
+  // nested calls.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;
@@ -70,9 +69,8 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
   // Peers on other machines are found by multicast.
   if (!options.meets_others || !options.is_local()) return qos;
-  // Without a multicast address, the participant does not listen for multicast, and sends its announcements to the
-  // named peers. It announces this address only. A port of 0 stands for the ports that the standard assigns to the
-  // participants of a domain.
+  // Without a multicast address, the participant does not listen for multicast, and sends its announcements only to
+  // this address. Port 0 stands for the ports that the standard assigns to the participants of a domain.
   rtps::Locator_t loopback;
   rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
   qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);
@@ -110,7 +108,7 @@ Qos endpoint_qos(const hopmeter::Setup& setup, const Options& options) {
 
 inline fast::DataWriterQos writer_qos(const hopmeter::Setup& setup, const Options& options) {
   auto qos = endpoint_qos<fast::DataWriterQos>(setup, options);
-  // A flow controller applies only to data that the library's thread sends.
+  // A flow controller applies only to data that a thread of the library sends.
   const bool is_asynchronous = options.is_asynchronous || options.flow_bytes != 0;
   qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
   if (options.flow_bytes != 0) qos.publish_mode().flow_controller_name = flow_name;
@@ -127,7 +125,8 @@ inline fast::DataReaderQos reader_qos(const hopmeter::Setup& setup, const Option
   return qos;
 }
 
-/// For the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the settings.
+/// Returns the quality of service for service topics, which are reliable and volatile, as in ROS 2; their history
+/// follows the settings.
 template <class Qos>
 Qos for_service(Qos qos) {
   qos.reliability().kind = fast::RELIABLE_RELIABILITY_QOS;

@@ -1,4 +1,4 @@
-/// A transport over Fast DDS, parameterized by its message types.
+/// A transport over Fast DDS, for any message types.
 #pragma once
 
 #include "ends.hpp"
@@ -29,7 +29,7 @@ struct LinkSubscriber final : hopmeter::Subscriber {
   PolledReader<Message> reader;
 };
 
-/// The adapter for messages of the given types, `hopmeter::MessageTypes`. All polled ends and all writers share one
+/// The adapter for the given message types, `hopmeter::MessageTypes`. All polled ends and all writers share one
 /// participant.
 template <class Types>
 class DdsTransport : public hopmeter::Transport {

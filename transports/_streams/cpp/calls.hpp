@@ -17,7 +17,7 @@ inline hopmeter::Timeout limit_while_behind(bool caught_up, hopmeter::Timeout ti
   return caught_up ? timeout : std::min<hopmeter::Timeout>(timeout, catch_up_interval);
 }
 
-/// Both halves of a connection, at the client or at the server.
+/// The two halves of a connection, at the client or at the server.
 struct Connection {
   Connection(Socket connection, bool blocks, std::size_t frame_bytes)
       : out(sending_half(connection), frame_bytes), in(std::move(connection), blocks, frame_bytes) {}
@@ -51,7 +51,7 @@ class StreamClient final : public hopmeter::Client {
   Connection connection_;
 };
 
-/// With one client, waits in the client's `recv`; with several clients, waits in `poll`.
+/// A server. With one client, it waits in the client's `recv`; with several clients, in `poll`.
 class StreamServer final : public hopmeter::Server {
  public:
   StreamServer(const Family& family, const hopmeter::Link& link, bool blocks)
@@ -68,13 +68,13 @@ class StreamServer final : public hopmeter::Server {
     const auto in_recv = connections_.size() == 1 ? timeout : hopmeter::Timeout::zero();
     if (blocks_ && in_recv != timeout) sleep(timeout);
     const auto requests = handle_all(in_recv, handle);
-    // A server that waits in `recv` looks for new clients only here: after each empty poll, and from time to time.
+    // A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
     if ((blocks_ && requests == 0) || connections_.empty() || ++polls_ % polls_per_look == 0) accept_all();
     return requests;
   }
 
  private:
-  /// A busy server looks for new clients once in this many polls.
+  /// While busy, a server accepts new clients only once in this many polls.
   static constexpr unsigned polls_per_look = 256;
 
   std::size_t handle_all(hopmeter::Timeout timeout, hopmeter::Handle handle) {

@@ -9,10 +9,10 @@
 
 namespace streams {
 
-/// The bytes of a frame after its length, as they are sent.
+/// A frame with its prefix, as sent on a connection.
 using Message = std::span<const std::byte>;
 
-/// The backlog of listening sockets.
+/// The maximum number of connections that may wait to be accepted.
 inline constexpr int listen_backlog = 128;
 
 /// A listening socket, and the address to which receivers connect.
@@ -21,7 +21,7 @@ struct Endpoint {
   std::string address;
 };
 
-/// The next connection that waits at a nonblocking listening socket, if there is one.
+/// Accepts the next waiting connection of a nonblocking listening socket; empty if there is none.
 inline std::optional<Socket> accept_on(const Socket& listener) {
   for (;;) {
     Socket connection(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -35,7 +35,7 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  /// The path of the bytes, as the result shows it.
+  /// The path of the bytes, as reported in the result.
   virtual std::string path() const = 0;
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;

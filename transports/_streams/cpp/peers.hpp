@@ -10,11 +10,11 @@
 
 namespace streams {
 
-/// How long a receiver may take no byte while a message to it is partly sent.
+/// How long a receiver may accept no bytes while a message to it is partly sent.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// Sends as many bytes as the socket takes. With MSG_DONTWAIT, returns immediately; otherwise sends until the socket
-/// has taken nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
+/// Sends as many bytes as the socket accepts. With MSG_DONTWAIT, returns immediately; otherwise sends until the socket
+/// has accepted nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
 inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
   for (;;) {
     const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);
@@ -24,7 +24,7 @@ inline std::optional<std::size_t> send_some(const Socket& connection, std::span<
   }
 }
 
-/// A connected receiver, with the rest of a message that it has not yet taken.
+/// A connected receiver, with the part of a message that it has not yet taken.
 class Peer {
  public:
   explicit Peer(Socket connection) : connection_(std::move(connection)) {}
@@ -33,15 +33,15 @@ class Peer {
   bool is_behind() const noexcept { return flushed_ < backlog_.size(); }
   bool is_gone() const noexcept { return is_gone_; }
 
-  /// Sends the rest of the message, without waiting.
+  /// Sends the backlog without waiting.
   void flush() {
     const auto sent = send_some(connection_, std::span(backlog_).subspan(flushed_), MSG_DONTWAIT);
     is_gone_ = !sent;
     flushed_ += sent.value_or(0);
   }
 
-  /// Returns false if nothing was sent. If another receiver already has the message, or this one has taken a part,
-  /// waits until the rest is sent, and queues what the receiver still refuses.
+  /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a part
+  /// of it, sends the rest with waits, and queues what the receiver still refuses.
   bool send(std::span<const std::byte> message, bool begun) {
     const auto first = send_some(connection_, message, MSG_DONTWAIT);
     if (first && *first == message.size()) return true;
@@ -65,7 +65,7 @@ class Peer {
   bool is_gone_ = false;
 };
 
-/// All connected receivers. The caller of any function must hold the mutex.
+/// All connected receivers. Callers of these functions must hold the mutex.
 class Peers {
  public:
   std::mutex mutex;
@@ -92,7 +92,7 @@ class Peers {
     }
   }
 
-  /// Sends the rest of an earlier message, without waiting.
+  /// Sends the receivers' backlogs without waiting.
   void flush() {
     for (auto& peer : peers_) {
       if (peer.is_behind()) peer.flush();
@@ -100,7 +100,7 @@ class Peers {
     count();
   }
 
-  /// Sends one message to all receivers; if the first receiver takes nothing, sends it to none and returns busy.
+  /// Sends one message to all receivers. If the first receiver takes nothing, sends it to no receiver and returns busy.
   hopmeter::Sent send(std::span<const std::byte> message) {
     bool begun = false, busy = false;
     for (auto& peer : peers_) {

@@ -1,5 +1,5 @@
-/// The thread of a publisher: it accepts receivers, and sends the rest of messages to slow receivers. The thread sleeps
-/// while there is nothing to do; the publisher does all other sending itself.
+/// A publisher's thread, which accepts receivers, and sends the rest of messages to slow receivers. It sleeps while
+/// there is nothing to do; the publisher does all other sending itself.
 #pragma once
 
 #include <poll.h>
@@ -57,7 +57,7 @@ class PublisherThread {
       peers_.for_each_behind([&](const Socket& connection) { events.push_back({*connection, POLLOUT, 0}); });
     }
     if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) throw Error::system("waiting for receivers");
-    // Resets the event, if it was set.
+    // Resets the event if it was set.
     eventfd_t ignored;
     ::eventfd_read(*event_, &ignored);
   }

@@ -22,12 +22,12 @@ class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;
 
-  /// A new socket that no child process inherits.
+  /// Creates a socket that no child process inherits.
   static Socket create(int family) {
     return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "making a stream socket");
   }
 
-  /// A second descriptor of the same connection, for the other half of the link end.
+  /// Duplicates the descriptor of the connection, for the other half of the link end.
   Socket duplicate() const { return Socket(::fcntl(**this, F_DUPFD_CLOEXEC, 0), "duplicating a descriptor"); }
 
   void make_nonblocking() const {
@@ -60,7 +60,7 @@ class Socket : public hopmeter::Descriptor {
     int granted = 0;
     socklen_t size = sizeof granted;
     if (::getsockopt(**this, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
-    // Linux may grant less without an error. It reports double the size that it grants, because it counts its own
+    // Linux may grant less without an error. It reports twice the size that it grants, because it counts its own
     // bookkeeping.
     if (granted / 2 >= bytes) return;
     const auto requested = std::to_string(bytes);
@@ -69,17 +69,18 @@ class Socket : public hopmeter::Descriptor {
   }
 };
 
-/// The prefix of every frame: the frame's length as a little-endian u64, without the prefix, and zeros up to a cache
-/// line. So message, header and payload all begin at a cache line, from which the kernel copies fastest.
+/// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian
+/// u64, and zeros up to a cache line. So message, header and payload all begin at a cache line, from which the kernel
+/// copies fastest.
 inline constexpr std::size_t prefix_bytes = 64;
 inline constexpr std::size_t length_bytes = 8;
 
-/// Zeros, for messages that begin at a cache line.
+/// A zeroed buffer in which messages begin at a cache line.
 class Buffer {
  public:
   static constexpr std::size_t line = 64;
 
-  /// Memory for the prefix and for `bytes` more bytes.
+  /// Allocates room for the prefix and for `bytes` more bytes.
   explicit Buffer(std::size_t bytes)
       : size_(prefix_bytes + bytes), data_(static_cast<std::byte*>(::operator new (size_, std::align_val_t{line}))) {
     std::fill_n(data_.get(), size_, std::byte{});
@@ -96,7 +97,7 @@ class Buffer {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-/// The length in front of a frame. The length is written byte by byte; on little-endian machines, compilers combine
+/// Writes the length that precedes a frame. It is written byte by byte; on little-endian machines, compilers combine
 /// this into one store.
 inline void write_length(std::byte* out, std::uint64_t length) noexcept {
   for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));

@@ -10,14 +10,13 @@
 
 namespace streams {
 
-/// A transport over stream sockets of one family. The transport creates its family from the setup; the family gives the
-/// `path`.
+/// A transport over stream sockets of one family, which is created from the setup and reports the fact `path`.
 template <std::derived_from<Family> Ours>
 class StreamTransport : public hopmeter::Transport {
  public:
   explicit StreamTransport(const hopmeter::Setup& setup) : family_(setup) {}
 
-  /// The kernel replaces the library in this transport, so the version is the kernel's version.
+  /// The kernel takes the place of the library in this transport, so the version is the kernel's version.
   static std::string version() {
     utsname kernel{};
     return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";

@@ -1,5 +1,5 @@
-/// The subscriber of a link: it receives a small frame with one `recv`, and the rest of a large frame directly into its
-/// place.
+/// The subscriber of a link. It receives a small frame with one `recv`, and the rest of a large frame directly at its
+/// final position.
 #pragma once
 
 #include <cerrno>
@@ -24,12 +24,12 @@ class StreamSubscriber final : public hopmeter::Subscriber {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // The peer does not come back; without this pause the role would poll in a busy loop.
+    // The peer does not reconnect; without this pause the role would poll in a busy loop.
     if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
 
-  /// Polls like `poll`, but returns immediately after the peer has gone.
+  /// Like `poll`, but returns immediately after the peer has gone.
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait) set_timeout(timeout);
@@ -44,7 +44,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   /// Large enough to receive several waiting small frames in one call.
   static constexpr std::size_t minimum_room = 65536;
 
-  /// The size of the frame at `start`, including its prefix; 0 until the prefix has arrived.
+  /// Returns the size of the frame at `start`, including its prefix; 0 until the prefix has arrived.
   std::size_t message_bytes(std::size_t start) const {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
@@ -56,7 +56,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return prefix_bytes + length;
   }
 
-  /// Receives everything that is available, or exactly the rest of an incomplete frame; returns whether any byte came.
+  /// Receives everything that is available, or only the rest of an incomplete frame; returns whether any byte arrived.
   bool receive(bool may_wait) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
@@ -73,7 +73,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Passes every complete frame on, and moves the beginning of the next frame to the front.
+  /// Passes every complete frame to `take`, and moves the beginning of the next frame to the start of the buffer.
   std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
@@ -100,7 +100,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   bool blocks_;
   std::size_t frame_bytes_;
   Buffer buffer_;
-  /// The end of the received bytes.
+  /// The end of the received bytes in the buffer.
   std::size_t end_ = 0;
   hopmeter::Timeout timeout_{};
   bool is_gone_ = false;

@@ -1,4 +1,5 @@
-"""The sending ends of `unix` and `tcp` in Python: frames over stream sockets, as ../README.md defines them."""
+"""The sending ends of `unix` and `tcp` in Python. They send frames over stream sockets, as ../README.md defines
+them."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
-"""The length of the frame, and zeros up to a cache line, from which the kernel copies fastest."""
+"""The length of the prefix: the frame's length, and zeros up to a cache line, from which the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 GONE = (BrokenPipeError, ConnectionResetError)
 Prepare = Callable[[socket.socket], None]
-"""Sets the options that an accepted connection does not inherit from the listening socket."""
+"""A function that sets the options that an accepted connection does not inherit from the listening socket."""
 
 
 def prepare_nothing(connection: socket.socket) -> None:
@@ -28,7 +29,7 @@ def prepare_nothing(connection: socket.socket) -> None:
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
     """Set SO_SNDBUF or SO_RCVBUF; 0 leaves the system's default.
 
-    Linux silently grants less, which counts as an error here.
+    Linux may silently grant less; this function raises an error in that case.
     """
     if not wanted:
         return
@@ -38,9 +39,9 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 
 
 class Receiver:
-    """One connection of a publisher, and the bytes that it has not yet taken.
+    """One connection of a publisher, with the bytes that its receiver has not yet taken.
 
-    A receiver that has gone counts as one that takes everything.
+    A receiver that has gone is treated like a receiver that accepts everything.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -51,7 +52,7 @@ class Receiver:
         self.gone = False
 
     def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
-        """Send as much as the kernel takes without waiting; return the number of bytes."""
+        """Send as much as the kernel accepts without waiting; return the number of bytes."""
         try:
             return self.connection.send(message, flags)
         except BlockingIOError:
@@ -61,7 +62,7 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Send and wait; after some time the rest becomes the backlog, which a thread sends."""
+        """Send the rest and wait; after some time, queue what is left as a backlog, which a thread sends."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])
@@ -78,7 +79,7 @@ class Draft:
         self._message = self._frame = self._buffer[:0]
 
     def message(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Return a frame that `fill` has written, with its prefix."""
+        """Return a frame that `fill` has written, together with its prefix."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._lay_out(HEADER_BYTES + payload_bytes)
         fill(self._frame)
@@ -91,7 +92,7 @@ class Draft:
 
 
 class Publisher:
-    """The sending end, with a thread that accepts receivers."""
+    """The sending end of a pubsub link, with a thread that accepts receivers."""
 
     def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
@@ -109,7 +110,7 @@ class Publisher:
                 self._prepare(connection)
                 self._joining.append(Receiver(connection))
         except OSError:
-            pass  # `close` has shut the listener down
+            pass  # `close` has shut down the listener
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         while self._joining:
@@ -120,7 +121,7 @@ class Publisher:
         return self._deliver(self._draft.message(payload_bytes, fill))
 
     def _deliver(self, message: memoryview) -> bool:
-        """Return busy if the first receiver takes nothing; otherwise every receiver gets the whole message."""
+        """Send a message to every receiver; return False (busy) if the first receiver takes nothing."""
         sent, gone = 0, False
         for receiver in self._receivers:
             if sent:
@@ -149,7 +150,8 @@ class Publisher:
 
 
 class Line:
-    """The sending half of a connection that also receives: a client's requests, or a server's replies to one client."""
+    """The sending half of a connection that also receives. It sends a client's requests, or a server's replies to one
+    client."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         self._reader = Receiver(connection)

@@ -1,4 +1,4 @@
-"""The receivers, clients and servers of `unix` and `tcp` in Python; sending.py has the sending ends."""
+"""The receivers, clients and servers of `unix` and `tcp` in Python. sending.py contains the sending ends."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, prepare_nothing
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256
-"""A busy server looks for new clients once in this many polls."""
+"""While busy, a server accepts new clients only once in this many polls."""
 
 
 class Subscriber:
-    """The receiver: one buffer that a `recv` fills as far as it can."""
+    """The receiver. It has one buffer, which each `recv` fills as far as possible."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         self._connection = connection
@@ -48,7 +48,8 @@ class Subscriber:
         return count
 
     def _receive(self, waits: bool) -> bool:
-        """Receive the rest of an incomplete frame, otherwise everything that fits; return whether any byte came."""
+        """Receive the rest of an incomplete frame, or otherwise everything that fits; return whether any byte
+        arrived."""
         rest, flags = self._next_read()
         try:
             came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)
@@ -66,7 +67,8 @@ class Subscriber:
         return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
 
     def _hand_over(self, take: Take) -> int:
-        """Pass every whole frame to the role, and move the beginning of the next frame to the front."""
+        """Pass every complete frame to the role, and move the beginning of the next frame to the start of the
+        buffer."""
         start, end, count = 0, self._end, 0
         while end - start >= PREFIX_BYTES and (after := start + PREFIX_BYTES + self._length(start)) <= end:
             take(self._buffer[start + PREFIX_BYTES : after])
@@ -88,7 +90,7 @@ class Subscriber:
 
 
 class Client(Subscriber):
-    """The client: requests and replies on one connection."""
+    """The client, whose requests and replies use one connection."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         super().__init__(link, connection)
@@ -96,7 +98,7 @@ class Client(Subscriber):
 
 
 class Caller(Subscriber):
-    """A client, from the view of the server."""
+    """A client, as the server sees it."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         super().__init__(link, connection)
@@ -110,7 +112,7 @@ class Caller(Subscriber):
 
 
 class Server:
-    """The server. With one client, waits in `recv`; with several clients, waits in `poll`."""
+    """The server. With one client, it waits in `recv`; with several clients, in `poll`."""
 
     def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
@@ -126,7 +128,7 @@ class Server:
             self._sleep(timeout_s)
         count = sum([caller.answer(in_recv_s, handle) for caller in self._callers])
         self._polls += 1
-        # A server that waits in `recv` looks for new clients only here: after each empty poll, and from time to time.
+        # A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
         if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
             self._update_callers()
         return count

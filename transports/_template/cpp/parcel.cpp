@@ -1,4 +1,4 @@
-/// Parcel: one packet of a Unix socket is one frame. ../README.md describes the wire format, and
+/// Parcel, an example adapter: one packet of a Unix socket is one frame. ../README.md describes the wire format, and
 /// cpp/include/hopmeter/contract.hpp the contract.
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A receiver that has taken nothing for this long counts as stopped. Without this limit, such a receiver would block
-/// the sender too.
+/// A receiver that has taken nothing for this long counts as hung. Without this limit, such a receiver would also block
+/// the sender.
 constexpr auto patience = 5s;
 
 /// Sets SO_SNDTIMEO or SO_RCVTIMEO.
@@ -30,7 +30,7 @@ void set_timeout(const Descriptor& socket, int option, Timeout timeout) {
   if (::setsockopt(*socket, SOL_SOCKET, option, &value, sizeof value) != 0) throw Error::system("setsockopt");
 }
 
-// A `Descriptor` closes itself, even after an exception. For a library's handles use `Resource`, in the same header.
+// A `Descriptor` closes itself, even after an exception. For a library's handles, use `Resource` from the same header.
 Descriptor packet_socket(int flags) {
   return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0), "making a socket");
 }
@@ -50,7 +50,8 @@ void call_at(const std::string& path, const Descriptor& socket, Call call, const
 
 class Sender final : public Publisher {
  public:
-  // Opening may take some time, because nothing is measured yet. Prepare everything here that a message will need.
+  // Opening may take some time, because nothing is measured yet. Prepare everything here that sending a message will
+  // need.
   Sender(const Setup& setup, const Link& link)
       : path_(setup.directory() + "/" + link.name + ".sock"),
         listener_(packet_socket(SOCK_NONBLOCK)),
@@ -63,27 +64,27 @@ class Sender final : public Publisher {
     std::filesystem::remove(path_, gone_already);
   }
 
-  // Receivers get this address; in this transport, it is the only way to find this end.
+  // Receivers get this address. In this transport, they have no other way to find this end.
   std::string address() const override { return path_; }
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
     accept_all();
     const auto frame = std::span(buffer_).first(header_bytes + payload_bytes);
-    // `fill` stamps the sent time, so call it as late as you can. If your library loans memory, let `fill` write into
-    // that memory instead.
+    // The last step of `fill` reads the sent time, so call `fill` as late as you can. If your library loans memory, let
+    // `fill` write into that memory instead.
     fill(frame);
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     for (auto receiver = receivers_.begin(); receiver != receivers_.end();) {
       if (::send(**receiver, frame.data(), frame.size(), flags) >= 0) {
-        // Once one receiver has the frame, send it to all receivers: after `busy`, the role would send it a second
-        // time.
+        // Once one receiver has the frame, send it to all receivers, because after `busy` the role would send the frame
+        // a second time.
         flags = MSG_NOSIGNAL;
         ++receiver;
       } else if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) {
         return Sent::busy;
       } else if (errno == EPIPE || errno == ECONNRESET) {
-        // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is no failure of
-        // this end.
+        // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
+        // of this end.
         receiver = receivers_.erase(receiver);
       } else {
         throw Error::system("sending a packet");
@@ -119,7 +120,7 @@ class Receiver final : public Subscriber {
     const bool waits = blocks_ && timeout > 0ns;
     // Setting the timeout takes a system call, so it is set only when it changes.
     if (waits && timeout != timeout_) set_timeout(connection_, SO_RCVTIMEO, timeout_ = timeout);
-    // With `spin`, looks once and returns. With `block`, sleeps in the transport itself, not in a loop around it.
+    // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around it.
     const auto bytes = ::recv(*connection_, buffer_.data(), buffer_.size(), waits ? 0 : MSG_DONTWAIT);
     if (bytes > 0) {
       take(Received::split(std::span(buffer_).first(static_cast<std::size_t>(bytes))));
@@ -127,7 +128,7 @@ class Receiver final : public Subscriber {
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving a packet");
-    // The sender does not come back; without this pause the role would poll in a busy loop.
+    // The sender does not reconnect; without this pause the role would poll in a busy loop.
     if (waits) std::this_thread::sleep_for(timeout);
     return 0;
   }
@@ -139,8 +140,8 @@ class Receiver final : public Subscriber {
   std::vector<std::byte> buffer_;
 };
 
-/// One per process. `TransportOf` creates both link ends from the setup and their link. Instead of `Setup`, name a
-/// class with the objects that all link ends share: a session, a context, a connection to a broker.
+/// There is one transport per process. `TransportOf` creates both link ends from the setup and their link. Instead of
+/// `Setup`, name a class with the objects that all link ends share: a session, a context, a connection to a broker.
 class ParcelTransport final : public TransportOf<Setup, Sender, Receiver> {
  public:
   using TransportOf::TransportOf;
@@ -152,7 +153,7 @@ class ParcelTransport final : public TransportOf<Setup, Sender, Receiver> {
     return std::string("Linux ") + kernel.release;
   }
 
-  /// The path that the bytes really took. If there are several paths, ask the library which one it took; the settings
+  /// Reports the path that the bytes took. If there are several paths, ask the library which one was used; the settings
   /// do not prove it.
   Facts facts() override { return {{"path", "packets of Unix sockets"}}; }
 };

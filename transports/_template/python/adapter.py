@@ -1,4 +1,5 @@
-"""Parcel in Python. ../README.md describes the wire format, hopmeter/node/contract.py the contract."""
+"""Parcel, an example adapter in Python. ../README.md describes the wire format, hopmeter/node/contract.py the
+contract."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 from hopmeter.node.sockets import set_patience
 
 PATIENCE_S = 5.0
-"""A receiver that has taken nothing for this long counts as stopped.
+"""A receiver that has taken nothing for this long counts as hung.
 
-Without this limit, such a receiver would block the sender too.
+Without this limit, such a receiver would also block the sender.
 """
 
 
 class Publisher:
     def __init__(self, setup: Setup, link: Link) -> None:
-        # Receivers get this address; in this transport, it is the only way to find this end.
+        # Receivers get this address. In this transport, they have no other way to find this end.
         self.address = os.path.join(setup.directory, f"{link.name}.sock")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -29,34 +30,35 @@ class Publisher:
         self._listener.listen(setup.settings["backlog"])
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []
-        # Create everything here that a message will need, not in `send`.
+        # Create everything here that sending a message will need, not in `send`.
         self._buffer = memoryview(bytearray(link.frame_bytes))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         self._accept()
         frame = self._buffer[: HEADER_BYTES + payload_bytes]
-        # `fill` stamps the sent time, so call it as late as you can. If your library loans memory, let `fill` write
-        # into that memory instead.
+        # The last step of `fill` reads the sent time, so call `fill` as late as you can. If your library loans memory,
+        # let `fill` write into that memory instead.
         fill(frame)
         flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT
         for receiver in list(self._receivers):
             try:
                 receiver.send(frame, flags)
-                # Once one receiver has the frame, send it to all: after busy, the role would send it a second time.
+                # Once one receiver has the frame, send it to all receivers, because after busy the role would send the
+                # frame a second time.
                 flags = socket.MSG_NOSIGNAL
             except BlockingIOError:
                 if flags & socket.MSG_DONTWAIT:
                     return False
                 raise
             except (BrokenPipeError, ConnectionResetError):
-                # A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is no
+                # A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a
                 # failure of this end.
                 self._receivers.remove(receiver)
                 receiver.close()
         return True
 
     def _accept(self) -> None:
-        """Accept the receivers that have connected since the last call; they may connect at any time."""
+        """Accept the receivers that have connected since the last call. A receiver may connect at any time."""
         while True:
             try:
                 receiver, _ = self._listener.accept()
@@ -86,15 +88,15 @@ class Subscriber:
             set_patience(self._connection, socket.SO_RCVTIMEO, timeout_s)
             self._timeout_s = timeout_s
         try:
-            # With `spin`, looks once and returns. With `block`, sleeps in the transport itself, never in a loop around
-            # it.
+            # With `spin`, check once without sleeping. With `block`, sleep in the transport itself, not in a loop
+            # around it.
             length = self._connection.recv_into(self._buffer, 0, 0 if waits else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
         except ConnectionResetError:
             length = 0
         if length == 0:
-            # The sender does not come back; without this pause the role would poll in a busy loop.
+            # The sender does not reconnect; without this pause the role would poll in a busy loop.
             time.sleep(timeout_s if waits else 0)
             return 0
         take(self._buffer[:length])
@@ -105,10 +107,11 @@ class Subscriber:
 
 
 class Transport(BaseTransport):
-    """One per process. Put the objects here that all ends share: a session, a context, a broker's connection."""
+    """The transport, one per process. Create the objects here that all link ends share: a session, a context, a
+    connection to a broker."""
 
-    # The path that the bytes really took, for the result. If there are several paths, ask the library which one it
-    # took; the settings do not prove it.
+    # The path that the bytes took, for the result. If there are several paths, ask the library which one was used; the
+    # settings do not prove it.
     path = "packets of Unix sockets"
 
     @staticmethod

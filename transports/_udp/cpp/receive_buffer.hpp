@@ -1,5 +1,5 @@
-/// The receive buffer that the system grants to a library over UDP. The system may grant a smaller buffer than
-/// requested, without an error.
+/// Checks the receive buffer that the system grants to a library that uses UDP. The system may grant a smaller buffer
+/// than requested, without an error.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,18 +18,18 @@ inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
   socklen_t length = sizeof(bytes);
   setsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, length);
   getsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
-  return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double
+  return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports twice the size
 }
 
-/// The consequence of a buffer that is smaller than requested, and the remedy. The Python adapters report the same
-/// text.
+/// Describes the consequence of a buffer that is smaller than requested, with the remedy. The Python adapters report
+/// the same text.
 inline std::string short_buffer(std::uint32_t granted_bytes, std::uint32_t requested_bytes) {
   const auto requested = std::to_string(requested_bytes);
   return "the kernel grants " + std::to_string(granted_bytes) + " of " + requested +
          " bytes of receive buffer, so large messages may be lost: run sysctl -w net.core.rmem_max=" + requested;
 }
 
-/// Describes the granted size, and adds the remedy if it is smaller than requested.
+/// Returns the granted size as a fact, with the remedy if it is smaller than requested.
 inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
   const auto granted = granted_bytes(requested_bytes);
   hopmeter::Facts facts{{"receive_buffer", std::to_string(granted) + " bytes"}};

@@ -1,4 +1,4 @@
-/// Cyclone DDS with its C API. ../idl defines the messages; the rest is in ../../_cyclonedds.
+/// The adapter for Cyclone DDS, through its C API. ../idl defines the messages; the rest is in ../../_cyclonedds.
 #include "cyclone/hopmeter.h"
 #include "ends.hpp"
 #include "hopmeter/choice.hpp"
@@ -7,7 +7,7 @@ using namespace hopmeter;
 
 namespace {
 
-/// The name of a topic begins with a letter; the name of a link may begin with another character.
+/// A topic name must begin with a letter, but a link name may begin with another character.
 std::string topic_of(const std::string& link) { return "hopmeter_" + link; }
 
 struct Timing {

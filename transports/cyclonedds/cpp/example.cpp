@@ -18,11 +18,12 @@ constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 constexpr const char* TOPIC = "messages";
 const std::string RELIABILITY = "reliable";  // or best-effort
-const std::string HISTORY = "keep-last";     // or keep-all: a full queue makes the writer wait, and replaces no message
+const std::string HISTORY = "keep-last";     // or keep-all: a full queue makes the writer wait and replaces no message
 constexpr int DEPTH = 10;
 constexpr dds_duration_t PATIENCE = DDS_SECS(10);
 constexpr dds_domainid_t DOMAIN = 7;
-// Programs of this machine only, found without multicast. Without it, DDS looks for others in the whole network.
+// Restricts discovery to programs on this machine, without multicast. By default, DDS searches the whole network for
+// peers.
 constexpr const char* LOOPBACK =
     "<CycloneDDS><Domain id='any'><General><AllowMulticast>false</AllowMulticast>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces></General><Discovery>"
@@ -46,7 +47,7 @@ dds_qos_t* quality() {
 void send(dds_entity_t participant, dds_entity_t topic) {
   const dds_entity_t writer = require(dds_create_writer(participant, topic, quality(), nullptr), "make a writer");
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(PATIENCE);
-  while (dds_get_matched_subscriptions(writer, nullptr, 0) == 0) {  // what is written before is lost
+  while (dds_get_matched_subscriptions(writer, nullptr, 0) == 0) {  // earlier samples would be lost
     if (std::chrono::steady_clock::now() > until) require(DDS_RETCODE_TIMEOUT, "find a receiver");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

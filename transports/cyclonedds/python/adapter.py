@@ -1,4 +1,5 @@
-"""Cyclone DDS with its Python binding. ../idl defines the messages; the rest is in ../../_cyclonedds/python."""
+"""The adapter for Cyclone DDS, through its Python binding. ../idl defines the messages; the rest is in
+../../_cyclonedds/python."""
 
 from __future__ import annotations
 
@@ -14,5 +15,5 @@ class Transport(Carrier):
 
 
 def message_of(link: Link) -> Timings:
-    """Return the message type for the payload of a link."""
+    """Return the message type for the link's payload."""
     return Images(link) if link.payload == "image" else Timings()

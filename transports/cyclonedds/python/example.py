@@ -19,14 +19,15 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 RELIABILITY = "reliable"  # or best-effort
-HISTORY = "keep-last"  # or keep-all: a full queue makes the writer wait, and replaces no message
+HISTORY = "keep-last"  # or keep-all, with which a full queue makes the writer wait and replaces no message
 DEPTH = 10
 PATIENCE_S = 10.0
 DOMAIN = 7
 LOOPBACK = """<CycloneDDS><Domain id='any'><General><AllowMulticast>false</AllowMulticast>
 <Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces></General><Discovery>
 <ParticipantIndex>auto</ParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers></Discovery></Domain></CycloneDDS>"""
-"""Programs of this machine only, found without multicast. Without it, DDS looks for others in the whole network."""
+"""Restricts discovery to programs on this machine, without multicast. By default, DDS searches the whole network for
+peers."""
 
 
 @dataclass
@@ -44,11 +45,11 @@ def quality() -> Qos:
 def send(topic: Topic) -> None:
     writer = DataWriter(topic.participant, topic, quality())
     until = time.monotonic() + PATIENCE_S
-    while not writer.get_matched_subscriptions():  # what is written before a reader is known is lost
+    while not writer.get_matched_subscriptions():  # samples that are written before a reader is matched are lost
         if time.monotonic() > until:
             sys.exit("no receiver has subscribed")
         time.sleep(0.01)
-    time.sleep(0.5)  # the reader knows the writer a little later
+    time.sleep(0.5)  # the reader discovers the writer a little later
     payload = [0] * PAYLOAD_BYTES
     begin = time.monotonic()
     for number in range(COUNT):

@@ -1,6 +1,6 @@
-"""The messages of ../idl in Python, and where they store a frame; ../README.md has the table.
+"""The messages of ../idl in Python, and the fields in which they store a frame; ../README.md lists the fields.
 
-The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
+The annotations are real types instead of strings, because Cyclone DDS derives its type support from them.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,8 @@ class Timings:
     sample_type: type[IdlStruct] = Timing
 
     def topic(self, link: str) -> str:
-        """Return the topic's name. It begins with a letter; the name of a link may begin with another character."""
+        """Return the topic's name. It must begin with a letter, but the link's name may begin with another
+        character."""
         return f"hopmeter_{link}"
 
     def write(self, header: bytearray, payload: bytearray) -> Timing:

@@ -1,5 +1,5 @@
-"""Eclipse eCAL in Python: topics, and services whose calls go over TCP; ../README.md describes layers, discovery and
-limits."""
+"""The adapter for Eclipse eCAL in Python: topics, and services, whose calls use TCP. ../README.md describes layers,
+discovery and limits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from hopmeter.node.mapped_files import mapped_files
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
 SERVICE_PATH = "TCP of eCAL's services"
 MEMORY_FILE = "ecal_[0-9a-f]+"
-"""The name contains nothing of the trial, so a process records the files that it has mapped."""
+"""The pattern of the memory files' names. No part of a name identifies the trial, so a process records the files that
+it has mapped."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
 METHOD = ecal.ServiceMethodInformation("frame")
 DONE, UNANSWERED = 0, 1
-"""The return codes of a method for eCAL."""
+"""The values that a service method returns to eCAL."""
 
 
 class Publisher:
@@ -39,7 +40,7 @@ class Publisher:
         return self.forward(self._outgoing.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
-        self._publisher.send(native)  # also false if no subscriber exists yet, which is no error of the sender
+        self._publisher.send(native)  # also False if no subscriber exists yet, which is not an error
         return True
 
     def close(self) -> None:
@@ -47,7 +48,7 @@ class Publisher:
 
 
 class Subscription:
-    """Called on eCAL's threads, which hold one lock for all calls of a subscriber."""
+    """A receiver that eCAL's threads call; eCAL holds one lock for all calls of a subscriber."""
 
     def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[Path]) -> None:
         self._subscriber, self._seen = subscriber, seen
@@ -64,8 +65,8 @@ class Subscription:
 
     def close(self) -> None:
         self._seen |= mapped_files(MEMORY_FILE)
-        # Waits for a running call. Destroying an object does not release the interpreter lock, for which a call may
-        # wait. So this first waits until no calls arrive.
+        # Wait until no more calls arrive before destroying the subscriber: its destructor waits for a running call
+        # without releasing the interpreter lock, which that call may need.
         self._subscriber.set_receive_callback(self._refuse)
         deadline = time.monotonic() + 1
         time.sleep(QUIET_S)
@@ -75,10 +76,11 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server that handles one request at a time. eCAL's pool would handle requests of several clients at once."""
+    """A server that handles one request at a time; eCAL's thread pool would handle requests of several clients at
+    once."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        # Each request needs a new reply: eCAL may copy the reply after the next request has come.
+        # Each request needs a new reply object, because eCAL may copy the reply after the next request has arrived.
         super().__init__(lambda payload_bytes, fill: BytesBuffer().fill(payload_bytes, fill))
         transport.path = SERVICE_PATH
         self._server = ecal.ServiceServer(link.name)
@@ -99,7 +101,7 @@ class Server(CalledServer):
 
 
 class Client:
-    """Makes calls without waiting; a queue stores the replies from eCAL's threads until a poll."""
+    """A client that makes calls without waiting; eCAL's threads put the replies into a queue, which a poll empties."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         transport.path = SERVICE_PATH
@@ -129,7 +131,7 @@ class Transport(CallbackTransport):
         super().__init__(setup)
         self.path = LAYERS[setup.settings["layer"]]
         self._seen: set[Path] = set()
-        # The folders in which eCAL looks for a user's configuration and writes its own files.
+        # The folders in which eCAL reads the user's configuration and writes its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
         self.config = configuration(setup)
         if not ecal.initialize(self.config, f"hopmeter_{setup.run}", PARTS):
@@ -144,13 +146,13 @@ class Transport(CallbackTransport):
 
     def close(self) -> None:
         ecal.finalize()
-        for file in self._seen:  # locks and events whose publisher was killed before it could remove them
+        for file in self._seen:  # locks and events of a publisher that was killed before it could remove them
             for left in (file, *file.parent.glob(f"{file.name}_*")):
                 left.unlink(missing_ok=True)
 
 
 def configuration(setup: Setup) -> ecal.Configuration:
-    """Return eCAL's own defaults, but on ports of this trial, with one layer and the manifest's settings."""
+    """Return eCAL's default configuration, changed to use this trial's ports, one layer and the manifest's settings."""
     settings, config = setup.settings, ecal.Configuration()
     port = 20000 + int(setup.run, 16) % 6000 * 2
     config.registration.local.udp.port = config.registration.network.udp.port = port

@@ -16,14 +16,14 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-ACKNOWLEDGE_TIMEOUT_MS = 500  # how long a send waits until receivers have read the message; 0 does not wait
+ACKNOWLEDGE_TIMEOUT_MS = 500  # the longest time that a send waits for receivers to read the message; 0 does not wait
 MEMFILE_BUFFER_COUNT = 1
 PATIENCE_S = 10.0
 METHOD = ecal.ServiceMethodInformation("answer")
 
 
 def configure() -> Any:
-    """Use shared memory for messages; calls go over TCP."""
+    """Configure eCAL to use shared memory for messages; calls use TCP."""
     config = ecal.Configuration()
     for end in (config.publisher, config.subscriber):
         end.layer.shm.enable, end.layer.udp.enable, end.layer.tcp.enable = True, False, False
@@ -45,7 +45,7 @@ def wait_until(is_done: Callable[[], object]) -> None:
 
 def send() -> None:
     publisher = ecal.Publisher(TOPIC, config=configure().publisher)
-    wait_until(publisher.get_subscriber_count)  # what is sent before a receiver is known is lost
+    wait_until(publisher.get_subscriber_count)  # messages that are sent before a receiver is known are lost
     payload = bytes(PAYLOAD_BYTES)
     begin = time.monotonic()
     for number in range(COUNT):
@@ -91,7 +91,7 @@ def serve() -> None:
 
     def answer(_method: Any, request: bytes) -> tuple[int, bytes]:
         requests.put(request)
-        return 0, request  # no error; the reply is the request
+        return 0, request  # 0 means success; the reply is the request
 
     server = ecal.ServiceServer(TOPIC)
     server.set_method_callback(METHOD, answer)
@@ -101,7 +101,7 @@ def serve() -> None:
         while count < COUNT:
             requests.get(timeout=PATIENCE_S)
             count += 1
-    wait_until(lambda: not server.is_connected())  # until the client has closed: it then has the last reply
+    wait_until(lambda: not server.is_connected())  # the client closes when it has the last reply
     ecal.finalize()
     print(f"answered {count} calls")
 

@@ -31,7 +31,7 @@ constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
 const std::string RELIABILITY = "reliable";  // or best-effort
-const std::string HISTORY = "keep-last";     // or keep-all: a full queue makes the writer wait, and replaces no message
+const std::string HISTORY = "keep-last";     // or keep-all: a full queue makes the writer wait and replaces no message
 constexpr int DEPTH = 10;
 constexpr int PATIENCE_S = 10;
 constexpr int DOMAIN = 7;
@@ -55,7 +55,7 @@ Qos quality() {
   return qos;
 }
 
-/// Programs of this machine only. By default, Fast DDS looks for others in the whole network.
+/// Restricts discovery to programs on this machine. By default, Fast DDS searches the whole network for peers.
 fast::DomainParticipantQos local_participant() {
   const auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
   udp->interfaceWhiteList = {"127.0.0.1"};
@@ -77,7 +77,7 @@ bool wait_for(fast::Entity* entity, const fast::StatusMask& status) {
 void send(fast::DomainParticipant* participant, fast::Topic* topic) {
   auto* publisher = require(participant->create_publisher(fast::PUBLISHER_QOS_DEFAULT));
   auto* writer = require(publisher->create_datawriter(topic, quality<fast::DataWriterQos>()));
-  if (!wait_for(writer, fast::StatusMask::publication_matched())) std::exit(1);  // what is written before is lost
+  if (!wait_for(writer, fast::StatusMask::publication_matched())) std::exit(1);  // earlier samples are lost
   Message message;
   message.data().resize(PAYLOAD_BYTES);
   const auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-/// Fast DDS with its DDS interface: a writer and a reader for each link. ../idl defines the messages; the rest is in
-/// ../../_fastdds.
+/// The adapter for Fast DDS, through its DDS API: a writer and a reader for each link. ../idl defines the messages; the
+/// rest is in ../../_fastdds.
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
 #include "transport.hpp"
@@ -37,7 +37,7 @@ void demand_room(std::size_t payload_bytes) {
 
 using Serialised = fastdds::DdsTransport<MessageTypes<Timing, Image>>;
 
-/// Plain messages, whose memory the library shares.
+/// Uses plain messages, whose memory the library can share.
 class Shared final : public fastdds::DdsTransport<MessageTypes<PlainTiming, PlainImage>> {
  public:
   using DdsTransport::DdsTransport;
@@ -50,7 +50,7 @@ class Shared final : public fastdds::DdsTransport<MessageTypes<PlainTiming, Plai
   }
 };
 
-/// Selects plain messages if data is shared.
+/// Selects plain messages if data sharing is requested.
 class FastDds final : public Choice {
  public:
   explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}

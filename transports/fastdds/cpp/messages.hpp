@@ -1,18 +1,18 @@
-/// The messages of ../idl, and the fields in which they store a frame; ../README.md has the table.
+/// The messages of ../idl, and the fields in which they store a frame; ../README.md lists the fields.
 #pragma once
 
 #include "ends.hpp"
 #include "fast/hopmeterPubSubTypes.h"
 
-/// Common parts of all messages.
+/// The parts that all messages have in common.
 template <class Generated>
 struct Message {
   using Support = Generated;
-  /// The name of a link contains the run, which separates trials.
+  /// The link's name contains the run, so it separates trials.
   static std::string topic(const std::string& link) { return link; }
 };
 
-/// The small message.
+/// The small message without padding.
 template <class Generated>
 struct Small : Message<Generated> {
   static void shape(auto&, const hopmeter::Link&) {}
@@ -29,7 +29,7 @@ struct Picture : Message<Generated> {
   static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
-/// Gives access to the octets of plain types, which are an array.
+/// Gives access to the octets of plain types, which are an array with a count.
 struct Counted {
   static std::uint32_t length(const auto& sample) { return sample.length(); }
   static void length(auto& sample, std::uint32_t bytes) { sample.length(bytes); }

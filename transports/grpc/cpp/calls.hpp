@@ -1,4 +1,4 @@
-/// Unary calls: a client with a completion queue, and servers that are polled with a completion queue or called on
+/// Unary calls: a client with a completion queue, and servers that are polled through a completion queue or called on
 /// gRPC's own threads.
 #pragma once
 
@@ -26,7 +26,7 @@ class CallClient final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// A call that ends without a reply, because its server has gone, counts as unanswered.
+  /// A call that ends without a reply because its server has gone counts as unanswered.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     void* tag = nullptr;
     bool is_ok = false;
@@ -52,7 +52,7 @@ class CallClient final : public hopmeter::Client {
   std::map<void*, std::unique_ptr<Call>> calls_;
 };
 
-/// Calls `handle` to answer a request; returns the status of the call.
+/// Lets `handle` answer a request; returns the status of the call.
 template <class Message>
 grpc::Status answer(const hopmeter::Link& link, const Message& request, Message& reply, const auto& handle) {
   hopmeter::MessageReplier<Layout<Message>, Message> replier(link, request, reply);
@@ -61,7 +61,7 @@ grpc::Status answer(const hopmeter::Link& link, const Message& request, Message&
   return grpc::Status(grpc::StatusCode::UNAVAILABLE, "not answered");
 }
 
-/// A polled server: gRPC's asynchronous server with one call that waits for its request.
+/// A polled server, which uses gRPC's asynchronous server; one call always waits for the next request.
 template <class Message>
 class PolledServer final : public hopmeter::Server {
  public:

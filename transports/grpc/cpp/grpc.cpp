@@ -1,4 +1,4 @@
-/// gRPC in C++: unary calls, and streams as topics. ../README.md describes the fields.
+/// The adapter for gRPC in C++: unary calls, and streams as topics. ../README.md describes the fields.
 #include <grpc/grpc.h>
 
 #include "calls.hpp"
@@ -16,7 +16,7 @@ using GrpcTransport = TypedTransportOf<Setup, MessageTypes<Timing, Image>, Strea
 class Grpc final : public GrpcTransport {
  public:
   /// Keeps the library initialised until the process ends. Otherwise the library would shut down with the last link
-  /// end. After large messages, it would then wait for one of its own pollers, which sleeps for 10 s.
+  /// end, and, after large messages, would wait for one of its own pollers, which sleeps for 10 s.
   explicit Grpc(const Setup& setup) : GrpcTransport(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }

@@ -1,4 +1,4 @@
-/// The messages of ../idl: the fields in which they store a frame, and the methods of the service that carry them.
+/// The messages of ../idl: the fields in which they store a frame, and the service methods that carry them.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -46,14 +46,14 @@ struct Layout<Image> {
   static std::int64_t sent_ns(const Image& message) { return message.nanosec(); }
 };
 
-/// Calls `fill` to write a frame into a message.
+/// Lets `fill` write a frame into a message.
 template <class Message>
 void write(Message& message, const hopmeter::Link& link, std::size_t payload_bytes, hopmeter::Fill fill) {
   Layout<Message>::shape(message, link);
   hopmeter::write_message<Layout<Message>>(message, payload_bytes, fill);
 }
 
-/// The generated methods for a message type.
+/// The generated service methods for a message type.
 template <class Message>
 struct Methods;
 

@@ -1,4 +1,4 @@
-/// Common parts of both patterns: a server with its own address, a channel to it, and completion queues.
+/// The common parts of calls and streams: a server with its own address, a channel to it, and completion queues.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "messages.hpp"
 
-/// The largest message that is received: the largest frame, with the tags and lengths of its fields and a margin.
+/// The largest message that may be received: the largest frame, plus the tags and lengths of its fields and a margin.
 inline int largest_message(const hopmeter::Setup& setup) {
   constexpr std::size_t margin_bytes = 4096;
   return static_cast<int>(setup.largest_frame_bytes() + margin_bytes);
@@ -17,10 +17,10 @@ inline std::chrono::system_clock::time_point deadline_after(hopmeter::Timeout ti
   return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout);
 }
 
-/// Whether channels omit filters that plain calls do not need, such as those for deadlines and idleness.
+/// Whether channels omit filters that plain calls do not need, such as those for deadlines and idle connections.
 inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>("minimal_stack"); }
 
-/// Offers a service at an address, which is known after the server has started.
+/// Offers a service at an address, which is known once the server has started.
 class ServiceHost {
  public:
   ServiceHost(const hopmeter::Setup& setup, const hopmeter::Link& link) {
@@ -38,7 +38,7 @@ class ServiceHost {
     if (!advertised_.empty()) address_ = advertised_ + ":" + std::to_string(port_);
   }
 
-  /// Ends all calls; after it returns, no code of the server runs.
+  /// Ends all calls. After this function returns, no code of the server runs.
   void stop() {
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
@@ -54,7 +54,7 @@ class ServiceHost {
   std::unique_ptr<grpc::Server> server_;
 };
 
-/// Connects to a server. Each link end has its own connection, as if it were a separate program.
+/// Connects to a server. Each link end has its own connection, as in separate programs.
 inline std::unique_ptr<Stub> connect(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(largest_message(setup));

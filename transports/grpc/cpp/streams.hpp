@@ -1,4 +1,4 @@
-/// Publish and subscribe: the publisher is a server, and every receiver opens its own stream.
+/// Publish-subscribe: the publisher is a server, and every receiver opens its own stream.
 #pragma once
 
 #include <condition_variable>
@@ -8,8 +8,8 @@
 #include "hopmeter/completion.hpp"
 #include "server.hpp"
 
-/// All streams of a publisher. Each message is written once and sent to all streams; until all streams have taken it,
-/// the next message is `busy`.
+/// All streams of a publisher. Each message is serialised once and sent to all streams. Until all streams have taken
+/// it, the next message is `busy`.
 template <class Message>
 class Streams {
  public:
@@ -30,13 +30,13 @@ class Streams {
     return writing_ == 0;
   }
 
-  /// The message must stay in place until the last stream has taken it.
+  /// `message` must not move or change until the last stream has taken it.
   void send(const Message& message) {
     const std::lock_guard lock(mutex_);
     for (auto& stream : streams_) stream.send(message);
   }
 
-  /// Ends all streams, and every stream that opens later.
+  /// Ends all open streams, and every stream that opens later.
   void end() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -117,7 +117,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
     return open<Image>();
   }
 
-  /// Null for streams of the other message type, to which gRPC answers "not implemented".
+  /// Returns null for a stream of the other message type, to which gRPC answers "not implemented".
   template <class Requested>
   grpc::ServerWriteReactor<Requested>* open() {
     if constexpr (std::same_as<Requested, Message>)
@@ -132,7 +132,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
   ServiceHost host_;
 };
 
-/// A polled stream: one read is always pending.
+/// A polled stream, which always has one pending read.
 template <class Message>
 class StreamSubscriber final : public hopmeter::Subscriber {
  public:
@@ -144,7 +144,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     drain(queue_);
   }
 
-  /// The first event reports that the stream is open; a stream that has ended delivers no more messages.
+  /// The first event reports that the stream is open. A stream that has ended delivers no more messages.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto deadline = deadline_after(timeout);
     void* tag = nullptr;

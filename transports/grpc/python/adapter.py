@@ -1,7 +1,7 @@
-"""gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
+"""The adapter for gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
 
-grpcio calls its handlers on threads of a pool, and a waiting thread reads a stream. With `block`, these threads pass
-messages to the thread that waits.
+grpcio calls handlers on threads of a pool, and a thread that reads a stream waits in it. With `block`, these threads
+pass messages to the thread that polls.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from hopmeter.node.handover import CallbackTransport, opens
 from .messages import SERVICE, Kind
 
 RECEIVERS = 64
-"""The number of streams and calls that a server handles at once, each on a thread."""
+"""The maximum number of streams and calls that a server handles at once, each on its own thread."""
 MESSAGE_BYTES = 4096
-"""The most bytes that a message adds to its frame: the tags and lengths of the fields, with a margin."""
+"""The maximum number of bytes that a message adds to its frame: the tags and lengths of the fields, with a margin."""
 UNDER_WAY = 16
-"""The number of messages that can wait for a receiver's stream; one message more is `busy`."""
+"""The maximum number of messages that wait for a receiver's stream; another message is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """Return options: messages of at most the largest frame, a connection for each link end, and no proxy."""
+    """Return the channel options: a limit of the largest frame for messages, a connection for each link end, and no
+    proxy."""
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", setup.largest_frame_bytes + MESSAGE_BYTES),
@@ -51,13 +52,14 @@ class BindingEnd:
         self._server.start()
 
     def close(self) -> None:
-        """End all running calls and the threads that served them, which the library leaves to the garbage collector."""
+        """End all running calls and the threads that served them; the library would leave these threads to the garbage
+        collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
 
 class Publisher(BindingEnd):
-    """A server; each receiver has a stream with a queue."""
+    """A publisher, which is a server; each receiver has a stream with a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         kind = self._kind = Kind(link)
@@ -91,7 +93,7 @@ class Publisher(BindingEnd):
 
 
 class Subscription:
-    """A stream that a separate thread reads; the thread calls `on_frame`."""
+    """A stream that a separate thread reads. The thread calls `on_frame`."""
 
     def __init__(self, setup: Setup, link: Link, on_frame: Take) -> None:
         kind = Kind(link)
@@ -107,7 +109,7 @@ class Subscription:
             for message in self._stream:
                 on_frame(*kind.read(message))
         except grpc.RpcError:
-            return  # the publisher has gone or this end was closed, so no message will come
+            return  # the publisher has gone or this end was closed, so no more messages will come
 
     def close(self) -> None:
         self._stream.cancel()
@@ -129,7 +131,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """Count a call that ended without a reply as unanswered: its server has gone."""
+        """Count a call that ended without a reply as unanswered, because its server has gone."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 
@@ -138,7 +140,7 @@ class Client:
 
 
 class Server(CalledServer, BindingEnd):
-    """Called on grpcio's threads."""
+    """A server that grpcio's threads call."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind = Kind(link)

@@ -1,4 +1,4 @@
-"""The messages of ../idl/hopmeter.proto, and the fields that store the parts of a frame."""
+"""The messages of ../idl/hopmeter.proto, and the fields in which they store the parts of a frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SERVICE = IDL.DESCRIPTOR.services_by_name["Link"].full_name
 
 
 class Kind:
-    """`Image` if the payload is an image, otherwise `Timing`."""
+    """The message type for a payload: `Image` if the payload is an image, otherwise `Timing`."""
 
     def __init__(self, link: Link) -> None:
         self._is_image = link.payload == "image"
@@ -27,9 +27,9 @@ class Kind:
         self.coders = self.message.SerializeToString, self.message.FromString
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return a message with a frame.
+        """Return a message with the frame that `fill` writes.
 
-        The label is computed from the whole header, so only after the sent time was written.
+        The label is computed from the whole header, so it is set after the sent time was written.
         """
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)

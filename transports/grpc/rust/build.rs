@@ -1,4 +1,4 @@
-//! Generates the messages and the service from the IDL; needs no protoc on the system.
+//! Generates the messages and the service from the IDL, without a protoc on the system.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=../idl");

@@ -34,7 +34,7 @@ iox::capro::ServiceDescription service() {
 void send() {
   iox::popo::UntypedPublisher publisher(service());
   const auto until = Clock::now() + std::chrono::seconds(PATIENCE_S);
-  while (!publisher.hasSubscribers()) {  // what is sent before is lost
+  while (!publisher.hasSubscribers()) {  // messages that are sent before a receiver has subscribed are lost
     if (Clock::now() > until) fail("no receiver has subscribed");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -49,7 +49,7 @@ void send() {
         .or_else([](auto) { fail("RouDi has no chunk that is free and large enough"); });
   }
   while (publisher.hasSubscribers() && Clock::now() < until + std::chrono::duration<double>(COUNT / RATE_HZ))
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the receiver has all messages
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // wait until the receiver has all messages
   std::printf("sent %d messages\n", COUNT);
 }
 

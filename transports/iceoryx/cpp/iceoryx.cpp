@@ -1,5 +1,5 @@
-/// iceoryx: the sender writes frames into chunks of shared memory, and receivers read them there. ../README.md has
-/// details.
+/// The adapter for iceoryx: the sender writes frames into chunks of shared memory, and receivers read them there.
+/// ../README.md has details.
 #include <iceoryx_posh/popo/listener.hpp>
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
@@ -23,8 +23,7 @@ iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// Passes on all waiting frames, each in its chunk, and releases each chunk after its frame; returns the number of
-/// frames.
+/// Passes on all waiting frames, each in its chunk, and releases each chunk after use; returns the number of frames.
 std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
   const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;
@@ -48,8 +47,7 @@ class Pub final : public Publisher {
  public:
   Pub(const Setup&, const Link& link) : publisher_(service(link)) {}
 
-  /// Writes a frame into the chunk that is then sent. If no chunk is left, the publisher is busy until a receiver
-  /// releases one.
+  /// Writes a frame into a chunk and sends the chunk. If no chunk is free, returns busy until a receiver releases one.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     void* chunk = nullptr;
     const auto bytes = header_bytes + payload_bytes;
@@ -90,7 +88,7 @@ class Sub final : public Subscriber {
   bool spins_;
 };
 
-/// Runs on the thread of a separate listener.
+/// A receiver that is called on the thread of its own listener.
 class Called final : public Subscription {
  public:
   Called(const Setup& setup, const Link& link, OnFrame on_frame)

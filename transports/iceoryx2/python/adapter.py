@@ -1,4 +1,4 @@
-"""iceoryx2 in Python; ../README.md describes services, events and settings."""
+"""The adapter for iceoryx2 in Python; ../README.md describes services, events and settings."""
 
 from __future__ import annotations
 
@@ -104,4 +104,4 @@ class Transport(BaseTransport):
     def close(self) -> None:
         del self._node
         for left in Path("/dev/shm").glob(f"{self.setup.run}_*.global_mgmt"):
-            left.unlink(missing_ok=True)  # iceoryx2 stores this file for the next node, which a trial never has
+            left.unlink(missing_ok=True)  # iceoryx2 keeps this file for a next node, which a trial never has

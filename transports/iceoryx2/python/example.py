@@ -11,14 +11,14 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 BUFFER = 16
-FULL = "drop_oldest"  # what a full buffer does: drop_oldest, or busy: the sender tries again
+FULL = "drop_oldest"  # what happens if a buffer is full: drop_oldest, or busy (the sender tries again)
 PATIENCE_S = 10.0
 
 Bytes = iox2.Slice[ctypes.c_uint8]
 
 
 def open_services() -> tuple:
-    """Open the service of the messages, and that of the events that wake the receiver."""
+    """Open the service for messages, and the service for events that wake the receiver."""
     node = iox2.NodeBuilder.new().create(iox2.ServiceType.Ipc)
     name = iox2.ServiceName.new(TOPIC)
     builder = node.service_builder(name).publish_subscribe(Bytes).subscriber_max_buffer_size(BUFFER)
@@ -35,7 +35,7 @@ def send() -> None:
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
         until = time.monotonic() + PATIENCE_S
-        while not send_one(publisher):  # no receiver has subscribed, or none has room
+        while not send_one(publisher):  # no receiver has subscribed yet, or none has room
             if time.monotonic() > until:
                 sys.exit("no receiver takes messages")
             time.sleep(0.001)
@@ -44,7 +44,7 @@ def send() -> None:
 
 
 def send_one(publisher: iox2.Publisher) -> int:
-    """Write a message into shared memory, and return how many receivers got it."""
+    """Write a message into shared memory; return the number of receivers that got it."""
     sample = publisher.loan_slice_uninit(PAYLOAD_BYTES)
     ctypes.memset(sample.payload_ptr, 0, PAYLOAD_BYTES)
     return sample.assume_init().send()

@@ -10,7 +10,7 @@ constexpr unsigned PAYLOAD_BYTES = 1000;
 constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
-const std::string ADDRESS = "udpm://239.255.76.67:7667?ttl=0";  // with ttl=1 the messages reach the local network
+const std::string ADDRESS = "udpm://239.255.76.67:7667?ttl=0";  // with ttl=1, messages reach the local network
 constexpr int RECV_BUF_SIZE = 4194304;
 constexpr int QUEUE = 30;
 constexpr int PATIENCE_MS = 10000;
@@ -22,7 +22,7 @@ int send() {
   const auto begin = std::chrono::steady_clock::now();
   for (int number = 0; number < COUNT; ++number) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
-    // Nobody confirms a message: one that is sent too early or too fast is lost.
+    // Nobody confirms a message: a message that is sent too early or too fast is lost.
     lcm.publish(TOPIC, payload.data(), PAYLOAD_BYTES);
   }
   std::printf("sent %d messages\n", COUNT);

@@ -1,4 +1,4 @@
-/// LCM with lcm-cpp: one channel per link. ../README.md describes the wire format.
+/// The adapter for LCM with lcm-cpp: one channel per link. ../README.md describes the wire format.
 #include <lcm/lcm-cpp.hpp>
 #include <map>
 #include <mutex>
@@ -48,7 +48,7 @@ class Channel final : public Publisher {
 class Listener final : public Subscriber {
  public:
   Listener(const Setup& setup, const Link& link, Instance lcm) : lcm_(std::move(lcm)), spins_(link.wait == Wait::spin) {
-    // LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a
+    // This makes LCM open its receiving socket and send itself a message; a later call of subscribe would not report a
     // failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
     subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
@@ -105,7 +105,7 @@ class Lcm final : public Transport {
   Facts facts() override { return in_memory_ ? Facts{{"path", "memory of the process"}} : network_facts(setup_); }
 
  private:
-  /// Both ends of a link share one instance of LCM if its queue is in memory.
+  /// Returns an instance with an in-memory queue, which both ends of a link share.
   Instance make_queue(const Link& link) {
     if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
     auto queue = make_instance("memq://");

@@ -1,4 +1,5 @@
-/// The addresses and the device of a link's messages. ../README.md describes how addresses are chosen.
+/// The multicast addresses and the network device for a link's messages. ../README.md describes how addresses are
+/// chosen.
 #pragma once
 
 #include <arpa/inet.h>
@@ -12,8 +13,8 @@
 inline const std::string multicast_remedy =
     "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or see `hopmeter doctor`";
 
-/// A multicast group of the local scope (239.255/16) and a port below the ephemeral ports; a name always gives the same
-/// group and port.
+/// A multicast group of the local scope (239.255/16) and a port below the ephemeral ports. A name always yields the
+/// same group and port.
 struct Group {
   explicit Group(const std::string& name) {
     for (const unsigned char letter : name) hash_ = (hash_ ^ letter) * 16777619U;  // FNV-1a
@@ -22,7 +23,7 @@ struct Group {
     return "239.255." + std::to_string(hash_ >> 24) + "." + std::to_string(hash_ >> 16 & 255);
   }
   std::uint16_t port() const { return static_cast<std::uint16_t>(20000 + (hash_ & 0xFFFF) % 12000); }
-  /// With a `ttl` of 0, messages do not leave the machine.
+  /// Returns LCM's URL for this group. With a `ttl` of 0, messages do not leave the machine.
   std::string url(const hopmeter::Setup& setup) const {
     const auto* ttl = setup.advertised().starts_with("127.") ? "0" : "1";
     return "udpm://" + host() + ":" + std::to_string(port()) + "?ttl=" + ttl;
@@ -32,7 +33,7 @@ struct Group {
   std::uint32_t hash_ = 2166136261U;
 };
 
-/// The source address of messages to a group; empty if there is no route to the group.
+/// Returns the source address of messages to a group; empty if there is no route to the group.
 inline std::string source_to(const Group& group) {
   const hopmeter::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "opening a UDP socket");
   sockaddr_in address{};
@@ -46,10 +47,10 @@ inline std::string source_to(const Group& group) {
   return ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
 }
 
-/// The path that messages took, and any difference from the settings.
+/// Returns the path that messages took, and any difference from the settings.
 inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   const auto source = source_to(Group(setup.run()));
-  // The scope of a loopback address may be too narrow for a group; then there is no source address.
+  // The scope of a loopback address may be too narrow for the group; there is then no source address.
   const bool is_loopback = source.starts_with("127.") || source == "0.0.0.0";
   const auto requested = setup.setting<std::uint32_t>("recv_buf_size");
   const auto granted = requested == 0 ? 0 : udp::granted_bytes(requested);

@@ -1,4 +1,4 @@
-"""LCM in Python: a channel for each link. ../README.md describes the wire format."""
+"""The adapter for LCM in Python: a channel for each link. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Subscriber:
         self._spins = link.wait == "spin"
         self._take: Take | None = None
         self._count = 0
-        # LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a
-        # failure.
+        # This makes LCM open its receiving socket and send itself a message; a later call of subscribe would not report
+        # a failure.
         if lcm.fileno() < 0:
             raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
         self._subscription = lcm.subscribe(link.name, self._receive)
@@ -91,7 +91,7 @@ class Transport(BaseTransport):
         return Subscriber(open_lcm(url), link, self.setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """Return an in-memory queue: one instance, which both ends of a link share."""
+        """Return an instance with an in-memory queue, which both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

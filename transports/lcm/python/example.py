@@ -9,7 +9,7 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-ADDRESS = "udpm://239.255.76.67:7667?ttl=0"  # with ttl=1 the messages reach the local network
+ADDRESS = "udpm://239.255.76.67:7667?ttl=0"  # with ttl=1, messages reach the local network
 RECV_BUF_SIZE = 4194304
 QUEUE = 30
 PATIENCE_MS = 10_000
@@ -21,7 +21,7 @@ def send() -> None:
     begin = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
-        lcm.publish(TOPIC, payload)  # nobody confirms a message: one that is sent too early or too fast is lost
+        lcm.publish(TOPIC, payload)  # nobody confirms a message: a message that is sent too early or too fast is lost
     print(f"sent {COUNT} messages")
 
 

@@ -1,4 +1,4 @@
-/// One link: its topic and its receivers.
+/// One link, with its topic and its receivers.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "topic.hpp"
 
-/// A subscription that can be ended. A subscription of LibXR cannot be ended: its callback stays registered with the
-/// topic. So the registered callback is this gate, which exists as long as the process has topics.
+/// A callback that can be disabled. LibXR cannot remove a subscription: the callback stays registered with the topic.
+/// So this gate is registered instead, and exists as long as the process has topics.
 class Gate {
  public:
   using Give = std::function<void(const hopmeter::Received&)>;
@@ -19,7 +19,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     give_ = std::move(give);
   }
-  /// Returns when no call is running.
+  /// Removes the callback; returns when no call is running.
   void close() { open({}); }
 
   /// The callback that LibXR calls, on the publisher's thread.
@@ -34,12 +34,12 @@ class Gate {
   Give give_;
 };
 
-/// A receiver's memory, which can be full.
+/// The memory of a receiver, which may be full.
 class Inbox {
  public:
   virtual ~Inbox() = default;
   virtual bool has_room() const = 0;
-  /// Notes that a frame is about to be published.
+  /// Records that a frame is about to be published.
   virtual void expect() {}
 };
 
@@ -58,7 +58,7 @@ class Channel {
     return gate;
   }
 
-  /// Memory to which LibXR may write as long as the topic exists.
+  /// Returns memory to which LibXR may write as long as the topic exists.
   Frame& place() {
     const std::lock_guard lock(mutex_);
     return *places_.emplace_back(std::make_unique<Frame>());
@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Whether all inboxes have room; if so, each inbox expects a frame.
+  /// Whether all inboxes have room. If so, each inbox expects a frame.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;
@@ -81,7 +81,7 @@ class Channel {
     return true;
   }
 
-  /// Publishes an expected frame.
+  /// Publishes a frame that the inboxes expect.
   void send(Frame& frame) { publish(topic_, frame); }
 
  private:

@@ -1,4 +1,5 @@
-/// LibXR's topics: frames are published as objects of one type, on the publisher's thread. ../README.md has details.
+/// The adapter for LibXR's topics: frames are published as objects of one type, on the publisher's thread. ../README.md
+/// has details.
 #include <unordered_map>
 
 #include "channel.hpp"
@@ -23,7 +24,7 @@ class Pub final : public Publisher {
     return Sent::accepted;
   }
 
-  /// LibXR requires a mutable object, but does not change it.
+  /// LibXR takes a mutable object, but does not change it.
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
     if (!frame) return Publisher::forward(received);
@@ -72,8 +73,8 @@ class Sync final : public Subscriber, private Inbox {
   std::atomic<bool> is_free_ = true;
 };
 
-/// A callback that copies each frame into a queue, and a semaphore of LibXR with which a receiver waits for frames: a
-/// SyncSubscriber for more than one frame.
+/// A receiver that can hold several frames, unlike a SyncSubscriber. A callback copies each frame into a queue, and the
+/// receiver waits at a LibXR semaphore.
 class Queued final : public Subscriber, private Inbox {
  public:
   Queued(Channel& channel, std::size_t queue) : channel_(channel), gate_(channel.gate()), ring_(queue) {
@@ -115,7 +116,7 @@ class Queued final : public Subscriber, private Inbox {
   LibXR::Semaphore filled_;
 };
 
-/// Called by LibXR itself.
+/// A receiver that LibXR itself calls.
 class Called final : public Subscription {
  public:
   Called(Channel& channel, OnFrame on_frame) : on_frame_(std::move(on_frame)), gate_(channel.gate()) {
@@ -154,7 +155,7 @@ class LibXr final : public Transport {
   }
 
  private:
-  /// Either link end may be opened first.
+  /// Returns the link's channel. Either link end may be opened first.
   Channel& channel(const Link& link) {
     const std::lock_guard lock(mutex_);
     return channels_.try_emplace(link.name, link.name).first->second;
@@ -162,7 +163,7 @@ class LibXr final : public Transport {
 
   Setup setup_;
   bool is_sync_;
-  /// Whether the process has called receivers, and whether it has polled receivers, which copy.
+  /// Whether the process has called receivers, and whether it has polled receivers, which copy frames.
   std::atomic<bool> calls_ = false, copies_ = false;
   std::mutex mutex_;
   std::unordered_map<std::string, Channel> channels_;

@@ -1,4 +1,4 @@
-/// The differences between the generations of LibXR's topics, and the type of message that topics carry.
+/// The differences between the generations of LibXR's topics, and the message type that topics carry.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 #include "hopmeter/hopmeter.hpp"
 
-/// The one message type of all topics, because LibXR requires a type of fixed size. Only the used part is ever written
-/// or copied, so a small frame costs no more than a small type would cost.
+/// The only message type of all topics, because LibXR requires a type of fixed size. Only the used part is ever written
+/// or copied, so a small frame costs no more than a small type would.
 struct Frame {
   static constexpr std::size_t room = hopmeter::header_bytes + (16 << 20);
 
@@ -32,14 +32,14 @@ struct Frame {
   alignas(64) std::array<std::byte, room> data;
 };
 
-/// In versions until spring 2026, topics may cache, and accept any part of their type.
+/// Before spring 2026, LibXR topics may cache, and accept any part of their type.
 template <class Topic>
 concept SizedTopic = requires(Topic topic, Frame& frame) {
   Topic::template CreateTopic<Frame>("", nullptr, false, false, false);
   topic.Publish(static_cast<void*>(&frame), frame.used());
 };
 
-/// The argument of a callback.
+/// The type of a callback's argument.
 template <class Topic>
 using Bytes = std::conditional_t<SizedTopic<Topic>, LibXR::RawData&, const LibXR::ConstRawData&>;
 
@@ -52,11 +52,11 @@ void publish(Topic& topic, Frame& frame) {
     topic.Publish(frame);
 }
 
-/// The generations also define the error codes in different enums.
+/// The generations define their error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber notes that it waits. If it does, a frame that arrives while nobody waits is
-/// dropped. If it does not, a frame overwrites the previous frame.
+/// Whether a synchronous subscriber records that it is waiting. If it does, a frame that arrives while nobody waits is
+/// dropped. If it does not, a frame overwrites the previous one.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

@@ -11,18 +11,18 @@
 
 namespace memory {
 
-/// A reference to one frame: header and payload in one buffer. The buffer is free again after the last reference is
-/// gone.
+/// A reference to one frame, whose header and payload are in one buffer. The buffer becomes free when the last
+/// reference is dropped.
 using Frame = std::shared_ptr<std::vector<std::byte>>;
 using Queue = hopmeter::Mailbox<Frame>;
 
-/// At most `limit` frames. Each frame is allocated when it is first used, so a short queue of large images takes little
-/// memory.
+/// A pool of at most `limit` frames. Each frame is allocated on first use, so a short queue of large images takes
+/// little memory.
 class Pool {
  public:
   explicit Pool(std::size_t limit) : limit_(limit) { frames_.reserve(limit); }
 
-  /// A frame to which nobody else has a reference, with room for the payload; null while all frames are in use.
+  /// Returns an unused frame with room for the payload; null while all frames are in use.
   Frame* take(std::size_t payload_bytes) {
     Frame* frame = find_unused();
     if (frame) (*frame)->resize(hopmeter::header_bytes + payload_bytes);
@@ -31,7 +31,8 @@ class Pool {
 
  private:
   Frame* find_unused() {
-    // The frame that was used last is still in the caches, and after a direct call it is always free again.
+    // The search begins at the last used frame, because it is still in the caches, and after a direct call it is always
+    // free again.
     for (std::size_t step = 0; step < frames_.size(); ++step, last_ = (last_ + 1) % frames_.size()) {
       if (is_unused(frames_[last_])) return &frames_[last_];
     }
@@ -42,7 +43,7 @@ class Pool {
 
   static bool is_unused(const Frame& frame) noexcept {
     if (frame.use_count() != 1) return false;
-    // Receivers finish reading before they release the frame, so these reads happen before the next write.
+    // Receivers finish reading before they release the frame; this fence orders their reads before the next write.
     std::atomic_thread_fence(std::memory_order_acquire);
     return true;
   }
@@ -60,7 +61,7 @@ class Channel {
     all<Receiver>().push_back(&receiver);
   }
 
-  /// Takes the senders' lock, so no callback is running when this function returns.
+  /// Removes a receiver. Takes the senders' lock, so no callback is running when this function returns.
   template <class Receiver>
   void remove(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
@@ -71,7 +72,7 @@ class Channel {
   /// queue. `make` returns the frame and the form in which receivers see it, or null.
   hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    // Only the link's single publisher adds to its queues, so they have room until it adds a frame.
+    // Only the link's single publisher adds to its queues, so the queues have room until this publisher adds a frame.
     if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
     const auto [frame, received] = make();
     if (!frame) return hopmeter::Sent::busy;
@@ -90,7 +91,7 @@ class Channel {
   std::tuple<std::vector<Queue*>, std::vector<hopmeter::OnFrame*>> receivers_;
 };
 
-/// A receiver that belongs to its channel until this object is destroyed.
+/// A receiver that is registered with its channel until this object is destroyed.
 template <class Receiver>
 class Membership {
  public:

@@ -1,5 +1,5 @@
-/// Carries frames within one process: by a direct call, or through a bounded queue. This adapter works like the one in
-/// ../rust, which explains it.
+/// Carries frames within one process, by a direct call or through a bounded queue. ../rust explains how; its adapter
+/// works in the same way.
 #include <unordered_map>
 
 #include "channel.hpp"
@@ -22,7 +22,7 @@ class ReferenceHolder final : public FrameHolder {
   Frame frame_;
 };
 
-/// A frame in the form that receivers see, together with the reference that `forward` and `keep` need.
+/// Converts a frame to the form that receivers see, with the reference that `forward` and `keep` need.
 Received borrow(const Frame& frame) {
   return Received::split(*frame).with_native(&frame).with_keep<ReferenceHolder::keep>();
 }
@@ -93,7 +93,7 @@ class Memory final : public Transport {
   Facts facts() override { return {{"path", "memory of this process"}}; }
 
  private:
-  /// Either link end may be opened first.
+  /// Returns the link's channel. Either link end may be opened first.
   std::shared_ptr<Channel> channel(const Link& link) {
     const std::lock_guard lock(mutex_);
     auto& channel = channels_[link.name];

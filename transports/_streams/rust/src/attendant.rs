@@ -1,5 +1,5 @@
-//! The thread of a binding end: it accepts peers, and sends the bytes that a slow peer has not yet taken. The thread
-//! sleeps while there is nothing to do; the binding end does all other sending itself.
+//! The thread of a binding end, which accepts peers, and sends the bytes that a slow peer has not yet taken. It sleeps
+//! while there is nothing to do; the binding end does all other sending itself.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +12,20 @@ use rustix::io::Errno;
 
 use crate::options::accept_on;
 
-/// The peers that have connected to a binding end.
+/// The peers that are connected to a binding end.
 pub trait Peers: Send + 'static {
     type Peer;
     type Socket: AsFd;
 
-    /// The sockets of the peers with a backlog. These sockets stay open after the lock on the peers is released.
+    /// Returns the sockets of the peers with a backlog. The sockets stay open after the lock on the peers is released.
     fn behind(&self) -> Vec<Self::Socket>;
 
-    /// Sends the peers' backlog, without waiting.
+    /// Sends the peers' backlogs without waiting.
     fn flush(&mut self);
 
     fn admit(&mut self, peer: Self::Peer);
 
-    /// Notes that the thread has ended, so no more peers can connect.
+    /// Records that the thread has ended, so that no more peers can connect.
     fn fail(&mut self, failure: Error);
 }
 
@@ -35,7 +35,7 @@ pub struct Attendant<P: Peers> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The event with which the binding end wakes its thread.
+/// The event by which the binding end wakes its thread.
 struct Signal {
     event: OwnedFd,
     stops: AtomicBool,
@@ -49,7 +49,8 @@ impl Signal {
 }
 
 impl<P: Peers> Attendant<P> {
-    /// `greet` creates a peer from an accepted connection, or returns `None` to close the connection.
+    /// Starts the thread. `greet` creates a peer from an accepted connection, or returns `None` to close the
+    /// connection.
     pub fn start(
         listener: OwnedFd,
         peers: P,
@@ -68,7 +69,7 @@ impl<P: Peers> Attendant<P> {
         lock(&self.peers)
     }
 
-    /// Lets the thread send the backlog of slow peers.
+    /// Makes the thread send the backlog of slow peers.
     pub fn wake(&self) -> Result<()> {
         self.signal.raise()
     }
@@ -131,7 +132,7 @@ pub fn event() -> Result<OwnedFd> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
 }
 
-/// Resets an event; does nothing if it was not set.
+/// Resets an event. Does nothing if the event was not set.
 pub fn silence(event: &OwnedFd) {
     let _ = rustix::io::read(event, &mut [0; 8]);
 }

@@ -13,9 +13,9 @@ use crate::options::accept_on;
 use crate::subscriber::StreamSubscriber;
 use crate::waiting::wait_ready;
 
-/// A busy server looks for new clients once in this many polls.
+/// While busy, a server accepts new clients only once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// How long a link end waits while it has bytes to send.
+/// The longest time that a link end waits while it has bytes to send.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
@@ -50,7 +50,7 @@ impl Client for StreamClient {
     }
 }
 
-/// One client, from the view of the server. `line` sends the replies to the client's requests.
+/// One client, as the server sees it. `line` sends the replies to the client's requests.
 struct Caller {
     requests: StreamSubscriber,
     replies: Line,
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// The server. With one client, waits in `recv`; with several clients, waits in `poll`.
+/// The server. With one client, it waits in `recv`; with several clients, in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,
@@ -135,7 +135,7 @@ impl<F: Family> Server for StreamServer<F> {
         }
         let requests = self.answer_all(in_recv, handle)?;
         self.polls += 1;
-        // A server that waits in `recv` notices new clients only here: after each empty poll, and from time to time.
+        // A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
         let idle = requests == 0 && self.wait == Wait::Block;
         if idle || self.callers.is_empty() || self.polls % POLLS_PER_LOOK == 0 {
             self.admit_all()?;

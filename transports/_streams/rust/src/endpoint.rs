@@ -1,4 +1,5 @@
-//! The listening addresses of adapters whose library moves the bytes: TCP, or Unix sockets in the trial's folder.
+//! The listening addresses of adapters whose library moves the bytes: TCP addresses, or Unix sockets in the trial's
+//! folder.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -8,12 +9,13 @@ use std::path::PathBuf;
 use hopmeter_instrument::{Context, Link, Result, Setup};
 use rustix::net::sockopt::set_tcp_nodelay;
 
-/// The setting `endpoint`.
+/// The setting `endpoint`, which selects the kind of address.
 #[derive(Clone)]
 pub enum Endpoint {
-    /// The address on which link ends listen, the address at which others reach them, and the device in words.
+    /// TCP, with the address on which link ends listen, the address at which others reach them, and the device in
+    /// words.
     Tcp(Ipv4Addr, Ipv4Addr, String),
-    /// The trial's folder, and the suffix of the names of socket files.
+    /// Unix sockets, with the trial's folder and the suffix of the socket files' names.
     Unix(PathBuf, &'static str),
 }
 

@@ -19,16 +19,17 @@ use hopmeter_instrument::prelude::*;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
 
-/// The prefix of every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
-/// line. So message, header and payload all begin at a cache line, from which the kernel copies fastest.
+/// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian
+/// u64, and zeros up to a cache line. So message, header and payload all begin at a cache line, from which the kernel
+/// copies fastest.
 const PREFIX_BYTES: usize = 64;
 
-/// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.
+/// The addressing of one kind of stream socket, which is the only difference between `unix` and `tcp`.
 pub trait Family: Send + Sync + 'static {
-    /// The path of the bytes, as the result shows it.
+    /// The path of the bytes, as reported in the result.
     fn path(&self) -> String;
 
-    /// Creates the listening socket of a link; returns the socket and the address for receivers.
+    /// Creates the listening socket of a link; returns the socket and the address that receivers connect to.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
     /// Sets the options that an accepted connection does not inherit from the listening socket.
@@ -76,13 +77,13 @@ impl<F: Family> Transport for Streams<F> {
     }
 }
 
-/// The kernel is the library in this case.
+/// Returns the kernel's version, because the kernel takes the place of the library.
 pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }
 
-/// A zeroed buffer whose first message begins at a cache line, and the offset of that message. The buffer has room for
-/// the prefix and one frame of `frame_bytes`, and for at least `at_least` bytes.
+/// Creates a zeroed buffer in which the first message begins at a cache line; returns the buffer and the offset of that
+/// message. The buffer has room for the prefix and one frame of `frame_bytes`, and for at least `at_least` bytes.
 fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
     const LINE: usize = 64;
     let buffer = vec![0; (PREFIX_BYTES + frame_bytes).max(at_least) + LINE];

@@ -1,4 +1,4 @@
-//! Messages that are written to sockets, and the sending half of a connection with a single reader.
+//! Writes messages for sockets, and sends them on a connection with a single reader.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::receivers::Receiver;
 use crate::subscriber::Message;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The memory in which messages are written.
+/// The memory in which messages are written before they are sent.
 pub(crate) struct Draft {
     buffer: Vec<u8>,
     offset: usize,
@@ -22,7 +22,7 @@ impl Draft {
         Self { buffer, offset, frame_bytes }
     }
 
-    /// A frame that `fill` writes, with its prefix.
+    /// Lets `fill` write a frame after its prefix; returns both.
     pub(crate) fn message(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<&[u8]> {
         let length = HEADER_BYTES + payload_bytes;
         if length > self.frame_bytes {
@@ -37,8 +37,9 @@ impl Draft {
     }
 }
 
-/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. The
-/// line has no attendant: when this end sends or polls, it first sends the bytes that its reader has not yet taken.
+/// The sending half of a connection that also receives. It sends a client's requests, or a server's replies to one
+/// client. It has no attendant: whenever this end sends or polls, it first sends the bytes that its reader has not yet
+/// taken.
 pub(crate) struct Line {
     /// `None` after the reader has gone.
     reader: Option<Receiver>,
@@ -50,7 +51,7 @@ impl Line {
         Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
     }
 
-    /// Sends the reader's backlog, without waiting; returns whether the reader now has everything.
+    /// Sends the reader's backlog without waiting; returns whether the reader now has everything.
     pub(crate) fn catch_up(&mut self) -> bool {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
         match reader.flush() {
@@ -67,7 +68,7 @@ impl Line {
         Ok(dispatch(&mut self.reader, message))
     }
 
-    /// Sends the received bytes from where they are, together with the prefix in front of them.
+    /// Sends the received bytes in place, together with the prefix that precedes them.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -75,7 +76,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a reader that has gone. From then on, every message counts as sent.
+    /// Drops a reader that has gone. After that, every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

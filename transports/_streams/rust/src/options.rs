@@ -6,12 +6,12 @@ use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, sockopt};
 
-/// A new stream socket that no child process inherits.
+/// Creates a stream socket that no child process inherits.
 pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).context("making a stream socket")
 }
 
-/// The next connection that waits at a nonblocking listening socket, if any.
+/// Accepts the next waiting connection of a nonblocking listening socket; `None` if there is none.
 pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {
         match accept_with(listener, SocketFlags::CLOEXEC) {
@@ -42,8 +42,8 @@ pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
 }
 
-/// Linux may grant less without an error. It reports double the size that it grants, because it
-/// counts its own bookkeeping.
+/// Fails if Linux granted less than requested, which it does without an error. Linux reports twice the size that it
+/// grants, because it counts its own bookkeeping.
 fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
     if granted >= 2 * asked {
         return Ok(());

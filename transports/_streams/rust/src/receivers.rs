@@ -11,14 +11,14 @@ use rustix::net::{SendFlags, send};
 
 use crate::attendant::Peers;
 
-/// How long a receiver may take no byte of a message that is partly sent.
+/// How long a receiver may accept no bytes while a message to it is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// All connected receivers.
 #[derive(Default)]
 pub(crate) struct Receivers {
     connected: Vec<Receiver>,
-    /// How many receivers have a backlog.
+    /// The number of receivers with a backlog.
     behind: usize,
     /// The reason why no more receivers can connect; the next send reports it.
     failure: Option<Error>,
@@ -26,7 +26,7 @@ pub(crate) struct Receivers {
 
 pub(crate) struct Receiver {
     connection: Arc<OwnedFd>,
-    /// The rest of a message that this receiver has not yet taken.
+    /// The part of a message that this receiver has not yet taken.
     backlog: Vec<u8>,
 }
 
@@ -54,7 +54,8 @@ impl Peers for Receivers {
 }
 
 impl Receivers {
-    /// Whether every receiver has taken the previous message. Reports once why receivers cannot connect.
+    /// Whether every receiver has taken the previous message. If no more receivers can connect, fails once with the
+    /// reason.
     pub(crate) fn are_ready(&mut self) -> Result<bool> {
         self.failure.take().map_or(Ok(!self.are_behind()), Err)
     }
@@ -63,8 +64,8 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all receivers; if the first receiver takes nothing, sends it to none and returns busy.
-    /// Drops receivers that have gone.
+    /// Sends one message to all receivers. If the first receiver takes nothing, sends it to no receiver and returns
+    /// busy. Drops receivers that have gone.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {
@@ -98,15 +99,15 @@ impl Receiver {
         !self.backlog.is_empty()
     }
 
-    /// Sends the rest of an earlier message, without waiting.
+    /// Sends the backlog without waiting.
     pub(crate) fn flush(&mut self) -> rustix::io::Result<()> {
         let sent = send_some(&self.connection, &self.backlog, SendFlags::DONTWAIT)?;
         self.backlog.drain(..sent);
         Ok(())
     }
 
-    /// Returns false if nothing was sent. If another receiver already has the message, or this one has taken a part,
-    /// waits until the rest is sent, and queues what the receiver still refuses.
+    /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a
+    /// part of it, sends the rest with waits, and queues what the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
         if sent == 0 && !begun {
@@ -120,8 +121,8 @@ impl Receiver {
     }
 }
 
-/// Sends as many bytes as the socket takes. With `DONTWAIT`, returns immediately; otherwise sends until the socket has
-/// taken nothing for `PATIENCE`.
+/// Sends as many bytes as the socket accepts. With `DONTWAIT`, returns immediately; otherwise sends until the socket
+/// has accepted nothing for `PATIENCE`.
 fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
     loop {
         match send(connection, bytes, flags | SendFlags::NOSIGNAL) {

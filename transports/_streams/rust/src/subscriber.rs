@@ -1,4 +1,5 @@
-//! The subscriber: it receives a small frame with one `recv`, and the rest of a large frame directly into its place.
+//! The subscriber. It receives a small frame with one `recv`, and the rest of a large frame directly at its final
+//! position.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The smallest receive buffer, which is large enough to receive several waiting small frames in one call.
+/// The size of the smallest receive buffer, which can hold several waiting small frames.
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
@@ -20,20 +21,21 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// The start of the first frame in the buffer, always at the same offset, and the end of the received bytes.
+    /// The start of the first frame in the buffer, which is always the same; the next field is the end of the received
+    /// bytes.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
     gone: bool,
 }
 
-/// A received frame with its prefix, which a relay can send on. The frame is valid for one call of `take`.
+/// A received frame with its prefix, which a relay can send on. It is valid during one call of `take`.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
-    /// The bytes, which are valid as long as the frame.
+    /// Returns the bytes, which are valid as long as the frame.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
-        // SAFETY: only `deliver` creates this value, from bytes that are borrowed as long as the frame is. The value
+        // SAFETY: only `deliver` creates this value, from bytes that are borrowed as long as the frame, and the value
         // cannot be stored.
         unsafe { &*self.0 }
     }
@@ -71,7 +73,7 @@ impl StreamSubscriber {
         self.gone
     }
 
-    /// Polls like `poll`, but returns immediately after the peer has gone.
+    /// Like `poll`, but returns immediately after the peer has gone.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait {
@@ -90,7 +92,7 @@ impl StreamSubscriber {
         Ok(0)
     }
 
-    /// The length of the frame at `start`, including its prefix; `None` until the prefix has arrived.
+    /// Returns the length of the frame at `start`, including its prefix; `None` until the prefix has arrived.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
         let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -106,7 +108,7 @@ impl StreamSubscriber {
         Ok(Some(PREFIX_BYTES + length as usize))
     }
 
-    /// Receives everything that is available, or exactly the rest of an incomplete frame.
+    /// Receives everything that is available, or only the rest of an incomplete frame.
     fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
         let (room, mut flags) = match self.message_bytes(self.offset)? {
             Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
@@ -126,7 +128,7 @@ impl StreamSubscriber {
         }
     }
 
-    /// Passes every complete frame on, and moves the beginning of the next frame to the front.
+    /// Passes every complete frame to `take`, and moves the beginning of the next frame to the start of the buffer.
     fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
@@ -147,7 +149,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // The publisher does not come back; without this pause the role would poll in a busy loop.
+            // The publisher does not reconnect; without this pause the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

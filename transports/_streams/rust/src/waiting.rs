@@ -1,4 +1,4 @@
-//! How link ends wait for sockets.
+//! Lets link ends wait for sockets.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-/// A timeout of zero would wait forever.
+/// The shortest timeout that is set, because a timeout of zero would wait forever.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Sleeps until one of the descriptors is ready or the timeout passes; returns whether one is ready.
@@ -21,8 +21,7 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
     }
 }
 
-/// The value that `SO_RCVTIMEO` of a socket has now. Setting the timeout takes a system call, so it is set only when it
-/// changes.
+/// The current `SO_RCVTIMEO` of a socket. Setting the timeout takes a system call, so it is set only when it changes.
 #[derive(Default)]
 pub struct ReceiveTimeout(Duration);
 

@@ -1,6 +1,6 @@
-//! Parcel: one packet of a Unix socket is one frame. ../../README.md describes the wire format.
+//! Parcel, an example adapter: one packet of a Unix socket is one frame. ../../README.md describes the wire format.
 //!
-//! `instrument/src/contract.rs` is the contract of every adapter.
+//! `instrument/src/contract.rs` defines the contract of every adapter.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -16,18 +16,20 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that takes nothing for this long has stopped. Without this limit, such a receiver would block the sender
-/// too.
+/// A receiver that has taken nothing for this long counts as hung. Without this limit, such a receiver would also block
+/// the sender.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One per process. Put the objects here that all link ends share: a session, a context, a broker's connection.
+/// There is one transport per process. Put the objects here that all link ends share: a session, a context, a
+/// connection to a broker.
 struct ParcelTransport {
     setup: Setup,
     backlog: i32,
 }
 
 impl Transport for ParcelTransport {
-    // Opening may take time, because nothing is measured yet. Prepare everything here that a message will need.
+    // Opening may take some time, because nothing is measured yet. Prepare everything here that sending a message will
+    // need.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));
         let listener = socket(SocketFlags::NONBLOCK)?;
@@ -43,7 +45,8 @@ impl Transport for ParcelTransport {
         Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
     }
 
-    // The path that the bytes really took, for the result. If there are several, ask the library, not the settings.
+    // Reports the path that the bytes took. If there are several paths, ask the library which one was used; the
+    // settings do not prove it.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "packets of Unix sockets".to_owned())]
     }
@@ -57,7 +60,7 @@ struct Sender {
 }
 
 impl Publisher for Sender {
-    // Receivers get this address; here it is the only way to find this end.
+    // Receivers get this address. In this transport, they have no other way to find this end.
     fn address(&self) -> String {
         self.path.display().to_string()
     }
@@ -65,21 +68,23 @@ impl Publisher for Sender {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.accept()?;
         let frame = &mut self.buffer[..HEADER_BYTES + payload_bytes];
-        // `fill` stamps the time, so call it as late as you can. If your library loans memory, fill that instead.
+        // The last step of `fill` reads the sent time, so call `fill` as late as you can. If your library loans memory,
+        // let `fill` write into that memory instead.
         fill.write(FrameMut::split(frame));
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {
             match send(receiver, frame, flags) {
-                // Once one receiver has the frame, send it to all receivers: after `Busy`, the role would send it a
-                // second time.
+                // Once one receiver has the frame, send it to all receivers, because after `Busy` the role would send
+                // the frame a second time.
                 Ok(_) => flags = SendFlags::NOSIGNAL,
                 Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
                 Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
                 Err(cause) => return Err(Error::new("sending a packet").because(cause)),
             }
         }
-        // A receiver may die at any time. The instrument counts that as loss; it is no failure of this end.
+        // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
+        // of this end.
         for index in gone.into_iter().rev() {
             self.receivers.swap_remove(index);
         }
@@ -88,7 +93,7 @@ impl Publisher for Sender {
 }
 
 impl Sender {
-    /// Accepts the receivers that have connected since the last call; they may connect at any time.
+    /// Accepts the receivers that have connected since the last call. A receiver may connect at any time.
     fn accept(&mut self) -> Result<()> {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC) {
@@ -104,7 +109,7 @@ impl Sender {
 }
 
 impl Drop for Sender {
-    // Remove everything here that this end created; sockets close by themselves.
+    // Remove everything that this end created, except for sockets, which close themselves.
     fn drop(&mut self) {
         let _ = rustix::fs::unlink(&self.path);
     }
@@ -113,7 +118,7 @@ impl Drop for Sender {
 struct Receiver {
     connection: OwnedFd,
     blocks: bool,
-    /// The value of SO_RCVTIMEO. Setting it costs a system call, so it is set only when it changes.
+    /// The current SO_RCVTIMEO. Setting it takes a system call, so it is set only when it changes.
     timeout: Duration,
     buffer: Vec<u8>,
 }
@@ -125,11 +130,12 @@ impl Subscriber for Receiver {
             set_socket_timeout(&self.connection, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
             self.timeout = timeout;
         }
-        // `spin` looks once and returns. With `block`, sleeps in the transport itself, never in a loop around it.
+        // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around
+        // it.
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {
-                // The sender does not return; without this pause the role would poll in a busy loop.
+                // The sender does not reconnect; without this pause the role would poll in a busy loop.
                 std::thread::sleep(if waits { timeout } else { Duration::ZERO });
                 Ok(0)
             }

@@ -1,4 +1,4 @@
-//! Shared code of adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers that a task
+//! Shared code of the adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers that a task
 //! calls.
 
 use std::future::Future;
@@ -10,7 +10,7 @@ use hopmeter_instrument::{Context, Result, Subscription};
 use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::task::JoinHandle;
 
-/// The threads of a library, which all link ends of the node share.
+/// The library's threads, which all link ends of the node share.
 #[derive(Clone)]
 pub struct Runtime(Arc<Tokio>);
 
@@ -25,7 +25,7 @@ impl Runtime {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
 
-    /// Runs `calls` as a task until it ends or the subscription is dropped.
+    /// Runs `calls` as a task until it completes or the subscription is dropped.
     pub fn call(&self, calls: impl Future<Output = ()> + Send + 'static) -> Task {
         Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
     }
@@ -33,7 +33,7 @@ impl Runtime {
     /// Aborts a task, and waits until it has ended.
     pub fn end<T>(&self, task: JoinHandle<T>) {
         task.abort();
-        // The result only says that the task was aborted.
+        // The result shows only that the task was aborted.
         let _ = self.0.block_on(task);
     }
 }
@@ -46,7 +46,7 @@ impl Deref for Runtime {
     }
 }
 
-/// A receiver whose frames come from a task.
+/// A receiver whose frames a task delivers.
 pub struct Task {
     runtime: Runtime,
     task: Option<JoinHandle<()>>,

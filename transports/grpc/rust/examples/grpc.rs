@@ -17,7 +17,7 @@ use example::example_client::ExampleClient;
 use example::example_server::{Example, ExampleServer};
 use example::{Message, Topic};
 
-/// Generated from example.proto; it uses prost and tonic_prost.
+/// The code generated from example.proto; it uses prost and tonic_prost.
 mod example {
     tonic::include_proto!("example");
 }
@@ -77,7 +77,7 @@ async fn run_server() -> Result<u32, Box<dyn Error>> {
     Ok(service.count.load(SeqCst))
 }
 
-/// Connects as soon as the server is there.
+/// Connects as soon as the server is listening.
 async fn connect() -> Result<ExampleClient<Channel>, Box<dyn Error>> {
     let endpoint = Endpoint::from_shared(format!("http://{ADDRESS}"))?;
     let until = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! The ends of a link: publishers and servers bind, subscribers and clients connect.
+//! The link ends: publishers and servers bind, subscribers and clients connect.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
 type Stub = LinkClient<Channel>;
-/// How long opening a stream waits for its first message.
+/// How long opening a stream waits for the stream's first message.
 const ASKING: Duration = Duration::from_millis(20);
 
 pub struct TopicPublisher {
@@ -33,18 +33,19 @@ impl Publisher for TopicPublisher {
         self.bound.address.clone()
     }
 
-    /// Writes the frame once and queues it for every stream; returns busy while a stream's queue is full.
+    /// Serialises the frame once and queues it for every stream; returns busy while a stream's queue is full.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut streams = lock(&self.streams);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
-            // A callback sends on a thread of the runtime, so another thread drives the streams during the send.
+            // If a callback sends, it occupies a thread of the runtime, so another thread must drive the streams during
+            // the send.
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
         let frame = Frame::write(payload_bytes, fill);
         for stream in streams.iter() {
-            // A stream that closed during the send gets no more messages.
+            // A stream that was closed during the send gets no more messages.
             drop(stream.try_send(frame.clone()));
         }
         Ok(Sent::Accepted)
@@ -61,7 +62,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// A requested stream. A publisher may answer only when it sends its first message.
+    /// A requested stream that has not answered yet. A publisher may answer only when it sends its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -78,8 +79,8 @@ impl Messages {
         })
     }
 
-    /// The next frame; `None` if the publisher has ended the stream or has gone. If the wait is cancelled, no frame is
-    /// lost.
+    /// Returns the next frame; `None` if the publisher has ended the stream or has gone. No frame is lost if the wait
+    /// is cancelled.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -90,7 +91,8 @@ impl Messages {
             Self::Opening(_) | Self::Ended => None,
         };
         if frame.is_none() {
-            // After an error, such as a message beyond the limit, tonic would read on in the middle of that message.
+            // After an error, such as a message over the size limit, tonic would continue to read in the middle of that
+            // message.
             *self = Self::Ended;
         }
         frame
@@ -146,7 +148,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// The client: a task of tonic makes the call, and its reply waits for a poll.
+/// The client. A tonic task makes each call, and its reply waits for a poll.
 pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
@@ -199,10 +201,10 @@ impl Drop for CallClient {
 /// A request and the channel for its reply.
 pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
-/// The server: a task of tonic waits until a poll or a callback has produced the reply.
+/// The server. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// This field is dropped before the server, because the server waits for the running calls when it ends. The
-    /// requests of these calls then count as unanswered.
+    /// This field must be dropped before the server, because the server waits for running calls when it ends. Their
+    /// requests then count as unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -224,12 +226,12 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// A task for this link alone, so that its calls never overlap.
+    /// Serves this link in its own task, so that its calls never overlap.
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {
             while let Some(asked) = requests.recv().await {
-                // The handler may block and wait for another server: the runtime continues on another thread.
+                // The handler may block and wait for another server; meanwhile the runtime continues on another thread.
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });
@@ -237,7 +239,7 @@ impl Server for CallServer {
     }
 }
 
-/// Rust drops the fields in this order.
+/// Rust drops fields in declaration order.
 struct ServingTask {
     _task: Task,
     _bound: RunningServer,
@@ -250,7 +252,7 @@ struct CallReplier(Option<oneshot::Sender<Frame>>);
 impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
-        // A client that has gone gets no reply.
+        // A client that has gone receives no reply.
         drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }

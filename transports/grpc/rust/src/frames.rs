@@ -1,4 +1,4 @@
-//! Maps frames to the fields of messages.
+//! Converts frames to messages and back.
 
 use bytes::Bytes;
 use hopmeter_instrument::prelude::*;
@@ -6,8 +6,7 @@ use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
 
 use crate::wire::{Image, Timing};
 
-/// A frame that is put into a message or taken from a message. The frame refers to the message's
-/// own payload.
+/// A frame that goes into a message or came from a message. The frame refers to the message's own payload.
 #[derive(Clone)]
 pub struct Frame {
     header: [u8; HEADER_BYTES],
@@ -38,7 +37,7 @@ impl Frame {
         Timing { id, nanosec, source, padding: self.payload }
     }
 
-    /// The image has the size that the cell specifies.
+    /// Creates an image message with the image size of the cell.
     pub fn image(self, kind: PayloadKind) -> Image {
         let (width, height) = kind.image_size();
         let (nanosec, frame_id) = (sent_of(&self.header), self.label());

@@ -1,4 +1,4 @@
-//! gRPC with tonic: unary calls, and streams as topics. `../README.md` describes the fields.
+//! The adapter for gRPC with tonic: unary calls, and streams as topics. `../README.md` describes the fields.
 
 mod ends;
 mod frames;
@@ -26,11 +26,12 @@ mod wire {
 struct Grpc {
     runtime: Runtime,
     endpoint: Endpoint,
-    /// The largest message that is received: the largest frame, with the tags and lengths of its fields and a margin.
+    /// The largest message that may be received: the largest frame, plus the tags and lengths of its fields and a
+    /// margin.
     message_bytes: usize,
 }
 
-/// The most bytes that a message adds to its frame.
+/// The maximum number of bytes that a message adds to its frame.
 const MARGIN_BYTES: usize = 4096;
 
 impl Grpc {
@@ -45,7 +46,7 @@ impl Grpc {
         RunningServer::start(self.runtime.clone(), service, self.message_bytes, self.endpoint.listen(link)?)
     }
 
-    /// A channel for one link end. The channel connects when it is first used.
+    /// Creates a channel for one link end. The channel connects on first use.
     fn stub(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {

@@ -1,4 +1,4 @@
-//! The services of a binding end: calls or streams. One server for each binding end, with its own address.
+//! The service of a binding end: calls or streams. Each binding end has its own server and address.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,17 +22,17 @@ use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
 
-/// The number of messages that can wait for a receiver's stream; one message more is `busy`.
+/// The maximum number of messages that wait for a receiver's stream; another message is `busy`.
 const UNDER_WAY: usize = 16;
 
-/// The queues of all streams of a publisher.
+/// The queues of all of a publisher's streams.
 pub type Streams = Arc<Mutex<Vec<mpsc::Sender<Frame>>>>;
 
 type Answer<T> = Result<T, Status>;
-/// The frames of one receiver, as messages.
+/// One receiver's frames, converted to messages.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// A half is empty if the binding end does not offer it.
+/// The service of a binding end; the half that the end does not offer is `None`.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
@@ -43,7 +43,7 @@ impl Service {
     async fn answer(&self, request: Frame) -> Answer<Frame> {
         let ask = self.ask.as_ref().ok_or_else(|| Status::unimplemented("this end publishes"))?;
         let (answer, answered) = oneshot::channel();
-        // If no task takes requests any more, the request is dropped, and with it the sender of its reply.
+        // If no task takes requests any more, the request is dropped together with the sender of its reply.
         drop(ask.send((request, answer)));
         answered.await.map_err(|_| Status::unavailable("not answered"))
     }

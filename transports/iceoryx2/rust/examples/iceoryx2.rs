@@ -14,13 +14,13 @@ const RATE_HZ: f64 = 100.0;
 const COUNT: u32 = 100;
 const TOPIC: &str = "messages";
 const BUFFER: usize = 16;
-/// What a full buffer does: `drop_oldest`, or `busy`: the sender tries again.
+/// What happens if a buffer is full: `drop_oldest`, or `busy` (the sender tries again).
 const FULL: &str = "drop_oldest";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Messages = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
 
-/// Opens the service of the messages, and that of the events that wake the receiver.
+/// Opens the service for messages, and the service for events that wake the receiver.
 fn open_services() -> Result<(Messages, event::PortFactory<ipc::Service>), Box<dyn Error>> {
     let node = NodeBuilder::new().create::<ipc::Service>()?;
     let name = ServiceName::new(TOPIC)?;
@@ -39,7 +39,7 @@ fn send() -> Result<(), Box<dyn Error>> {
         let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
         sleep(due.saturating_duration_since(Instant::now()));
         let until = Instant::now() + PATIENCE;
-        // Until a receiver has subscribed and has room.
+        // Repeats the send until a receiver has subscribed and has room.
         while send_one(&publisher)? == 0 {
             if Instant::now() > until {
                 return Err("no receiver takes messages".into());
@@ -52,7 +52,7 @@ fn send() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes a message into shared memory, and returns how many receivers got it.
+/// Writes a message into shared memory; returns the number of receivers that got it.
 fn send_one(publisher: &Publisher<ipc::Service, [u8], ()>) -> Result<usize, Box<dyn Error>> {
     let sample = publisher.loan_slice_uninit(PAYLOAD_BYTES)?;
     Ok(sample.write_from_fn(|_| 0).send()?)

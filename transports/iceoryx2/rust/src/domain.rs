@@ -1,5 +1,5 @@
-//! The trial's own domain of iceoryx2. Its files are in the trial's folder, and the names of its shared memory contain
-//! the run. So it never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed process.
+//! The trial's own iceoryx2 domain. Its files are in the trial's folder, and the names of its shared memory contain the
+//! run. So it never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed process.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use iceoryx2::testing::remove_global_mgmt_segment;
 /// The iceoryx2 node of this process, in the trial's domain.
 pub struct Domain {
     config: Config,
-    /// The node is locked, because an iceoryx2 node may be used by only one thread at a time. `None` only while the
-    /// domain is dropped.
+    /// The node is locked, because only one thread at a time may use an iceoryx2 node. `None` only while the domain is
+    /// being dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -43,7 +43,7 @@ fn config(setup: &Setup) -> Result<Config> {
 }
 
 /// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes the
-/// segment; if two nodes leave at the same time, both may remove it.
+/// segment; if two nodes leave at the same time, both may try to remove it.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());
@@ -53,8 +53,8 @@ impl Drop for Domain {
             CallbackProgression::Stop
         });
         if listed.is_ok() && alone {
-            // SAFETY: the domain belongs to this trial, and no other node is left in it. Cleaning up the run removes
-            // every file that cannot be removed here.
+            // SAFETY: the domain belongs to this trial, and no other node is left in it. The run's cleanup removes any
+            // file that cannot be removed here.
             let _ = unsafe { remove_global_mgmt_segment::<ipc::Service>(&self.config) };
         }
     }

@@ -1,4 +1,4 @@
-//! Both ends of a link. A frame is one slice of bytes, the header first.
+//! Both ends of a link. A frame is one slice of bytes, header first.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -14,15 +14,16 @@ use iceoryx2::prelude::{PortFactory, ipc};
 use crate::domain::Domain;
 use crate::services::{FrameService, Services};
 
-/// The contract says that one thread at a time uses a link end, but not always the same thread.
+/// A port that may move between threads. The contract says that only one thread at a time uses a link end, but the
+/// thread may change.
 ///
-/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, which the port shares with its loaned samples. This `Rc`
-/// binds the port to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc`
-/// always move together. The alternative, `ipc_threadsafe`, takes a lock per call.
+/// iceoryx2 keeps the state of an `ipc` port in an `Rc`, which the port shares with its loaned samples, so the port is
+/// bound to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always
+/// move together. The alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
-// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several
-// threads may use the domain, which the link ends share with others.
+// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. The domain,
+// which the link ends share with others, may be used by several threads.
 unsafe impl<T> Send for Moving<T> {}
 
 pub struct LoanPublisher(Moving<SenderPorts>);
@@ -30,7 +31,7 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// Counts the receivers, to find out whether a frame had no receiver.
+    /// The service of the frames, which counts the receivers, to find out whether a frame had no receiver.
     frames: FrameService,
     /// This field is dropped after the ports above.
     _domain: Arc<Domain>,
@@ -87,13 +88,13 @@ pub struct LoanSubscriber(Moving<ReceiverPorts>);
 struct ReceiverPorts {
     subscriber: subscriber::Subscriber<ipc::Service, [u8], ()>,
     wake: Option<Listener<ipc::Service>>,
-    /// Dropped after the ports above.
+    /// This field is dropped after the ports above.
     _domain: Arc<Domain>,
 }
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // Creates the listener first: a peer that sees the subscriber can wake the listener.
+        // Create the listener first, because a peer that sees the subscriber may then wake the listener.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

@@ -1,4 +1,4 @@
-//! iceoryx2: samples loaned from shared memory and passed by reference, without a broker.
+//! The adapter for iceoryx2: samples are loaned from shared memory and passed by reference, without a broker.
 
 mod domain;
 mod ends;
@@ -22,7 +22,7 @@ struct Iceoryx2 {
 
 impl Iceoryx2 {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        // Functions return failures as errors; the library's own log would only repeat them.
+        // Functions return failures as errors, which the library's own log would only repeat.
         set_log_level(LogLevel::Fatal);
         Ok(Arc::new(Self { domain: Arc::new(Domain::enter(setup)?), limits: Limits::read(setup)? }))
     }

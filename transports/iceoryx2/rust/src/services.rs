@@ -16,7 +16,7 @@ pub struct Limits {
     full: Full,
 }
 
-/// The action when a receiver's buffer is full.
+/// What happens if a receiver's buffer is full.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Full {
@@ -40,8 +40,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the services of a link; the first link end creates them. All link ends request the same limits, which are
-    /// never smaller than the library's defaults.
+    /// Opens the services of a link, which the first link end creates. All link ends request the same limits, which are
+    /// never below the library's defaults.
     pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;
         let receivers = link.receivers as usize;

@@ -10,8 +10,8 @@ use hopmeter_instrument::prelude::*;
 use crate::lend;
 use crate::pool::Frame;
 
-/// The receivers of one link. A publisher locks the receivers for each send, so no callback can be removed while it is
-/// called.
+/// The receivers of one link. A publisher locks the receivers during each send, so no callback can be removed while it
+/// is being called.
 #[derive(Default)]
 pub struct Receivers {
     pub calls: Vec<(u64, OnFrame)>,
@@ -28,7 +28,7 @@ impl Receivers {
     }
 
     /// Whether every queue has room for one more frame. Only the link's single publisher adds frames, so the answer
-    /// stays true until it adds one.
+    /// stays valid until this publisher adds one.
     pub fn has_room(&self) -> bool {
         self.queues.iter().all(|queue| queue.has_room())
     }
@@ -44,8 +44,8 @@ impl Receivers {
     }
 }
 
-/// A bounded queue of references to frames. The length can be read without the lock, so a spinning receiver does not
-/// take the lock.
+/// A bounded queue of frame references. Its length can be read without the lock, so a spinning receiver takes no lock
+/// while the queue is empty.
 pub struct Queue {
     frames: Mutex<VecDeque<Frame>>,
     length: AtomicUsize,
@@ -71,7 +71,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// The oldest frame. Sleeps until an item arrives, for at most `timeout`; looks only once if the timeout is zero.
+    /// Returns the oldest frame. Waits at most `timeout` for one; with a timeout of zero, checks only once.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

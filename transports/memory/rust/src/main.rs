@@ -1,6 +1,6 @@
-//! The reference adapter: it passes frames on within one process.
+//! The reference adapter, which passes frames on within one process.
 //!
-//! An adapter answers four questions. This adapter answers each question in the simplest way:
+//! An adapter answers four questions. This adapter answers each of them in the simplest way:
 //!
 //! | question | here |
 //! |---|---|
@@ -23,16 +23,15 @@ use hopmeter_instrument::prelude::*;
 use crate::channel::{Queue, Receivers};
 use crate::pool::{Frame, Pool};
 
-/// The `main` function of an adapter is one line: the adapter's name, its language, a function that opens it, and the
-/// version of the adapted library.
+/// An adapter's `main` function is a single call with four arguments: the adapter's name, its language, a function that
+/// opens the transport, and the version of the adapted library.
 fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
 
 type Channel = Mutex<Receivers>;
 
-/// There is one transport per process, which all endpoints share. The transport stores the state that both ends of a
-/// link share.
+/// There is one transport per process, which all endpoints share. It holds the state that both ends of a link need.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,
@@ -74,8 +73,8 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// `fill` stamps the sent time as its last action, so call it as late as possible. At this point the frame is
-    /// ready, and the receivers are locked and have room; only the sending follows.
+    /// The last step of `fill` reads the sent time, so call `fill` as late as possible. At this point the frame is
+    /// ready, the receivers are locked and have room, and only the sending follows.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
@@ -88,7 +87,7 @@ impl Publisher for MemoryPublisher {
         Ok(Sent::Accepted)
     }
 
-    /// This transport forwards a frame by reference; its header and payload stay unchanged.
+    /// This transport forwards a frame by reference, so header and payload stay unchanged.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(frame) = received.native_as::<Frame>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -108,7 +107,7 @@ struct MemorySubscriber {
 }
 
 impl Subscriber for MemorySubscriber {
-    /// `take` borrows the frame. After this function returns, the reference is dropped and the buffer is free again.
+    /// `take` borrows the frame. When this function returns, the reference is dropped and the buffer becomes free.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.queue.pop(timeout) {
             Some(frame) => {
@@ -133,14 +132,14 @@ struct MemorySubscription {
 
 impl Subscription for MemorySubscription {}
 
-/// Removing the callback takes the channel's lock, so no call is running when this function returns.
+/// Removing the callback takes the channel's lock, so no call is running after this function has returned.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
         lock(&self.channel).calls.retain(|(id, _)| *id != self.id);
     }
 }
 
-/// A frame in the form that receivers see: borrowed, with the reference that `forward` and `keep` need.
+/// Converts a frame to the form that receivers see, with the reference that `forward` and `keep` need.
 fn lend(frame: &Frame) -> Received<'_> {
     let (header, payload) = frame.parts();
     Received::parts(header, payload).with_native(frame).with_keep(frame)

@@ -1,10 +1,10 @@
-//! Buffers that are free again after their last reference is dropped.
+//! Buffers that become free when their last reference is dropped.
 
 use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
-/// A reference to one frame: header and payload in one buffer.
+/// A reference to one frame, whose header and payload are in one buffer.
 #[derive(Clone, Default)]
 pub struct Frame(Arc<Vec<u8>>);
 
@@ -17,7 +17,7 @@ impl Frame {
         self.0.split_at(HEADER_BYTES)
     }
 
-    /// The frame for writing, if this is the only reference to it.
+    /// Returns the frame for writing, if this is the only reference to it.
     pub fn parts_mut(&mut self) -> Option<FrameMut<'_>> {
         Arc::get_mut(&mut self.0).map(|bytes| FrameMut::split(bytes))
     }
@@ -31,8 +31,8 @@ impl Frame {
     }
 }
 
-/// At most `limit` frames. Each is allocated when it is first used, so a short queue of large images takes little
-/// memory.
+/// A pool of at most `limit` frames. Each frame is allocated on first use, so a short queue of large images takes
+/// little memory.
 pub struct Pool {
     frames: Vec<Frame>,
     made: usize,
@@ -45,7 +45,7 @@ impl Pool {
         Self { frames: Vec::with_capacity(limit), made: 0, limit, next: 0 }
     }
 
-    /// A frame to which nobody else has a reference, with room for the payload; `None` while all frames are in use.
+    /// Returns an unused frame with room for the payload; `None` while all frames are in use.
     pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
         let mut frame = self.take_unused()?;
         let bytes = HEADER_BYTES + payload_bytes;
@@ -55,7 +55,7 @@ impl Pool {
         Some(frame)
     }
 
-    /// Stores a reference to a sent frame, so that the pool finds the frame again after the receivers have released it.
+    /// Stores a reference to a sent frame, so that the pool finds the frame again when the receivers have released it.
     pub fn give_back(&mut self, frame: Frame) {
         self.frames.push(frame);
     }
