@@ -39,7 +39,7 @@ void send(mosquitto* client) {
 
 void receive(mosquitto* client) {
   mosquitto_subscribe_callback_set(client, [](mosquitto*, void*, int, int, const int*) {
-    std::puts("ready");  // the broker has the subscription
+    std::puts("ready");  // the broker has confirmed the subscription
     std::fflush(stdout);
   });
   mosquitto_message_callback_set(client, [](mosquitto*, void*, const mosquitto_message* message) {

@@ -1,4 +1,4 @@
-/// MQTT with libmosquitto: topics through a broker. ../README.md describes the wire format.
+/// The adapter for MQTT with libmosquitto: topics through a broker. ../README.md describes the wire format.
 #include <mosquitto.h>
 #include <poll.h>
 
@@ -18,9 +18,9 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// A link end of any kind, with its own connection. `loop` does the connection's work; after `start_thread`, a thread
-/// of libmosquitto does it. The thread of libmosquitto writes the bytes that the socket does not take immediately, and
-/// sends acknowledgements.
+/// A link end of any kind, with its own connection. `loop` handles the connection; after `start_thread`, a thread of
+/// libmosquitto handles it. That thread writes the bytes that the socket does not take immediately, and sends
+/// acknowledgements.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)
@@ -48,8 +48,8 @@ class End final : public Publisher, public Subscriber, public Subscription {
 
   void start_thread() { demand(mosquitto_loop_start(handle()), "starting libmosquitto's thread"); }
 
-  /// Prepares for publishing; waits until the broker has accepted the connection. At quality of service 0 the broker
-  /// sends no answer, and the publisher writes to the socket itself, without passing the message to a thread.
+  /// Prepares for publishing; waits until the broker has accepted the connection. At quality of service 0, the broker
+  /// sends no acknowledgements, and the publisher writes to the socket itself, without passing the message to a thread.
   void start_publishing() {
     if (qos_ > 0) return start_thread();
     for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));

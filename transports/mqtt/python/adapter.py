@@ -1,4 +1,4 @@
-"""MQTT with paho-mqtt: topics through a broker. ../README.md describes the wire format."""
+"""The adapter for MQTT with paho-mqtt: topics through a broker. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ KEEP_ALIVE_S = 600
 
 
 def demand(code: int, doing: str) -> None:
-    """Raise the library's error if it refused."""
+    """Raise an error with the library's text if `code` is an error code."""
     if code != MQTT_ERR_SUCCESS:
         raise AdapterError(f"{doing}: {error_string(code)}", "read the broker's log")
 
 
 class Publisher:
-    """A publisher. paho's thread writes bytes that the socket does not take at once, and sends acknowledgements."""
+    """A publisher. paho's thread writes the bytes that the socket does not take immediately, and sends
+    acknowledgements."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self.address = ""
@@ -34,7 +35,7 @@ class Publisher:
         return self._publish(frame)
 
     def forward(self, native: bytes) -> bool:
-        """Send the received bytes from where they are."""
+        """Send the received bytes in place."""
         return self._publish(native)
 
     def _publish(self, frame: Any) -> bool:
@@ -50,7 +51,7 @@ class Publisher:
 
 
 class Subscriber:
-    """A subscriber. The polling thread does the connection's work."""
+    """A subscriber. The polling thread handles the connection."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self._client, self._frames = client, 0
@@ -72,13 +73,13 @@ class Subscriber:
     def close(self) -> None:
         self._client.on_message = None
         self._client.disconnect()
-        # Without a thread of paho, only paho's loop closes the socket.
+        # Without paho's thread, only paho's loop closes the socket.
         while self._client.socket() is not None and self._client.loop(0.1) == MQTT_ERR_SUCCESS:
             pass
 
 
 class Called:
-    """Called on paho's own thread."""
+    """A receiver that paho's own thread calls."""
 
     def __init__(self, client: Client, topic: str, qos: int, on_frame: Take) -> None:
         self._client = client
@@ -100,7 +101,7 @@ class Transport(BaseTransport):
         self._qos = self.settings["qos"]
 
     def _connect(self) -> Client:
-        """Open a connection for one link end."""
+        """Return a new connection for one link end."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
         client.max_inflight_messages_set(self.settings["inflight"])

@@ -48,7 +48,7 @@ def receive() -> None:
     client.on_message = lambda _client, _data, message: arrived.put(message)
     client.subscribe(TOPIC, QOS)
     client.loop_start()
-    arrived.get(timeout=PATIENCE_S)  # the broker has the subscription
+    arrived.get(timeout=PATIENCE_S)  # the broker has confirmed the subscription
     print("ready", flush=True)
     count = 0
     try:

@@ -1,4 +1,4 @@
-/// NATS with its C client: subjects through a broker. ../README.md describes the wire format.
+/// The adapter for NATS with its C client: subjects through a broker. ../README.md describes the wire format.
 #include <nats/nats.h>
 
 #include <optional>
@@ -30,7 +30,7 @@ class Connection {
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
     demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
-    // Published messages are sent immediately, not with the next batch.
+    // Send published messages immediately, instead of with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw),
@@ -48,24 +48,24 @@ class Connection {
     return Sent::accepted;
   }
 
-  /// Subscribes with one of the library's functions.
+  /// Subscribes to a subject with `function`, one of the library's functions.
   NatsSubscription subscribe(const auto& function, const std::string& subject, auto... more) const {
     natsSubscription* raw = nullptr;
     demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
     NatsSubscription subscription(raw);
-    // Only the number of messages limits the queue, as in the other languages.
+    // The queue is limited only by the number of messages, as in the other languages.
     demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
     return subscription;
   }
 
-  /// Returns when the broker knows all subscriptions.
+  /// Returns when the broker has processed all subscriptions.
   void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of the subscription"); }
 
  private:
   Resource<natsConnection, natsConnection_Destroy> connection_;
 };
 
-/// A message in the form that the instrument takes.
+/// Converts a message to the instrument's type.
 Received to_received(const Message& message) {
   const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
   return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
@@ -84,8 +84,8 @@ class Inbox final : public Subscriber {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
   }
 
-  /// Passes on the next message if one arrives in time; returns the number of messages. The broker's own "no
-  /// responders" message does not count.
+  /// Passes on the next message if one arrives in time; returns the number of messages. Ignores the broker's own "no
+  /// responders" messages.
   std::size_t receive(Timeout timeout, const auto& hand_over) {
     const auto wait_ms = spins_ ? 0 : std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     natsMsg* raw = nullptr;
@@ -103,7 +103,7 @@ class Inbox final : public Subscriber {
   NatsSubscription subscription_;
 };
 
-/// A subscription that the library calls on a separate thread. The destructor waits for the last call.
+/// A subscription whose callback the library calls on a separate thread. The destructor waits for the last call.
 template <class Call>
 class Called final : public Subscription {
  public:
@@ -153,7 +153,7 @@ std::string new_inbox() {
   return raw;
 }
 
-/// Receives the replies to all its calls in one inbox.
+/// A client that receives the replies to all its calls in one inbox.
 class Requester final : public Client {
  public:
   Requester(const Connection& connection, const Link& link, const std::string& inbox = new_inbox())
@@ -196,7 +196,7 @@ class Responder final : public Server, public Replier {
   const Connection& connection_;
   std::string subject_;
   std::optional<Inbox> inbox_;
-  /// The inbox of the current request.
+  /// The inbox that the current request names for its reply.
   const char* reply_to_ = nullptr;
   Draft draft_;
 };

@@ -26,14 +26,14 @@ async def send() -> None:
     for number in range(COUNT):
         await asyncio.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
         await connection.publish(TOPIC, payload)
-    await connection.drain()  # sends what is queued, then closes
+    await connection.drain()  # sends the queued messages, then closes
     print(f"sent {COUNT} messages")
 
 
 async def receive() -> None:
     connection = await nats.connect(f"nats://{ADDRESS}")
     subscription = await connection.subscribe(TOPIC)
-    await connection.flush()  # the broker has the subscription
+    await connection.flush()  # the broker has confirmed the subscription
     print("ready", flush=True)
     count = 0
     with contextlib.suppress(nats.errors.TimeoutError):
@@ -58,7 +58,7 @@ async def call() -> None:
 async def serve() -> None:
     connection = await nats.connect(f"nats://{ADDRESS}")
     subscription = await connection.subscribe(TOPIC)
-    await connection.flush()  # the broker has the subscription
+    await connection.flush()  # the broker has confirmed the subscription
     print("ready", flush=True)
     count = 0
     with contextlib.suppress(nats.errors.TimeoutError):
@@ -66,7 +66,7 @@ async def serve() -> None:
             request = await subscription.next_msg(PATIENCE_S)
             await request.respond(request.data)  # the reply is the request
             count += 1
-    await connection.drain()  # sends what is queued, then closes
+    await connection.drain()  # sends the queued messages, then closes
     print(f"answered {count} calls")
 
 

@@ -1,4 +1,4 @@
-/// Request and reply: REQ and REP.
+/// The client and the server of an rpc link, with nng's protocols REQ and REP.
 #pragma once
 
 #include <condition_variable>
@@ -10,26 +10,26 @@
 #include "hopmeter/loop_thread.hpp"
 #include "socket.hpp"
 
-// These headers require that nng/nng.h is included before them.
+// These headers must be included after nng/nng.h.
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
 /// How long a reply may wait until the previous reply is sent. If REP refuses a reply, it also forgets the client, so
 /// the reply cannot be offered again.
 inline constexpr int reply_ms = 100;
-/// How long a call without a reply prevents a new call.
+/// How long an unanswered call prevents a new call.
 inline constexpr std::chrono::seconds longest_call{1};
 /// How often the thread of a called server checks whether it must end.
 inline constexpr std::chrono::milliseconds nap{50};
 
-/// A receive operation that stays pending from poll to poll. If the timeout of a receive passes, REQ ends the whole
-/// call. So the receive has no timeout; each poll waits for it with its own timeout.
+/// A receive operation that stays pending from one poll to the next. REQ ends the whole call when the timeout of a
+/// receive passes, so the receive has no timeout, and each poll waits for it with its own timeout.
 class PendingReply {
  public:
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
   ~PendingReply() { cancel(); }
 
-  /// The reply, or null if the reply does not arrive within `timeout`.
+  /// Returns the reply, or null if it does not arrive within `timeout`.
   Message receive(hopmeter::Timeout timeout) {
     if (!std::exchange(is_pending_, true)) nng_recv_aio(socket_, aio_.get());
     std::unique_lock lock(mutex_);
@@ -39,7 +39,7 @@ class PendingReply {
     return Message(nng_aio_get_msg(aio_.get()));
   }
 
-  /// Cancels a pending receive; if a message arrived anyway, drops it.
+  /// Cancels a pending receive, and drops a message that arrived anyway.
   void cancel() noexcept {
     if (!is_pending_) return;
     nng_aio_cancel(aio_.get());
@@ -66,8 +66,8 @@ class PendingReply {
   bool is_finished_ = false;
 };
 
-/// REQ has only one call at a time. For a new call, nng would drop the current call, and with it a reply that is only
-/// late. So a new call is busy until the reply of the current call has arrived or has taken too long.
+/// REQ supports only one call at a time. A new call would make nng drop the current call, and with it a late reply. So
+/// a new call is busy until the reply to the current call has arrived or the call has timed out.
 class Requester final : public hopmeter::Client {
  public:
   explicit Requester(const hopmeter::Link& link)
@@ -95,7 +95,7 @@ class Requester final : public hopmeter::Client {
       is_calling_ = reply == nullptr;
       return hand_over(reply, take);
     }
-    // nng reports an error if you receive without a call.
+    // nng reports an error if a receive starts without a current call.
     if (!spins_) std::this_thread::sleep_for(timeout);
     return 0;
   }
@@ -103,7 +103,7 @@ class Requester final : public hopmeter::Client {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Whether the current call has its reply, which is stored for a later poll, or has waited long enough.
+  /// Whether the current call is over: its reply is stored for a later poll, or the call has timed out.
   bool is_call_over() {
     auto reply = look(hopmeter::Timeout::zero());
     if (!reply) return Clock::now() - start_ >= longest_call;
@@ -132,7 +132,7 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
 
-  /// Callbacks of nng must not wait, but a handler may wait. So a separate thread for this link calls the handler.
+  /// nng's callbacks must not wait, but a handler may wait, so a separate thread for this link calls the handler.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::LoopThread>(
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });

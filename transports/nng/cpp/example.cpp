@@ -19,7 +19,7 @@ constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
 constexpr const char* ADDRESS = "ipc:///tmp/messages.nng";
-constexpr int SEND_BUFFER = -1;  // messages that a publisher queues; with -1 nng decides
+constexpr int SEND_BUFFER = -1;  // the number of messages that a publisher queues; -1: nng decides
 constexpr int RECEIVE_BUFFER = 128;
 constexpr int PATIENCE_MS = 10000;
 
@@ -29,7 +29,7 @@ void require(int code, const char* doing) {
   std::exit(1);
 }
 
-// A socket that closes drops what it has queued: this waits until its peer has closed.
+// Waits until a socket's peer has closed, because a socket that closes drops its queued messages.
 class PeerClosed {
  public:
   explicit PeerClosed(nng_socket socket) {
@@ -61,7 +61,8 @@ void send() {
   std::printf("sent %d messages\n", COUNT);
 }
 
-// Listens while others connect: a receiver that connects misses what is sent before.
+// The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+// connected.
 void receive() {
   nng_socket subscriber;
   require(nng_sub0_open(&subscriber), "open a socket");

@@ -1,8 +1,9 @@
-/// nng with its C library: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire format.
+/// The adapter for nng with its C library: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire
+/// format.
 #include "calls.hpp"
 #include "socket.hpp"
 
-// These headers require that nng/nng.h is included before them.
+// These headers must be included after nng/nng.h.
 #include <nng/protocol/pipeline0/pull.h>
 #include <nng/protocol/pipeline0/push.h>
 #include <nng/protocol/pubsub0/pub.h>
@@ -12,7 +13,7 @@ using namespace hopmeter;
 
 namespace {
 
-/// nng's threads call a callback for each message; each callback requests the next message after its own.
+/// A receiver that nng's threads call for each message. Each callback then requests the next message.
 class Called final : public Subscription {
  public:
   Called(std::unique_ptr<Socket> socket, OnFrame on_frame)
@@ -62,7 +63,7 @@ class Nng final : public Transport {
   }
 
  private:
-  /// A connected SUB or PULL socket.
+  /// Returns a connected SUB or PULL socket.
   std::unique_ptr<Socket> receiver(const Link& link) {
     auto socket = std::make_unique<Socket>(pushes_ ? nng_pull0_open : nng_sub0_open, link);
     if (!pushes_) {

@@ -1,4 +1,4 @@
-/// nng's messages and sockets as values that free and close themselves.
+/// RAII wrappers for nng's messages and sockets.
 #pragma once
 
 #include <nng/nng.h>
@@ -9,7 +9,7 @@
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
 
-/// Throws nng's error codes as exceptions that name the operation.
+/// Throws an error that names the operation if `code` is one of nng's error codes.
 inline void demand(int code, const std::string& doing, const std::string& remedy = {}) {
   if (code != 0) throw hopmeter::Error(doing + ": " + nng_strerror(code), remedy);
 }
@@ -17,7 +17,7 @@ inline void demand(int code, const std::string& doing, const std::string& remedy
 using Message = hopmeter::Resource<nng_msg, nng_msg_free>;
 using Aio = hopmeter::Resource<nng_aio, nng_aio_free>;
 
-/// An asynchronous operation of nng; when it is complete, it calls `finish` of an object.
+/// An asynchronous nng operation that calls an object's `finish` on completion.
 template <class Object>
 Aio make_aio(Object* object) {
   nng_aio* aio = nullptr;
@@ -30,18 +30,18 @@ inline std::span<std::byte> bytes(const Message& message) {
   return {static_cast<std::byte*>(nng_msg_body(message.get())), nng_msg_len(message.get())};
 }
 
-/// Passes on a message in the form that the instrument takes, if there is one; returns the number of messages.
+/// Passes a message on in the instrument's type, if there is one; returns the number of messages.
 inline std::size_t hand_over(const Message& message, const auto& take, auto&... more) {
   if (message) take(hopmeter::Received::split(bytes(message)), more...);
   return message ? 1 : 0;
 }
 
-/// A socket of any protocol, which binds or connects. The socket is also a publisher or a polled subscriber.
+/// A socket of any protocol, which binds or connects. The socket also serves as a publisher or a polled subscriber.
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
   Socket(int (*open)(nng_socket*), const hopmeter::Link& link) {
     demand(open(&socket_), "opening a socket of nng");
-    // nng closes connections that send a larger message than this; the default is 1 MiB.
+    // nng closes connections on which a larger message arrives; the default limit is 1 MiB.
     const auto most = link.frame_bytes + envelope_bytes;
     demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, most), "setting recv-size-max");
   }
@@ -65,7 +65,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
            "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters");
   }
 
-  /// Waits until the socket is connected. nng reconnects by itself later, if necessary.
+  /// Waits until the socket is connected. nng itself reconnects later if necessary.
   void connect(const hopmeter::Link& link) {
     if (link.address.starts_with("inproc:") && !link.address.starts_with(process_prefix()))
       throw hopmeter::Error(
@@ -95,7 +95,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return hand_over(receive(timeout), take);
   }
 
-  /// The next message, or null if none arrives within `timeout`, which nng counts in whole milliseconds.
+  /// Returns the next message, or null if none arrives within `timeout`, which nng measures in whole milliseconds.
   Message receive(hopmeter::Timeout timeout) {
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout);
     if (limit.count() > 0 && limit != receive_limit_) set_receive_limit(limit);
@@ -106,7 +106,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
   }
 
  private:
-  /// The most bytes that nng adds to a frame: the numbers of a call.
+  /// The maximum number of bytes that nng adds to a frame: the ids of a call.
   static constexpr std::size_t envelope_bytes = 256;
 
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }

@@ -1,5 +1,5 @@
-"""nng in Python, with the low-level functions of pynng, because pynng's `send` and `recv` copy; ../README.md describes
-sockets and wire format."""
+"""The adapter for nng in Python. It uses pynng's low-level functions, because pynng's `send` and `recv` copy.
+../README.md describes the sockets and the wire format."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pynng import ffi, lib
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, network_device
 
-LONGEST_CALL_S = 1.0  # how long a call without a reply prevents a new one
+LONGEST_CALL_S = 1.0  # how long an unanswered call prevents a new call
 LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on {}", "inproc": "memory of this process"}
 ENVELOPE_BYTES = 256
-"""The most bytes that nng adds to a frame: the numbers of a call."""
+"""The maximum number of bytes that nng adds to a frame: the ids of a call."""
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
 
 class Message:
-    """A message that nng received; freeing it frees its memory."""
+    """A message that nng received. Freeing this object frees the message's memory."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -54,7 +54,7 @@ class End:
             fill(ffi.buffer(lib.nng_msg_body(message), HEADER_BYTES + payload_bytes))
             code = lib.nng_sendmsg(self._handle, message, flags)
         finally:
-            if code != 0:  # otherwise nng owns the message
+            if code != 0:  # on success, nng owns the message
                 lib.nng_msg_free(message)
         if code in (lib.NNG_EAGAIN, lib.NNG_ETIMEDOUT):
             return False
@@ -91,8 +91,8 @@ class End:
 class Client(End):
     """A client.
 
-    REQ has only one call at a time. For a new call, nng would drop the current call, and with it a reply that is only
-    late. So a new call is busy until the reply of the current call has arrived or has taken too long.
+    REQ supports only one call at a time. A new call would make nng drop the current call, and with it a late reply. So
+    a new call is busy until the reply to the current call has arrived or the call has timed out.
     """
 
     _started: float | None = None
@@ -106,7 +106,7 @@ class Client(End):
         return accepted
 
     def _is_over(self, started: float) -> bool:
-        """Whether the current call has its reply, which is stored, or has waited long enough."""
+        """Whether the current call is over: its reply is stored, or the call has timed out."""
         if self._late is None:
             self._late = super().receive(0)
             if self._late is not None:
@@ -117,7 +117,7 @@ class Client(End):
         message, self._late = self._late, None
         if message is not None:
             return message
-        if self._started is None:  # nng reports an error if you receive without a call
+        if self._started is None:  # nng reports an error for a receive without a current call
             if not self._spins:
                 time.sleep(timeout_s)
             return None
@@ -172,9 +172,9 @@ class Transport(BaseTransport):
         return Client(self._connect(self._open(pynng.Req0, link), link), link)
 
     def _open(self, protocol: Callable[..., pynng.Socket], link: Link) -> pynng.Socket:
-        """Open a socket whose messages are at most frames of the link.
+        """Open a socket that accepts messages up to the link's frame size.
 
-        nng closes connections that send more; its default is 1 MiB.
+        nng closes connections on which a larger message arrives; its default limit is 1 MiB.
         """
         return protocol(recv_max_size=link.frame_bytes + ENVELOPE_BYTES)
 
@@ -191,7 +191,7 @@ class Transport(BaseTransport):
         return f"tcp://{self.setup.advertised}:{str(listener.local_address).rpartition(':')[2]}"
 
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
-        """Connect and wait until the connection exists; nng itself reconnects later if necessary."""
+        """Connect and wait until the connection exists. nng itself reconnects later if necessary."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
             what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')

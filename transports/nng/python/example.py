@@ -15,7 +15,7 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 ADDRESS = "ipc:///tmp/messages.nng"
-SEND_BUFFER = -1  # messages that a publisher queues; with -1 nng decides
+SEND_BUFFER = -1  # the number of messages that a publisher queues; -1: nng decides
 RECEIVE_BUFFER = 128
 PATIENCE_S = 10.0
 
@@ -32,15 +32,16 @@ def send() -> None:
         for number in range(COUNT):
             time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             publisher.send(message)
-        closed.wait(PATIENCE_S)  # until the receiver has closed: a socket that closes drops what it has queued
+        closed.wait(PATIENCE_S)  # wait for the receiver to close: a closing socket drops its queued messages
     print(f"sent {COUNT} messages")
 
 
 def receive() -> None:
     count = 0
-    # One that listens while others connect: a receiver that connects misses what is sent before.
+    # The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+    # connected.
     with pynng.Sub0(recv_timeout=round(PATIENCE_S * 1000), recv_buffer_size=RECEIVE_BUFFER) as subscriber:
-        subscriber.recv_max_size = 0  # messages of any size
+        subscriber.recv_max_size = 0  # 0 accepts messages of any size
         subscriber.subscribe(TOPIC)
         subscriber.listen(ADDRESS)
         print("ready", flush=True)
@@ -75,7 +76,7 @@ def serve() -> None:
         while count < COUNT:
             server.send(server.recv())  # the reply is the request
             count += 1
-        closed.wait(PATIENCE_S)  # until the client has closed: it then has the last reply
+        closed.wait(PATIENCE_S)  # the client closes when it has the last reply
     print(f"answered {count} calls")
 
 

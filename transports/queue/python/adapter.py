@@ -1,4 +1,4 @@
-"""The ways to send a message with Python's standard library; ../README.md describes kinds and wire formats."""
+"""The adapter for the message queues of Python's standard library; ../README.md describes kinds and wire formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two sides of multiprocessing's connections; neither side waits forever for a peer that does nothing."""
+"""The two ends of a multiprocessing connection. Neither end waits forever for a peer that does nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GONE = (BrokenPipeError, ConnectionResetError)
 class Writer(Connection):
     """A sending end that waits only briefly for room, and leaves the rest of a message to a thread.
 
-    `insists` is for a sender that is itself a thread: it waits until there is room or `insists` is cleared.
+    `insists` is for a sender that is itself a thread: the sender waits until there is room or `insists` is cleared.
     """
 
     def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
@@ -39,17 +39,17 @@ class Writer(Connection):
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Notice that a receiver has gone, when no send can show this."""
+        """Check whether the receiver has gone, for a time in which no send would show this."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
 
     def _send(self, buf: Any, write: Any = None) -> None:
-        """Send with one `os.write` if there is room; otherwise send as the base class does."""
+        """Send with a single `os.write` if there is room; otherwise send as the base class does."""
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
-            except (BlockingIOError, *GONE):  # `_write` handles it
+            except (BlockingIOError, *GONE):  # `_write` handles the error
                 pass
             else:
                 if sent == len(buf):
@@ -58,7 +58,7 @@ class Writer(Connection):
         super()._send(buf, self._write)  # type: ignore[misc]
 
     def _write(self, handle: int, data: Any) -> int:
-        """Write like `os.write`; multiprocessing requires that the call accepts at least one byte."""
+        """Write like `os.write`; multiprocessing requires that each call writes at least one byte."""
         with self._backlog.lock:
             if self.is_full:
                 self._backlog.append(data)
@@ -98,7 +98,7 @@ class Writer(Connection):
             raise
 
     def stop(self) -> None:
-        """End every long wait in this end."""
+        """End all long waits of this end."""
         self._closing, self.insists = True, False
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Writer(Connection):
 
 
 class WriterOutlet:
-    """The channel to one receiver; it is full or gone if its writer is full or gone."""
+    """The channel to one receiver. It is full, or gone, when its writer is."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -126,7 +126,7 @@ class WriterOutlet:
 
 
 class Reader(Connection):
-    """The receiving end of a socket that `multiprocessing.Pipe()` creates: `recv` sleeps in the socket for a limited
+    """The receiving end of a socket that `multiprocessing.Pipe()` creates; `recv` sleeps in the socket for a limited
     time."""
 
     def __init__(self, end: Connection[Any, Any], spins: bool) -> None:
@@ -135,16 +135,16 @@ class Reader(Connection):
         os.set_blocking(self.fileno(), not spins)
         self.patience_s = 0.0 if spins else -1.0
         self.begun = False
-        """While this is false, `BlockingIOError` means that no message arrived in time."""
+        """Whether a message has begun. Until then, `BlockingIOError` means that no message arrived in time."""
 
     def wait_for(self, timeout_s: float) -> None:
-        """Set how long every later receive waits."""
+        """Set how long later receives wait."""
         with socket.socket(fileno=os.dup(self.fileno())) as same:
             set_patience(same, socket.SO_RCVTIMEO, timeout_s)
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        """Receive a complete piece with one `os.read`; otherwise receive as the base class does."""
+        """Receive a complete piece with a single `os.read`; otherwise receive as the base class does."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
@@ -167,7 +167,7 @@ class Reader(Connection):
 
 
 class Subscriber:
-    """A polled receiver; each kind receives one message in its own way. By default, the message comes from a queue."""
+    """A polled receiver. Each kind receives a message in its own way; by default, the message comes from a queue."""
 
     _queue: Any
 

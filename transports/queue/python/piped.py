@@ -1,4 +1,4 @@
-"""`multiprocessing.Pipe()`: a connection of Unix sockets, for objects or for bytes."""
+"""The kind `multiprocessing.Pipe()`: a connection over Unix sockets, for objects or for bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishers between processes: they accept receivers, and have one outlet for each receiver."""
+"""Publishers between processes. They accept receivers, and have one outlet for each receiver."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Outlet(Protocol):
 
 
 def waiting_limit(link: Link) -> int:
-    """Return how many frames may wait in a queue that has no limit, before a send is busy."""
+    """Return the number of frames that may wait in an unlimited queue before a send is busy."""
     return max(4, int(WAITING_BYTES // link.frame_bytes))
 
 
 class Reception:
-    """A listener of multiprocessing in the private folder, and the thread that accepts receivers.
+    """A multiprocessing listener in the trial's private folder, and the thread that accepts receivers.
 
-    multiprocessing's queues are made for child processes that inherit them. Nodes are not child processes of each
-    other, so they connect here.
+    multiprocessing's queues are meant for child processes that inherit them. Nodes are not child processes of each
+    other, so they connect here instead.
     """
 
     def __init__(self, setup: Setup, link: Link) -> None:
@@ -56,7 +56,7 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # a receiver that has gone before it connected does not count
+            with contextlib.suppress(OSError, EOFError):  # ignores a receiver that has gone before it was connected
                 self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
@@ -70,7 +70,7 @@ class Reception:
         return self._outlets
 
     def _drop_gone(self) -> None:
-        """Close the outlets of all receivers that have gone."""
+        """Close the outlets of receivers that have gone."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 outlet.close()
@@ -78,7 +78,7 @@ class Reception:
 
     def close(self) -> None:
         self._closing = True
-        Client(self.address, "AF_UNIX").close()  # only a connection ends `accept`
+        Client(self.address, "AF_UNIX").close()  # `accept` ends only with a connection
         self._thread.join()
         self._listener.close()
         for outlet in (*self._outlets, *self._arrived):
@@ -86,8 +86,8 @@ class Reception:
 
 
 class Publisher(Reception):
-    """Sends one message to each outlet. A message of bytes is read in place. An object must be new each time, because a
-    queue may read it later."""
+    """Sends one message to each outlet. A message of bytes is read in place. An object must be new for each message,
+    because a queue may read it later."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._outgoing = FrameBuffer(link.frame_bytes)

@@ -1,7 +1,7 @@
-"""`multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` to each receiver to wake it.
+"""The kind `multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` that wakes each receiver.
 
-The segment has 64 counters of 64 bytes, then the slots. A counter holds the number of frames that a receiver has
-finished, or that were sent before it joined.
+The segment has 64 counters of 64 bytes, followed by the slots. A counter holds the number of frames that its receiver
+has finished, including the frames that were sent before the receiver joined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RECEIVERS = 64
 LINE = 64
 LENGTH = struct.Struct("<Q")
 OWN: set[str] = set()
-"""The segments that this process created; only these belong to the process's resource tracker."""
+"""The segments that this process created. Only they belong to its resource tracker."""
 
 
 class Ring:
@@ -32,7 +32,7 @@ class Ring:
     def __init__(self, segment: SharedMemory, slots: int, slot_bytes: int) -> None:
         self._segment = segment
         self._slots, self._slot_bytes = slots, slot_bytes
-        self._bytes = segment.buf or memoryview(b"")  # the value is None after close
+        self._bytes = segment.buf or memoryview(b"")  # `buf` is None after close
         self.done = self._bytes[: RECEIVERS * LINE].cast("Q")[:: LINE // 8]
 
     def slot(self, number: int, length: int) -> memoryview:
@@ -46,7 +46,7 @@ class Ring:
 
 
 class BellOutlet(WriterOutlet):
-    """The pipe that wakes a receiver, and the receiver's counter."""
+    """The pipe that wakes a receiver, together with the receiver's counter."""
 
     def __init__(self, writer: Writer, bare: bool) -> None:
         super().__init__(writer)
@@ -99,7 +99,7 @@ class SegmentPublisher(Reception):
         return outlets
 
     def _greet(self, outlet: BellOutlet, taken: set[int]) -> None:
-        """Assign a counter to a new receiver: it gets the frames that are sent from now on."""
+        """Assign a counter to a new receiver, which then gets all later frames."""
         outlet.index = next((index for index in range(RECEIVERS) if index not in taken), -1)
         if outlet.index < 0:
             raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer, or another kind")
@@ -146,7 +146,8 @@ class SegmentSubscriber(Subscriber):
     def _open(self, name: str, slots: int, slot_bytes: int, index: int, first: int) -> None:
         segment = SharedMemory(name)
         if name not in OWN:
-            # Before 3.13, every process that opens a segment counts as its owner, and removes it when it ends.
+            # Before Python 3.13, every process that opens a segment counts as its owner, and removes the segment when
+            # it ends.
             resource_tracker.unregister(f"/{name}", "shared_memory")
         self._ring = Ring(segment, slots, slot_bytes)
         self._index, self._next = index, first

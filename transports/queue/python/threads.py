@@ -1,4 +1,4 @@
-"""`queue.Queue` and `queue.SimpleQueue`: pass an object's reference from one thread to another."""
+"""The kinds `queue.Queue` and `queue.SimpleQueue`, which pass object references between threads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Channels:
 
 
 class ThreadPublisher:
-    """Sends each message as a new object, because receivers may hold it for any time."""
+    """Sends each message as a new object, because receivers may hold the object for any length of time."""
 
     address = ""
 

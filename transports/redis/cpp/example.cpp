@@ -28,7 +28,7 @@ void send(redisContext* context) {
   const auto begin = std::chrono::steady_clock::now();
   for (int number = 0; number < COUNT; ++number) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
-    // Returns when the broker has the message.
+    // The call returns when the broker has the message.
     freeReplyObject(redisCommand(context, "PUBLISH %s %b", TOPIC, payload.data(), payload.size()));
   }
   std::printf("sent %d messages\n", COUNT);
@@ -36,13 +36,13 @@ void send(redisContext* context) {
 
 void receive(redisContext* context) {
   redisSetTimeout(context, PATIENCE);
-  freeReplyObject(redisCommand(context, "SUBSCRIBE %s", TOPIC));  // the broker has the subscription
+  freeReplyObject(redisCommand(context, "SUBSCRIBE %s", TOPIC));  // the broker has confirmed the subscription
   std::puts("ready");
   std::fflush(stdout);
   int count = 0;
   void* reply = nullptr;
   while (count < COUNT && redisGetReply(context, &reply) == REDIS_OK) {
-    const auto* message = static_cast<redisReply*>(reply);  // "message", the topic, the payload
+    const auto* message = static_cast<redisReply*>(reply);  // elements: "message", the topic, the payload
     count += message->elements == 3 && message->element[2]->len == PAYLOAD_BYTES;
     freeReplyObject(reply);
   }

@@ -1,4 +1,4 @@
-/// Redis with hiredis: channels through a broker. ../README.md describes the wire format.
+/// The adapter for Redis with hiredis: channels through a broker. ../README.md describes the wire format.
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <sys/socket.h>
@@ -41,9 +41,9 @@ class End final : public Publisher, public Subscriber {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
-  /// After this, no more requests are sent. A read may then time out. hiredis treats a timeout as a failure only on a
-  /// blocking connection, so this function marks the connection as non-blocking. The socket itself blocks, unless this
-  /// end spins.
+  /// Subscribes to the channel. After that, no more requests are sent, and a read may time out. hiredis treats a
+  /// timeout as a failure only on a blocking connection, so this function marks the connection as non-blocking. The
+  /// socket itself blocks, unless this end spins.
   void subscribe() {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
@@ -51,7 +51,7 @@ class End final : public Publisher, public Subscriber {
     if (spins_) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
   }
 
-  /// A message is an array of three parts: the word `message`, the channel, and the frame.
+  /// A message is an array of three elements: the word `message`, the channel, and the frame.
   std::size_t poll(Timeout timeout, Take take) override {
     if (!spins_) set_timeout(timeout);
     const auto reply = receive();
@@ -79,7 +79,7 @@ class End final : public Publisher, public Subscriber {
     return Sent::accepted;
   }
 
-  /// Sets how long a read waits; a timeout of zero would wait forever.
+  /// Sets how long a read waits. A timeout of zero would wait forever.
   void set_timeout(Timeout timeout) {
     if (timeout == timeout_) return;
     timeout_ = timeout;
@@ -88,7 +88,7 @@ class End final : public Publisher, public Subscriber {
     demand(setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
   }
 
-  /// The next reply, or null if none arrived in time.
+  /// Returns the next reply, or null if none arrived in time.
   Reply receive() {
     auto reply = parse();
     errno = 0;
@@ -103,7 +103,7 @@ class End final : public Publisher, public Subscriber {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
 
-  /// The next reply among the bytes that were already read; null if no reply is complete.
+  /// Returns the next reply among the bytes that were already read; null if none is complete.
   Reply parse() {
     void* reply = nullptr;
     demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");

@@ -1,4 +1,4 @@
-"""Redis with redis-py: channels through a broker. ../README.md describes the wire format."""
+"""The adapter for Redis with redis-py: channels through a broker. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
 class Publisher:
-    """A publisher with PUBLISH. The call waits for the broker's answer, because redis-py waits for it."""
+    """A publisher, which uses PUBLISH. Each call waits for the broker's answer, because redis-py does."""
 
     def __init__(self, client: redis.Redis, channel: str) -> None:
         self.address = ""
@@ -21,7 +21,7 @@ class Publisher:
         return self.forward(memoryview(frame))
 
     def forward(self, native: bytes | memoryview) -> bool:
-        """Send the received bytes from where they are."""
+        """Send the received bytes in place."""
         self._client.publish(self._channel, native)
         return True
 
@@ -35,8 +35,8 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Wait for the beginning of a message, and then for the rest without a limit. redis-py's own timeout may end
-        between two pieces of a message; redis-py then reconnects and silently loses the message."""
+        """Wait for the beginning of a message, and then for the rest without a limit. If redis-py's own timeout passed
+        between two pieces of a message, redis-py would reconnect and silently lose the message."""
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)
@@ -60,7 +60,7 @@ class Transport(BaseTransport):
         self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 
     def _client(self) -> redis.Redis:
-        """Return a connection for one link end; it connects when it sends its first command."""
+        """Return a connection for one link end. It connects when it sends its first command."""
         credentials, _, place = self._tcp.rpartition("@")
         user, _, password = credentials.partition(":")
         known = {"username": user, "password": password} if credentials else {}

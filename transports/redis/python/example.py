@@ -33,7 +33,7 @@ def receive() -> None:
     client = connect()
     messages = client.pubsub()
     messages.subscribe(TOPIC)
-    messages.get_message(timeout=PATIENCE_S)  # the broker has the subscription
+    messages.get_message(timeout=PATIENCE_S)  # the broker has confirmed the subscription
     print("ready", flush=True)
     count = 0
     while count < COUNT and (message := messages.get_message(timeout=PATIENCE_S)):

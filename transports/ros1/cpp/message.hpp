@@ -1,4 +1,4 @@
-/// Frames in ROS messages; ../README.md describes the fields.
+/// Stores frames in ROS messages; ../README.md describes the fields.
 #pragma once
 
 #include <sensor_msgs/Image.h>
@@ -14,8 +14,8 @@ namespace ros1 {
 template <class Message>
 using Pointer = boost::shared_ptr<const Message>;
 
-/// The layout of a message, and the service with this message as its request and response. A service of `T it --- T it`
-/// has the same bytes on the wire as T, so no code must be generated for it. genmsg computes `sum` from that text.
+/// The layout of a message, and the service with this message as request and response. A service `T it --- T it` has
+/// the same bytes on the wire as T, so no code must be generated for it. genmsg computes `sum` from that text.
 struct Timing {
   using Message = std_msgs::Header_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryTiming";
@@ -46,14 +46,14 @@ struct Image {
   static std::int64_t sent_ns(const Message& message) { return Timing::sent_ns(message.header); }
 };
 
-/// Has `fill` write a frame into a message.
+/// Lets `fill` write a frame into a message.
 template <class Layout>
 void write(typename Layout::Message& message, const hopmeter::Link& link, std::size_t bytes, hopmeter::Fill fill) {
   Layout::shape(message, link);
   hopmeter::write_message<Layout>(message, bytes, fill);
 }
 
-/// Passes on the frame that a message carries, with the pointer to the message that `forward` sends on.
+/// Passes on the frame that a message carries, with the message's pointer, which `forward` can send on.
 template <class Layout>
 void read(const Pointer<typename Layout::Message>& message, const auto& take) {
   hopmeter::hand_over<Layout>(*message, take, &message);

@@ -1,5 +1,5 @@
-/// The messages and vectors of roscpp use `rebind` of std::allocator, which C++20 has removed. With the two definitions
-/// below, they are the same as in C++17, with which roscpp is usually built.
+/// The messages and vectors of roscpp use `rebind` of std::allocator, which C++20 removed. The two definitions below
+/// make them the same as in C++17, with which roscpp is usually built.
 #pragma once
 
 #include <ros/serialization.h>
@@ -11,7 +11,7 @@
 
 namespace modern {
 
-/// The allocator type of a message's containers.
+/// The allocator type for a message's containers.
 struct Allocator {
   template <class Value>
   struct rebind {
@@ -23,7 +23,7 @@ struct Allocator {
 
 namespace ros::serialization {
 
-/// Serialises bytes: first their number, then all bytes at once.
+/// Serialises a byte vector: first its length, then all bytes at once.
 template <>
 struct VectorSerializer<std::uint8_t, std::allocator<std::uint8_t>, void> {
   using Bytes = std::vector<std::uint8_t>;

@@ -1,4 +1,4 @@
-/// ROS 1 with roscpp: topics and services. ../README.md describes the fields.
+/// The adapter for ROS 1 with roscpp: topics and services. ../README.md describes the fields.
 #include <unistd.h>
 
 #include <mutex>
@@ -49,8 +49,7 @@ class Ros1 final : public Transport {
     });
   }
 
-  /// The first link end starts the ROS node, so that the node's threads inherit the core of an
-  /// endpoint.
+  /// Returns the ROS node. The first link end starts it, so that the node's threads inherit an endpoint's core.
   ros1::Session& session() {
     std::call_once(started_, [this] {
       if (!ros::master::check())

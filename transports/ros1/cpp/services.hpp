@@ -1,4 +1,5 @@
-/// Services: a server with its own callback queue, and a client with a thread, because calls of roscpp always block.
+/// Services: a server with its own callback queue, and a client with its own thread, because roscpp's calls always
+/// block.
 #pragma once
 
 #include <ros/connection.h>
@@ -15,7 +16,7 @@
 
 namespace ros1 {
 
-/// Like ros::ServiceSpec, but its callback receives a pointer to the request, which a relay can send on.
+/// Like ros::ServiceSpec, but the callback receives a pointer to the request, which a relay can send on.
 template <class Message>
 struct Spec {
   using RequestType = Message;
@@ -64,7 +65,7 @@ class Server final : public hopmeter::Server {
   }
 
  private:
-  /// A request without an answer fails at its client.
+  /// Lets the handler answer a request; returns false if it does not, and the call then fails at its client.
   bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
     hopmeter::MessageReplier<Layout, Message> replier(link_, *request, response);
     hopmeter::hand_over<Layout>(
@@ -78,18 +79,18 @@ class Server final : public hopmeter::Server {
   ros::ServiceServer server_;
 };
 
-/// Makes calls like ros::ServiceClient, but another thread can close its connection.
+/// Makes calls like ros::ServiceClient, but lets another thread close the connection.
 ///
 /// The client requests a persistent connection even if each call uses its own connection, and closes the connection
-/// itself. If the server closed the connection, the calling thread might not yet be ready to read. roscpp would then
-/// treat the closed connection as a failure and lose the response that arrived before.
+/// itself. If the server closed it, the calling thread might not yet be ready to read, and roscpp would then treat the
+/// closed connection as a failure and lose the response that had arrived before.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
       : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response. Returns false if there is no response, because the server has gone, refuses the call or
-  /// never existed.
+  /// Waits for the response. Returns false if there is none, because the server has gone, refuses the call or never
+  /// existed.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connect();
     const bool is_answered = link && link->call(request, response);
@@ -182,7 +183,7 @@ class Client final : public hopmeter::Client {
   }
 
   hopmeter::Link link_;
-  /// The field is written only while no call is running.
+  /// This field is written only while no call is running.
   boost::shared_ptr<Message> message_ = boost::make_shared<Message>();
   Connection connection_;
   std::atomic<bool> is_calling_ = false;

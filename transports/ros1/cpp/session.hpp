@@ -13,14 +13,14 @@ namespace ros1 {
 struct Session {
   hopmeter::Setup setup;
   ros::NodeHandle node;
-  /// The publishers from which this process has received messages.
+  /// Whether this process has received messages from publishers in this process, and from publishers elsewhere.
   std::atomic<bool> receives_from_here = false, receives_from_elsewhere = false;
 };
 
-/// A ROS name begins with a letter; the name of a link may begin with another character.
+/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The callback queue of one polled link end: with `spin` a poll looks once, with `block` it sleeps
+/// The callback queue of one polled link end. With `spin`, a poll checks once without sleeping; with `block`, it sleeps
 /// in the queue.
 class PolledQueue {
  public:
@@ -37,7 +37,7 @@ class PolledQueue {
   ros::CallbackQueue queue_;
 };
 
-/// A spinner with one thread for one queue; it runs until this object is destroyed.
+/// A single-threaded spinner for one queue, which runs until this object is destroyed.
 class SpinnerThread final : public hopmeter::Subscription {
  public:
   explicit SpinnerThread(ros::CallbackQueue* queue) : spinner_(1, queue) { spinner_.start(); }

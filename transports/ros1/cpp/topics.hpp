@@ -19,13 +19,13 @@ class Publisher final : public hopmeter::Publisher {
         by_pointer_(session.setup.setting<std::string>("publish") == "pointer"),
         publisher_(session.node.advertise<Message>(name_of(link), session.setup.setting<std::uint32_t>("queue"))) {}
 
-  /// roscpp accepts every message, and drops messages that do not fit into its queues.
+  /// roscpp accepts every message, and drops those that do not fit into its queues.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!by_pointer_) {
       write<Layout>(message_, link_, payload_bytes, fill);
       publisher_.publish(message_);
     } else {
-      // Subscribers may hold a message for any time, so a message is never written again.
+      // Subscribers may hold a message for any length of time, so the memory of a message is never reused.
       const auto message = boost::make_shared<Message>();
       write<Layout>(*message, link_, payload_bytes, fill);
       publisher_.publish(message);
@@ -62,8 +62,7 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// The function is set before any call, either by the thread that is called or by the thread that
-  /// starts it.
+  /// Set before any call, by the thread that is called or by the thread that starts it.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

@@ -1,7 +1,7 @@
-"""ROS 1 with rospy: topics and services. ../README.md describes the fields.
+"""The adapter for ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls its handlers on its own threads and cannot be polled; with `block`, these threads pass messages to the
-thread that waits.
+rospy calls handlers on its own threads and cannot be polled. With `block`, these threads pass messages to the polling
+thread.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from hopmeter.node.handover import CallbackTransport, opens
 from .messages import Carrier, rospy
 
 LOST = (rospy.ServiceException, rospy.exceptions.TransportException, OSError, AttributeError)
-"""The errors that end a call without a reply. rospy itself raises AttributeError if a connection is closed while it
-waits."""
+"""The errors that end a call without a reply. rospy itself raises AttributeError if a connection is closed during the
+wait."""
 
 
 def name_of(link: Link) -> str:
     """Return the ROS name of a link.
 
-    The name begins with a letter; the name of a link may begin with another character.
+    The name must begin with a letter, but the link's name may begin with another character.
     """
     return f"/hopmeter_{link.name}"
 
 
 def unregister(topic: Any) -> None:
-    """End a publisher or subscriber. rospy closes the connections, but leaves their epoll to the garbage collector."""
+    """Close a publisher or subscriber. rospy closes the connections, but leaves their epoll to the garbage
+    collector."""
     shared = topic.impl
     topic.unregister()
     if shared.closed:
@@ -39,7 +40,7 @@ def unregister(topic: Any) -> None:
 
 
 class Publisher:
-    """A publisher. rospy serialises on the caller's thread, and sends on one thread for each connection."""
+    """A publisher. rospy serialises on the caller's thread, and sends on a separate thread for each connection."""
 
     address = ""
 
@@ -57,7 +58,8 @@ class Publisher:
 
 
 class Subscription:
-    """A subscription. The thread that reads the connection calls this, one call at a time; no call follows a close."""
+    """A subscription. The thread that reads the connection calls the callback, one call at a time; no call follows a
+    close."""
 
     def __init__(self, settings: dict[str, Any], link: Link, carrier: Carrier, on_frame: Take) -> None:
         self._read, self._on_frame = carrier.read, on_frame
@@ -83,7 +85,7 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server. Each connection has a thread, which calls this. A request that gets no reply fails at its client."""
+    """A server. Each connection has a thread, which calls the handler. A call without a reply fails at its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.carrier(link)
@@ -107,12 +109,12 @@ class Server(CalledServer):
 
 
 class Client:
-    """A client. rospy's calls always block, so a thread makes them."""
+    """A client. A separate thread makes the calls, because rospy's calls always block."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier, self._persists = transport.carrier(link), transport.settings["persistent"]
         self._proxy = rospy.ServiceProxy(name_of(link), self._carrier.service, self._persists)
-        self._proxy.persistent = True  # so that this connection can be closed during the wait; otherwise _call ends it
+        self._proxy.persistent = True  # otherwise the connection could not be closed during the wait; `_call` ends it
         self._calls = BlockingCalls(self._carrier.write, self._call)
         self.start, self.poll = self._calls.start, self._calls.poll
 
@@ -147,7 +149,7 @@ class Transport(CallbackTransport):
         self._starting, self._started = threading.Lock(), False
 
     def carrier(self, link: Link) -> Carrier:
-        """Return the carrier of a link; the first end also starts the node, so that its threads get an endpoint's
+        """Return the carrier of a link. The first end also starts the node, so that its threads inherit an endpoint's
         core."""
         with self._starting:
             if not self._started:

@@ -1,4 +1,4 @@
-"""Frames in ROS messages; ../README.md describes which field stores which part of a frame's header."""
+"""Stores frames in ROS messages; ../README.md describes which field stores which part of a frame's header."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """Return the service `T it --- T it`. T's own bytes are on the wire, so T can be both request and response, and no
-    code must be generated. genmsg computes the checksum from that text."""
+    """Return the service `T it --- T it`. It has the same bytes on the wire as T, so T serves as both request and
+    response, and no code must be generated. genmsg computes the checksum from that text."""
     text = f"{message._md5sum} it".encode()
     return type(
         name,
@@ -42,7 +42,7 @@ def service_of(name: str, message: type[Any]) -> type[Any]:
 
 
 class Carrier:
-    """The message type for the payload of a link."""
+    """The message type for a link's payload."""
 
     def __init__(self, link: Link) -> None:
         self._image_fields = image_fields(link)
@@ -51,7 +51,7 @@ class Carrier:
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Call `fill` to write a frame into a new message."""
+        """Return a new message with the frame that `fill` writes."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
         header, payload = bytearray(64), bytearray(payload_bytes)

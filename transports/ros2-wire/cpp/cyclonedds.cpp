@@ -23,7 +23,7 @@ struct Timing {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
+/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
 struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
@@ -60,7 +60,7 @@ using ImageRequest =
 using ImageReply =
     Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Response_, hopmeter_ros2_srv_dds__CarryImage_Response__desc>;
 
-/// Cyclone DDS, with the interface that services.hpp needs.
+/// Implements the interface that services.hpp needs, with Cyclone DDS.
 struct Dds {
   template <class Message>
   using Sample = typename Message::Sample;
@@ -91,7 +91,7 @@ struct Dds {
     ++call.number;
     return send_reply(writer, sample, call);
   }
-  /// Copies only the top-level fields.
+  /// Copies the sample, but only its top-level fields.
   static Sent send_reply(auto& writer, auto sample, const Call& call) {
     sample.client = call.client;
     sample.number = call.number;
@@ -107,7 +107,7 @@ struct Dds {
   cyclone::Participant& participant;
 };
 
-/// The messages of a service.
+/// The request and reply types of a service.
 template <class RequestMessage, class ReplyMessage>
 struct Exchange {
   using Request = RequestMessage;

@@ -25,7 +25,7 @@ struct Timing {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
 };
 
-/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
+/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
 struct Image {
   using Support = sensor_msgs::msg::dds_::Image_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
@@ -36,7 +36,7 @@ struct Image {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.header().stamp()); }
 };
 
-/// A message within a request or a reply.
+/// A message inside a request or a reply.
 template <class Message, class Generated>
 struct Enveloped {
   using Support = Generated;
@@ -56,7 +56,8 @@ using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Resp
 using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
 using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
 
-/// A message with the name of a request or reply. In the form of rmw_fastrtps, these have no other field.
+/// A message under the type name of a request or reply. In the form of rmw_fastrtps, requests and replies have no other
+/// fields.
 template <class Message, const char* name>
 struct Named : Message {
   static constexpr const char* type_name = name;
@@ -67,7 +68,7 @@ constexpr char timing_reply[] = "hopmeter_ros2::srv::dds_::CarryTiming_Response_
 constexpr char image_request[] = "hopmeter_ros2::srv::dds_::CarryImage_Request_";
 constexpr char image_reply[] = "hopmeter_ros2::srv::dds_::CarryImage_Response_";
 
-/// Fast DDS, with the interface that services.hpp needs, except for the form of requests and replies.
+/// Implements the interface that services.hpp needs, with Fast DDS, except for the form of requests and replies.
 struct Dds {
   template <class Message>
   using Sample = fastdds::Sample<Message>;
@@ -104,7 +105,7 @@ struct Dds {
   fastdds::Participant& participant;
 };
 
-/// The form of rmw_cyclonedds.
+/// Requests and replies in the form of rmw_cyclonedds.
 struct HeaderDds : Dds {
   using Call = wire::Call;
   static Call first_call(const auto& requests, const auto&) { return {.client = fold(requests.guid())}; }
@@ -124,8 +125,7 @@ struct HeaderDds : Dds {
   static bool answers(const auto&, const auto& sample, const Call& call) { return sample.client() == call.client; }
 
  private:
-  /// Folds the 16 octets of a writer's identity into 8 octets, which is the size of the header's
-  /// field.
+  /// Folds the 16 octets of a writer's identity into 8 octets, which fit into the header's field.
   static std::uint64_t fold(const rtps::GUID_t& guid) {
     std::uint64_t halves[2];
     std::memcpy(halves, guid.guidPrefix.value, sizeof guid.guidPrefix.value);
@@ -135,8 +135,8 @@ struct HeaderDds : Dds {
   }
 };
 
-/// The form of rmw_fastrtps: the inline parameter `related_sample_identity`. In a request it has the client's reader;
-/// in a reply it has that reader and the number of the request.
+/// Requests and replies in the form of rmw_fastrtps, which uses the inline parameter `related_sample_identity`. A
+/// request contains the identity of the client's reader; a reply contains that identity and the request's number.
 struct InlineDds : Dds {
   using Call = rtps::SampleIdentity;
   static Call first_call(const auto&, const auto& replies) { return Call().writer_guid(replies.guid()); }
@@ -162,7 +162,7 @@ struct InlineDds : Dds {
 
 fastdds::Options options(const Setup& setup) {
   return {
-      // Other DDS libraries read this field too.
+      // Other DDS libraries read this field as well.
       .transport = "udp",
       .receive_buffer_bytes = cyclone::is_large(setup) ? cyclone::large_buffer_bytes : 0,
       .patience_ms = 0,
@@ -171,14 +171,14 @@ fastdds::Options options(const Setup& setup) {
   };
 }
 
-/// Adds any difference from the settings to the corresponding fact.
+/// Appends any difference from the settings to the corresponding fact.
 void add_fallback(Facts& facts, const std::string& what) {
   for (auto& [name, value] : facts)
     if (name == "fallback") return void(value += "\n" + what);
   facts.emplace_back("fallback", what);
 }
 
-/// The messages of a service.
+/// The request and reply types of a service.
 template <class RequestMessage, class ReplyMessage>
 struct Exchange {
   using Request = RequestMessage;
@@ -211,7 +211,7 @@ class FastTransport final : public fastdds::DdsTransport<Topics> {
   }
 
  private:
-  /// Opens a server or a client with the form of requests and replies that the setting names.
+  /// Opens a server or a client with the form of requests and replies that the setting selects.
   template <class End, template <class, class, class> class Of>
   Owned<End> open(const Link& link) {
     if (session_.setup.setting<std::string>("calls") == "fastrtps")

@@ -1,5 +1,5 @@
-/// The wire protocol of ROS 2 with Cyclone DDS or Fast DDS: it uses the messages of ../idl, and names topics and
-/// services as ROS 2 does. The adapter uses no rcl, rclcpp or executor.
+/// The adapter for the ROS 2 wire protocol with Cyclone DDS or Fast DDS. It uses the messages of ../idl, and names
+/// topics and services as ROS 2 does, but uses no rcl, rclcpp or executor.
 #include "hopmeter/choice.hpp"
 #include "services.hpp"
 

@@ -1,6 +1,6 @@
 /// Services: one topic for the requests, and one topic for the replies, which all clients of a service receive. `Dds`
-/// is the interface to the DDS library. It also has the form of requests and replies: that of rmw_cyclonedds or of
-/// rmw_fastrtps.
+/// is the interface to the DDS library. It also determines the form of requests and replies: that of rmw_cyclonedds or
+/// that of rmw_fastrtps.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace wire {
 
-/// The topics for messages, and for the requests and replies of services, named as in ROS 2.
+/// Name the topics of messages, requests and replies as ROS 2 does.
 inline std::string message_topic(const std::string& link) { return "rt/hopmeter_" + link; }
 inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
 inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }
@@ -21,7 +21,7 @@ std::unique_ptr<hopmeter::Transport> open_cyclonedds(const hopmeter::Setup& setu
 std::string fastdds_version();
 std::unique_ptr<hopmeter::Transport> open_fastdds(const hopmeter::Setup& setup);
 
-/// The header of each request and reply in the form of rmw_cyclonedds: the client's identity, and the number of its
+/// The header of each request and reply in the form of rmw_cyclonedds: the client's identity, and the number of the
 /// call.
 struct Call {
   std::uint64_t client = 0;
@@ -59,7 +59,7 @@ class Client final : public hopmeter::Client {
  private:
   hopmeter::Sent call(const auto& request) { return Dds::send_request(requests_, request, call_); }
 
-  /// Skips replies to other clients.
+  /// Passes the next reply to `take`, if it belongs to this client; skips replies to other clients.
   bool look(const auto& source, const hopmeter::Take& take) {
     bool is_ours = false;
     const auto sift = [&](const auto& reply) {
@@ -75,7 +75,7 @@ class Client final : public hopmeter::Client {
   typename Dds::Call call_;
 };
 
-/// Polls for requests or is called with them, and answers the current request.
+/// Receives requests, by polling or in callbacks, and answers the current request.
 template <class Dds, class Request, class Reply>
 class Server final : public hopmeter::Server, public hopmeter::Replier {
  public:
@@ -117,7 +117,7 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
   decltype(std::declval<Dds>().template reply_writer<Reply>(std::declval<hopmeter::Link>(), "")) replies_;
   /// The reader of a polled server.
   std::optional<decltype(std::declval<Dds>().template reader<Request>(std::declval<hopmeter::Link>(), ""))> requests_;
-  /// Identifies the current request.
+  /// The call that the current request belongs to.
   typename Dds::Call call_;
 };
 

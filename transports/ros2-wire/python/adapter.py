@@ -1,6 +1,6 @@
-"""The wire protocol of ROS 2 with Cyclone DDS's Python binding.
+"""The adapter for the ROS 2 wire protocol with Cyclone DDS's Python binding.
 
-The adapter uses the messages of ../idl, and names topics and services as ROS 2 does. It uses no rclpy.
+It uses the messages of ../idl, and names topics and services as ROS 2 does, but uses no rclpy.
 
 The rest is in ../../_cyclonedds/python.
 """
@@ -35,5 +35,5 @@ class Transport(Carrier):
 
 
 def message_of(link: Link) -> Headers:
-    """Return the message type for the payload of a link."""
+    """Return the message type for the link's payload."""
     return Headers() if link.payload == "timing" else Images(link)

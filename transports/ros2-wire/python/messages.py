@@ -1,6 +1,6 @@
-"""The messages of ../idl in Python, and the fields in which they store a frame; ../README.md has the table.
+"""The messages of ../idl in Python, and the fields in which they store a frame; ../README.md lists the fields.
 
-The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
+The annotations are real types instead of strings, because Cyclone DDS derives its type support from them.
 """
 
 import functools
@@ -51,7 +51,7 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
 
 @functools.cache
 def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
-    """Return the type of a request or reply that contains a message, the caller's identity and the number of the
+    """Return the type of a request or reply. It contains a message, the client's identity and the number of the
     call."""
 
     @dataclass
@@ -90,7 +90,7 @@ class Headers:
 
 
 class Images(Headers):
-    """sensor_msgs/Image. For bytes that are no image, height and width are 0."""
+    """sensor_msgs/Image. For bytes that are not an image, height and width are 0."""
 
     sample_type = Image
 
@@ -105,7 +105,7 @@ class Images(Headers):
 
 
 class Enveloped:
-    """A message inside a request or a reply; the sender sets the client's identity and the number."""
+    """A message inside a request or a reply. The sender sets the client's identity and the number of the call."""
 
     def __init__(self, message: Headers, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic
@@ -121,7 +121,7 @@ class Enveloped:
 
 
 class Service:
-    """The requests and replies that carry a message in both directions."""
+    """The requests and replies that carry a message in each direction."""
 
     def __init__(self, message: Headers) -> None:
         name = "CarryImage" if isinstance(message, Images) else "CarryTiming"

@@ -1,4 +1,5 @@
-"""Services in the form of rmw_cyclonedds: a topic for requests, and one for replies, which all clients receive."""
+"""Services in the form of rmw_cyclonedds: one topic for requests, and one topic for replies, which all clients
+receive."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from .messages import Service
 
 
 class ServiceEnd:
-    """A writer and a reader: either for requests and replies, or for replies and requests."""
+    """A writer and a reader. A client writes requests and reads replies; a server does the reverse."""
 
     address = ""
 
@@ -31,7 +32,7 @@ class Client(ServiceEnd):
     def __init__(self, participant: Participant, service: Service, link: Link) -> None:
         super().__init__(participant, link, service.request, service.reply, participant.request_qos(link))
         self._number = 0
-        # The binding returns this number with a sign.
+        # The binding returns this number as a signed integer.
         self._own = self._writer.get_instance_handle() % (1 << 64)
         self._arrivals = Arrivals(participant, link, self._reader)
 
@@ -45,7 +46,7 @@ class Client(ServiceEnd):
         return self._arrivals.next(timeout_s, lambda: self._take_reply(take))
 
     def _take_reply(self, take: Take) -> bool:
-        """Take a reply; skip replies to other clients."""
+        """Pass the next reply to `take`, if it belongs to this client; skip replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
                 take(*self._received.read(reply), native=reply)
@@ -86,7 +87,8 @@ class Server(ServiceEnd):
         handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """Close the writer. If this end is called, the subscription closes itself and its reader."""
+        """Close the writer, and the reader if this end is polled. If this end is called, its subscription closes itself
+        and the reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

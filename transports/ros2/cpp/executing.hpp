@@ -1,4 +1,4 @@
-/// Executors: either one for each called link end, or one for all link ends of a process. Each executor has its own
+/// Executors: either one for each called link end, or one for all link ends of a process. Each executor runs on its own
 /// thread.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ros2 {
 
-/// Returns null if this rclcpp has no such executor.
+/// Creates the executor that the setting selects; returns null if this rclcpp has no such executor.
 inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house, const std::string& kind) {
   rclcpp::ExecutorOptions options;
   options.context = house.context;
@@ -34,7 +34,7 @@ inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
 /// An executor that spins on its own thread until this object is destroyed.
 class Spinning {
  public:
-  /// The executor's threads run on the cores of the thread that constructs it.
+  /// The executor's threads inherit the cores of the thread that constructs it.
   explicit Spinning(House& house) : executor_(executor_of(house)) {
     ++house.seen.executors;
     pthread_getaffinity_np(pthread_self(), sizeof cores_, &cores_);
@@ -42,8 +42,8 @@ class Spinning {
 
   ~Spinning() { pause(); }
 
-  /// A spinning executor counts the guard conditions of its callback groups. The executor fails if this number has
-  /// grown when it waits for the conditions, so it is paused before a group is added.
+  /// Adds a callback group. A spinning executor counts the guard conditions of its callback groups before it waits for
+  /// them, and fails if the number has then grown. So this function pauses the executor first.
   void add(const Room& room) {
     const std::lock_guard lock(mutex_);
     if (ends_[room.group]++ != 0) return;
@@ -71,7 +71,7 @@ class Spinning {
 
   void pause() {
     if (!thread_.joinable()) return;
-    // The executor ignores a cancel that arrives before the executor has begun to spin.
+    // An executor ignores a cancel that arrives before the executor has begun to spin.
     const auto ended = ended_.get_future();
     do executor_->cancel();
     while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
@@ -87,7 +87,7 @@ class Spinning {
   std::map<std::shared_ptr<rclcpp::CallbackGroup>, int> ends_;
 };
 
-/// The executor that calls a link end from now on: the link end's own, or the one of the process.
+/// Returns the executor that calls a link end from now on: the link end's own, or the process's shared executor.
 inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   const bool shares = house.is("executor_of", "process");
   const std::lock_guard lock(house.sharing);
@@ -98,8 +98,7 @@ inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   return spinning;
 }
 
-/// A called server that waits for the next server occupies a thread of the executor. If the executor is shared, this
-/// object counts such servers.
+/// Counts the called servers that wait for the next server while they occupy a thread of a shared executor.
 class Nested {
  public:
   explicit Nested(House& house) : house_(house) {

@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: the context, the quality of service, and nodes.
+/// The state that all link ends of a process share: the context, the quality of service, and the nodes.
 #pragma once
 
 #include <unistd.h>
@@ -19,28 +19,28 @@ namespace ros2 {
 
 class Spinning;
 
-/// Notes about the path of the messages, and about the threads that called the link ends.
+/// Records the paths of the messages, and the threads that called the link ends.
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
-  /// The address of the message whose unique_ptr was last passed to rclcpp. While a received message exists, no other
-  /// message has its address.
+  /// The address of the message in the last unique_ptr that was passed to rclcpp. While a received message exists, no
+  /// other message can have its address.
   std::atomic<const void*> given = nullptr;
   std::atomic<int> executors = 0, ends = 0, callers = 0;
 
-  /// Counts the calling thread, but each thread only once. Every thread that calls a link end must call this function.
+  /// Counts the calling thread, each thread only once. Every thread that calls a link end must call this function.
   void called_here() {
     thread_local const Seen* told = nullptr;
     if (std::exchange(told, this) != this) ++callers;
   }
 };
 
-/// A ROS name begins with a letter; the name of a link may begin with another character.
+/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The domain of a trial. Peers in Python and peers of the transport ros2-wire compute the same domain.
+/// Returns the domain of a trial. Peers in Python and peers of the transport ros2-wire compute the same domain.
 inline std::size_t domain_of(const std::string& run) {
-  // The ports of lower domains are below the ephemeral ports of the system.
+  // Domains below this number use only ports below the system's ephemeral ports.
   constexpr std::size_t domains = 99;
   return 1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains;
 }
@@ -79,7 +79,8 @@ class House {
     return shared_;
   }
 
-  /// Returns a callback group without an executor, or the group that all called link ends of this process share.
+  /// Returns the callback group for a link end, which is not attached to an executor: the link end's own group, or the
+  /// group that all called link ends of this process share.
   std::shared_ptr<rclcpp::CallbackGroup> group(rclcpp::Node& node, bool is_called) {
     using rclcpp::CallbackGroupType::MutuallyExclusive, rclcpp::CallbackGroupType::Reentrant;
     if (!is_called) return node.create_callback_group(MutuallyExclusive, false);
@@ -102,16 +103,16 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
-  /// The mutex is locked while entities of a node are created or destroyed, because a node counts the types of its
-  /// entities without a lock.
+  /// Locked while entities of a node are created or destroyed, because a node counts the types of its entities without
+  /// a lock.
   std::mutex making;
   /// Protects the next two members.
   std::mutex sharing;
   /// The executor that link ends share; it exists while at least one of them uses it.
   std::weak_ptr<Spinning> spinning;
-  /// The endpoints (threads) that have clients, once for each client.
+  /// The endpoints (as threads) that have clients, with one entry per client.
   std::multiset<std::thread::id> clients;
-  /// The number of servers in the shared executor that wait for another server in the same executor.
+  /// The number of servers in the shared executor that are waiting for another server in the same executor.
   std::atomic<int> nested = 0;
 
  private:
@@ -144,7 +145,7 @@ inline auto handle_of(rclcpp::SubscriptionBase& subscription) { return subscript
 inline auto handle_of(rclcpp::ServiceBase& service) { return service.get_service_handle(); }
 inline auto handle_of(rclcpp::ClientBase& client) { return client.get_client_handle(); }
 
-/// A publisher, subscription, service or client. The entity is created and destroyed under the lock of this process.
+/// A publisher, subscription, service or client. The entity is created and destroyed under a lock of this process.
 template <class Entity>
 class Made {
  public:
@@ -156,8 +157,8 @@ class Made {
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  /// An executor may keep a reference to the entity for a moment, and would then destroy the entity without the lock.
-  /// So this waits.
+  /// An executor may briefly keep a reference to the entity, and would then destroy the entity without the lock. So
+  /// this destructor waits until no other reference is left.
   ~Made() {
     entity_.reset();
     for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)
@@ -175,7 +176,7 @@ class Made {
   decltype(handle_of(std::declval<Entity&>())) handle_;
 };
 
-/// Lets one call at a time through to a link end. After the gate is shut, no call runs and none follows.
+/// Lets one call at a time through to a link end. After the gate is shut, no call is running and none starts.
 class Gate {
  public:
   explicit Gate(bool is_open) : is_open_(is_open) {}

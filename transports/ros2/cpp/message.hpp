@@ -1,4 +1,4 @@
-/// Frames in messages; ../README.md describes the fields.
+/// Stores frames in messages; ../README.md describes the fields.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Timing {
   static std::span<const std::byte> payload(const Message&) { return {}; }
 };
 
-/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
+/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
 struct Image {
   using Message = sensor_msgs::msg::Image;
   using Service = hopmeter_ros2::srv::CarryImage;
@@ -64,15 +64,14 @@ struct Plain {
     message.length = static_cast<std::uint32_t>(bytes);
     return std::as_writable_bytes(std::span(message.data)).first(bytes);
   }
-  /// A length that is larger than the field means that the message is damaged. The length in the
-  /// frame's header reveals the damage.
+  /// A length beyond the field means that the message is damaged; the instrument then detects a mismatch with the
+  /// length in the frame's header.
   static std::span<const std::byte> payload(const Message& message) {
     return std::as_bytes(std::span(message.data)).first(std::min<std::size_t>(message.length, room));
   }
 };
 
-/// Calls `make` with the smallest plain message type that has room for the payload, and returns its
-/// result.
+/// Calls `make` with the smallest plain message type that has room for the payload; returns its result.
 auto of_plain(std::size_t payload_bytes, const auto& make) {
   namespace msg = hopmeter_ros2::msg;
   if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());
@@ -84,7 +83,7 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
       "set message = standard, or measure smaller payloads");
 }
 
-/// Writes the time and the label of a header into fields of a message.
+/// Writes the time and the label of a header into a message's fields.
 inline void write_header(const hopmeter::Header& header, auto& stamp, auto& text) {
   const auto sent_ns = hopmeter::sent_of(header);
   stamp.sec = static_cast<std::int32_t>(sent_ns / second_ns);
@@ -94,13 +93,13 @@ inline void write_header(const hopmeter::Header& header, auto& stamp, auto& text
   std::ranges::copy(label, text.begin());
 }
 
-/// The header whose time and label are in fields of a message.
+/// Restores a header from the time and the label in a message's fields.
 inline hopmeter::Header read_header(const auto& stamp, std::span<const std::byte> text, std::size_t payload_bytes) {
   const std::string_view label(reinterpret_cast<const char*>(text.data()), text.size());
   return hopmeter::header_of(label, stamp.sec * second_ns + stamp.nanosec, payload_bytes);
 }
 
-/// The frames of a link in messages of a carrier: of ROS 2, or of this adapter.
+/// The frames of a link in a carrier's messages: those of ROS 2, or those of this adapter.
 template <class Carrier>
 class Frames {
  public:
@@ -109,20 +108,20 @@ class Frames {
 
   explicit Frames(const hopmeter::Link& link) : link_(link) {}
 
-  /// The message in a request or a response.
+  /// Returns the message in a request or a response.
   static auto& message_in(auto& part) { return part.it; }
 
-  /// Prepares a new message for frames that are written into it.
+  /// Prepares a new message for the frames that will be written into it.
   void prepare(Message&) const {}
 
-  /// Has `fill` write a frame into a message.
+  /// Lets `fill` write a frame into a message.
   void write(Message& message, std::size_t bytes, hopmeter::Fill fill) const {
     hopmeter::Header header;
     fill({header, Carrier::payload(message, link_, bytes)});
     write_header(header, Carrier::stamp(message), Carrier::text(message));
   }
 
-  /// Passes on the frame that a message carries, with the native message that a relay can send on.
+  /// Passes on the frame that a message carries, with the native message, which a relay can send on.
   void read(const Message& message, const auto& native, const auto& hand_over) const {
     const auto payload = Carrier::payload(message);
     const auto text = std::as_bytes(std::span(Carrier::text(message)));
@@ -134,7 +133,7 @@ class Frames {
   hopmeter::Link link_;
 };
 
-/// The native message of a frame.
+/// Returns the native message of a frame.
 template <class Native>
 const Native& native_of(const hopmeter::Received& received) {
   const auto* native = received.native<Native>();

@@ -1,4 +1,5 @@
-/// Messages of the user's own type as objects, which the rmw encodes. ../README.md describes where a frame's header is.
+/// Messages of the user's own type as objects that the rmw encodes. ../README.md describes where a frame's header is
+/// stored.
 #pragma once
 
 #include <cstring>
@@ -20,7 +21,7 @@ inline std::vector<std::byte> read_file(const std::string& path) {
   return {seen.begin(), seen.end()};
 }
 
-/// A message in CDR.
+/// Returns a message that is already encoded in CDR.
 inline rclcpp::SerializedMessage serialized(std::span<const std::byte> octets) {
   rclcpp::SerializedMessage message(octets.size());
   auto& raw = message.get_rcl_serialized_message();
@@ -34,9 +35,9 @@ inline std::span<std::byte> octets_of(const rclcpp::SerializedMessage& message) 
   return {reinterpret_cast<std::byte*>(raw.buffer), raw.buffer_length};
 }
 
-/// The frames of a link in messages of a type, as which the rmw encodes them. The header of a frame is in that of the
-/// message, or in that of the message around it. A message is the one that was sent if it is encoded in the same
-/// octets.
+/// The frames of a link in messages of the user's type, which the rmw encodes. A frame's header is stored in the
+/// message's own header field, or in a message that wraps the user's message. A received message is correct if it
+/// encodes to the same octets as the message that was sent.
 template <class Type, class Framed, class Call, bool has_header>
 class OwnFrames {
  public:
@@ -45,7 +46,7 @@ class OwnFrames {
 
   explicit OwnFrames(const hopmeter::Link& link) : OwnFrames(link, link.message_object) {}
 
-  /// The message is in the file `object`, and stands for the payload of the link.
+  /// Reads the message from the file `object`. It represents the payload of the link.
   OwnFrames(const hopmeter::Link& link, const std::string& object) : payload_(read_file(link.message_object)) {
     const auto encoded = read_file(object);
     const auto octets = serialized(encoded);
@@ -54,7 +55,7 @@ class OwnFrames {
     expected_ = encode(value(sent_));
   }
 
-  /// The message in a request or a response.
+  /// Returns the message in a request or a response.
   static auto& message_in(auto& part) { return part.it; }
 
   void prepare(Message& message) const { message = sent_; }
@@ -104,7 +105,7 @@ class OwnFrames {
     return encode(came) == expected_;
   }
 
-  /// The octets of a message. Their memory is zero before, because encoders leave out the octets between fields.
+  /// Returns the octets of a message. The memory is zeroed first, because encoders skip the padding between fields.
   std::vector<std::byte> encode(const Type& message) const {
     rclcpp::SerializedMessage into(2 * message_bytes_ + 1024);
     auto& raw = into.get_rcl_serialized_message();

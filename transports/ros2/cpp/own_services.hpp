@@ -1,6 +1,6 @@
-/// Calls of the user's own service: the frame of a request is in the request, and that of its reply in the response. A
-/// reply has the payload of its request, for which the response stands. The library of a service (type/) contains this
-/// code for the service.
+/// Calls of the user's own service. A request's frame is stored in the request, and the reply's frame in the response.
+/// A reply carries the payload of its request, which the response represents. This code is compiled into the library of
+/// a service (type/).
 #pragma once
 
 #include "own_messages.hpp"
@@ -9,7 +9,7 @@
 
 namespace ros2 {
 
-/// The message in a request or response: the field `value`, or the part itself if it has a header.
+/// Returns the message in a request or response: the field `value`, or the part itself if it has a header.
 template <class Part, bool has_header>
 struct ValueOf {
   using Type = decltype(Part::value);
@@ -19,7 +19,7 @@ struct ValueOf<Part, true> {
   using Type = Part;
 };
 
-/// The frames of requests, or of responses.
+/// The frames of requests or of responses.
 template <class Call, class Part, bool has_header, bool is_reply>
 class PartFrames final : public OwnFrames<typename ValueOf<Part, has_header>::Type, Part, Call, has_header> {
   using Base = OwnFrames<typename ValueOf<Part, has_header>::Type, Part, Call, has_header>;
@@ -30,7 +30,7 @@ class PartFrames final : public OwnFrames<typename ValueOf<Part, has_header>::Ty
   static auto& message_in(auto& part) { return part; }
 
  private:
-  /// The response is next to the request.
+  /// Returns the file of the encoded message; the response's file is next to the request's file.
   static std::string file_of(const std::string& request) {
     return is_reply ? request.substr(0, request.find_last_of('/') + 1) + "reply.bin" : request;
   }

@@ -1,5 +1,5 @@
-/// Messages of the user's own type: as objects, which the rmw encodes, or as octets that are encoded already.
-/// ../README.md describes where a frame's header is. The library of a type (type/) contains this code for the type.
+/// Messages of the user's own type: as objects that the rmw encodes, or as octets that are already encoded.
+/// ../README.md describes where a frame's header is stored. This code is compiled into the library of a type (type/).
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace ros2 {
 
-/// Frames in octets of a type: the message, and then the header of the frame, for whose octets an encoded message of a
-/// type without a limit has room. The last octet is the number of octets from the header's end on.
+/// Frames in the octets of a message of unlimited size, which has room after the message: first the encoded message,
+/// then the frame's header. The last octet is the number of octets after the header, itself included.
 struct AfterOctets {
   static constexpr std::size_t word = 4;
 
@@ -36,7 +36,8 @@ struct AfterOctets {
   }
 };
 
-/// Frames in octets of the message around a type, whose size has a limit: the header is before the message.
+/// Frames in the octets of a wrapper message, for a type whose size is limited: first the frame's header, then the
+/// message.
 struct FramedOctets {
   static constexpr std::size_t word = 4, stamp_at = word, label_at = stamp_at + 8, size_at = label_at + 56,
                                payload_at = size_at + word;
@@ -47,7 +48,7 @@ struct FramedOctets {
     const auto octets = octets_of(message);
     hopmeter::Header header;
     fill({header, octets.subspan(payload_at)});
-    std::memcpy(octets.data(), octets.data() + payload_at, word);  // how both are encoded
+    std::memcpy(octets.data(), octets.data() + payload_at, word);  // the encapsulation, which is the same for both
     const auto sent_ns = hopmeter::sent_of(header);
     put(octets, stamp_at, static_cast<std::uint32_t>(sent_ns / second_ns));
     put(octets, stamp_at + word, static_cast<std::uint32_t>(sent_ns % second_ns));
@@ -88,7 +89,7 @@ struct FramedOctets {
   }
 };
 
-/// A publisher of octets. A relay sends on the octets that it received.
+/// A publisher of octets. A relay sends the received octets on.
 template <class Message, class Octets>
 class OctetsPublisher final : public hopmeter::Publisher {
  public:
@@ -116,7 +117,7 @@ class OctetsPublisher final : public hopmeter::Publisher {
   rclcpp::SerializedMessage octets_;
 };
 
-/// A subscription of octets, with its node and its callback group.
+/// A subscription that receives octets, with its node and its callback group.
 template <class Message>
 class OctetsTopic {
  public:

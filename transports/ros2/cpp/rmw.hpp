@@ -1,4 +1,4 @@
-/// The rmw that the environment requests: whether it exists, and its version.
+/// The rmw that the environment requests: checks that it exists, and returns its version.
 #pragma once
 
 #include <rmw/rmw.h>
@@ -15,7 +15,7 @@
 
 namespace ros2 {
 
-/// Returns an environment variable. The function `getenv` finds no variables so early in the process.
+/// Returns an environment variable. `getenv` does not work this early in the process.
 inline const char* variable(char** environment, const char* name) {
   const auto length = strlen(name);
   for (; *environment; ++environment)
@@ -23,7 +23,7 @@ inline const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
-/// Ends a process that requests an rmw that is not installed. rcl would also end the process, when rcl is loaded and
+/// Ends the process if it requests an rmw that is not installed. rcl would also end the process when it is loaded,
 /// before `main`, but its message names no remedy. So this function runs before rcl, when the C++ runtime is not yet
 /// initialised.
 inline void demand_rmw(int, char**, char** environment) {
@@ -46,7 +46,7 @@ inline void demand_rmw(int, char**, char** environment) {
 
 __attribute__((section(".preinit_array"), used)) static void (*before_libraries)(int, char**, char**) = demand_rmw;
 
-/// Reads the version from the rmw's package.xml, because no rmw reports its version.
+/// Reads the version from the rmw's package.xml, because no rmw reports its own version.
 inline std::string rmw_version() {
   const std::string name = rmw_get_implementation_identifier();
   try {

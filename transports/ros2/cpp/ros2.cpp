@@ -1,4 +1,4 @@
-/// ROS 2 with rclcpp: topics and services. ../README.md describes the fields.
+/// The adapter for ROS 2 with rclcpp: topics and services. ../README.md describes the fields.
 #include <stdlib.h>
 
 #include <mutex>
@@ -18,9 +18,9 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
-    // No other thread reads the environment yet.
+    // Setting variables is safe here, because no other thread reads the environment yet.
     ros2::limit_discovery(setup.advertised().starts_with("127."));
-    // Without this variable, subscriptions copy loaned messages. A value that you set takes precedence.
+    // Without this variable, subscriptions copy loaned messages. A value that the user sets takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 
@@ -83,13 +83,14 @@ class Ros2 final : public Transport {
            counted(seen.executors, "executor");
   }
 
-  /// The first link end opens the context, so that the context's threads inherit the core of an endpoint.
+  /// Returns the shared state. The first link end opens the context, so that the context's threads inherit an
+  /// endpoint's core.
   ros2::House& house() {
     std::call_once(started_, [this] { house_.emplace(setup_); });
     return *house_;
   }
 
-  /// Whether the messages of a link have a type of the user's own, and notes it for the facts.
+  /// Whether the link's messages have a type of the user's own; if so, records the type for the facts.
   bool has_type(const Link& link) {
     if (link.message_type.empty()) return false;
     if (setup_.setting<std::string>("message") == "plain")
@@ -109,7 +110,7 @@ class Ros2 final : public Transport {
     });
   }
 
-  /// A publisher or subscription of a topic, whose messages may be plain.
+  /// Opens a publisher or subscription of a topic. The topic's messages may be plain.
   template <class End, template <class> class Of>
   std::unique_ptr<End> topic(const Link& link, auto&&... more) {
     if (setup_.setting<std::string>("message") == "standard")

@@ -1,4 +1,4 @@
-/// Services: a server that is polled with a wait set or called by an executor, and a polled client.
+/// Services: a server that is polled through a wait set or called by an executor, and a polled client.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace ros2 {
 
-/// Writes the response of a service; the response is sent after the handler has returned.
+/// Writes a service's response, which is sent after the handler has returned.
 template <class Frames>
 class Replier final : public hopmeter::Replier {
  public:
@@ -27,7 +27,7 @@ class Replier final : public hopmeter::Replier {
   const Frames& frames_;
 };
 
-/// A server. `Replies` are the frames of responses, if those of requests differ.
+/// A server. `Replies` describes the frames of responses, if they differ from those of requests.
 template <class Frames, class Replies = Frames>
 class Server final : public hopmeter::Server {
  public:
@@ -59,8 +59,7 @@ class Server final : public hopmeter::Server {
 
  private:
   std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
-    // The form of callback that sends responses itself, so that a request can stay without a
-    // response.
+    // This form of callback sends responses itself, so it can leave a request without a response.
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };
@@ -91,8 +90,7 @@ class Server final : public hopmeter::Server {
   Frames frames_;
   Replies replies_;
   Room room_;
-  /// The gate is shut until the server serves, because an executor may already have its callback
-  /// group.
+  /// The gate is shut until `serve` is called, because an executor may already have the server's callback group.
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
   Made<rclcpp::Service<Service>> service_;
@@ -102,7 +100,7 @@ class Server final : public hopmeter::Server {
   rclcpp::WaitSet set_;
 };
 
-/// A client. `Replies` are the frames of responses, if those of requests differ.
+/// A client. `Replies` describes the frames of responses, if they differ from those of requests.
 template <class Frames, class Replies = Frames>
 class Client final : public hopmeter::Client {
  public:
@@ -166,7 +164,7 @@ class Client final : public hopmeter::Client {
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;
-  /// Each call writes this request again: the previous request was serialised when its call began.
+  /// Each call reuses this request: the previous content was serialised when its call began.
   Request request_ = std::make_shared<typename Service::Request>();
   typename Service::Response response_;
 };

@@ -1,4 +1,4 @@
-/// Topics: a publisher, and subscriptions that are polled with a wait set or called by an executor.
+/// Topics: a publisher, and subscriptions that are polled through a wait set or called by an executor.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class Publisher final : public hopmeter::Publisher {
     if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
   }
 
-  /// Waits as long as the rmw waits, because no function of rclcpp reports `busy`.
+  /// Waits as long as the rmw waits, because no function of rclcpp reports a full queue (`busy`).
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
@@ -81,12 +81,12 @@ class Topic {
     call(message);
   }
 
-  /// If the subscription is polled, each poll sets this again.
+  /// The function that receives messages. If the subscription is polled, each poll sets it again.
   Call call;
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
   Made<rclcpp::Subscription<Message>> subscription;
-  /// Whether messages are read from the rmw's memory, without a copy.
+  /// Whether messages are read in the rmw's memory, without a copy.
   const bool is_lent;
 
  private:
@@ -140,7 +140,7 @@ class Polled final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Takes a loaned message, and then returns the loan.
+  /// Takes a loaned message, passes it on, and returns the loan.
   bool take_lent(rclcpp::MessageInfo& info) {
     const auto subscription = topic_.subscription->get_subscription_handle();
     void* lent = nullptr;
@@ -157,7 +157,7 @@ class Polled final : public hopmeter::Subscriber {
   Frames frames_;
   std::size_t taken_ = 0;
   Topic<Frames> topic_;
-  /// Receives messages from rclcpp's intra-process path; null if that path is off.
+  /// Receives messages over rclcpp's intra-process path; null if that path is off.
   std::shared_ptr<rclcpp::Waitable> pointers_;
   rclcpp::WaitSet set_;
   Message message_;

@@ -1,4 +1,4 @@
-/// The link ends of a message type, from the library that `hopmeter build --message` built for the type.
+/// Loads the link ends of a message type from the library that `hopmeter build --message` built for the type.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ class TypeEnds {
   virtual std::unique_ptr<hopmeter::Client> client(House& house, const hopmeter::Link& link) const = 0;
 };
 
-/// The link ends of the type of a link. The library stays loaded until the process ends.
+/// Returns the link ends for a link's type. The library stays loaded until the process ends.
 inline const TypeEnds& type_ends(const hopmeter::Link& link) {
   const auto path = link.message_code + "/lib/libhopmeter_type.so";
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,4 @@
-/// Everything that differs between the versions of rclcpp, from 16 (Humble) on.
+/// All differences between the supported versions of rclcpp, from version 16 (Humble) onwards.
 #pragma once
 
 #include <rclcpp/version.h>
@@ -21,7 +21,7 @@
 
 namespace ros2 {
 
-/// Null if this rclcpp has no static executor. It is deprecated, but some users still use it.
+/// Returns null if this rclcpp has no static executor. That executor is deprecated, but some users still use it.
 inline std::unique_ptr<rclcpp::Executor> static_executor([[maybe_unused]] const rclcpp::ExecutorOptions& options) {
 #ifdef HOPMETER_ROS2_HAS_STATIC
 #pragma GCC diagnostic push
@@ -33,7 +33,7 @@ inline std::unique_ptr<rclcpp::Executor> static_executor([[maybe_unused]] const 
 #endif
 }
 
-/// Null if this rclcpp has no events executor: it has one from 21 (Iron) on.
+/// Returns null if this rclcpp has no events executor, which exists from version 21 (Iron) onwards.
 inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const rclcpp::ExecutorOptions& options) {
 #ifdef HOPMETER_ROS2_HAS_EVENTS
   using namespace rclcpp::experimental::executors;
@@ -43,8 +43,9 @@ inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const 
 #endif
 }
 
-/// Restricts discovery to this machine, or to its networks. Humble has another variable for it. No other thread may
-/// read the environment. With LOCALHOST, rmw_fastrtps replaces the transports of the user's profiles with its own.
+/// Restricts discovery to this machine, or to its networks. Humble uses another environment variable for this. Call it
+/// while no other thread reads the environment. With LOCALHOST, rmw_fastrtps replaces the transports in the user's
+/// profiles with its own.
 inline void limit_discovery(bool is_local) {
   is_local = is_local && !getenv("FASTDDS_DEFAULT_PROFILES_FILE") && !getenv("FASTRTPS_DEFAULT_PROFILES_FILE");
 #ifdef HOPMETER_ROS2_HAS_DISCOVERY_RANGE
@@ -54,7 +55,7 @@ inline void limit_discovery(bool is_local) {
 #endif
 }
 
-/// The quality of service of services, as rclcpp wants it.
+/// Returns the quality of service for services, in the type that this rclcpp requires.
 inline auto services_qos() {
 #if RCLCPP_VERSION_GTE(17, 0, 0)
   return rclcpp::ServicesQoS();

@@ -1,4 +1,4 @@
-"""ROS 2 with rclpy: topics and services. ../README.md describes the fields."""
+"""The adapter for ROS 2 with rclpy: topics and services. ../README.md describes the fields."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Publisher:
 
 
 class Subscriber:
-    """A polled subscription. The polling thread calls its callback."""
+    """A polled subscription. The polling thread runs the callback."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: AnyCarrier) -> None:
         self._carrier, node = carrier, context.node()
@@ -63,7 +63,7 @@ class Subscriber:
 
 
 def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, on_frame: Take) -> Called:
-    """Open a subscription that is called."""
+    """Open a subscription that calls `on_frame` for each message."""
 
     def open_end(end: Called) -> Callable[[], Any]:
         def receive(message: Any) -> None:
@@ -80,7 +80,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, 
 
 
 class Answer:
-    """The response of a service to one request; None if the request is unanswered."""
+    """The response to one service request; None if the request stays unanswered."""
 
     def __init__(self, calls: Calls, request: Any, response: Any) -> None:
         self._calls, self._request, self._response = calls, request, response
@@ -102,7 +102,7 @@ class Answer:
 class Server:
     """A server.
 
-    After `serve`, the server is called, if the wait of its link is `callback`; otherwise it is polled.
+    After `serve`, an executor calls the server if its link's wait is `callback`; otherwise the server is polled.
     """
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
@@ -148,13 +148,13 @@ class Server:
         return self._end
 
     def close(self) -> None:
-        """Release nothing: the subscription that `serve` returned closes itself."""
+        """Do nothing, because the subscription that `serve` returned closes itself."""
         if not self._serves:
             self._end.close()
 
 
 class Client:
-    """A client. The polling thread passes the responses to futures."""
+    """A client. The polling thread passes the responses to their futures."""
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self._context, self._thread = context, threading.get_ident()
@@ -187,16 +187,16 @@ class Transport:
         self._starting = threading.Lock()
         self._context: ProcessContext | None = None
         self._messages: set[str] = set()
-        """The types of the messages of all link ends, for the facts."""
+        """The message types of all link ends, for the facts."""
 
     @staticmethod
     def version() -> str:
-        own_messages()  # without hopmeter's own messages, this adapter is not built
+        own_messages()  # raises an error if hopmeter's messages are missing, because this adapter is then not built
         used = [os.environ.get("ROS_DISTRO", ""), rmw_version(rclpy.utilities.get_rmw_implementation_identifier())]
         return f"rclpy {importlib.metadata.version('rclpy')} ({', '.join(filter(None, used))})"
 
     def _opened_context(self) -> ProcessContext:
-        """Return the context; the first end opens it, so that its threads get the core of an endpoint."""
+        """Return the context. The first link end opens it, so that its threads inherit an endpoint's core."""
         with self._starting:
             if self._context is None:
                 self._context = ProcessContext(self._setup)

@@ -1,4 +1,4 @@
-"""Python code that ROS 2's generators made, outside the installation of this ROS 2."""
+"""Loads Python code that ROS 2's generators created outside the ROS 2 installation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from hopmeter.node.loading import search_path
 
 FACTS = "codec.json"
-"""The file in which `hopmeter build --message` names the package that it generated around a type."""
+"""The file in which `hopmeter build --message` stores the name of the package that it generated for a type."""
 
 
 def load(folder: Path) -> None:
-    """Load the C libraries of generated messages. Their libraries are requested by name only, in folders that were
-    fixed when this process started; libraries that are already loaded are found."""
+    """Load the C libraries of generated messages. Python's message code requests these libraries only by name, in
+    folders that were fixed when this process started; libraries that are already loaded are found."""
     for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
 @functools.cache
 def add_code(folder: Path) -> str:
-    """Load the code that was generated for a type, and return the name of the package around the type."""
+    """Load the code that was generated for a type; return the name of the generated package."""
     load(folder / "lib")
     for packages in {path.parents[2] for path in folder.glob("**/*/msg/__init__.py")}:
         with search_path(packages):

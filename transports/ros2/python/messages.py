@@ -1,4 +1,4 @@
-"""Frames in ROS 2 messages; ../README.md describes which field stores which part of a frame's header."""
+"""Stores frames in ROS 2 messages; ../README.md describes which field stores which part of a frame's header."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .own_types import FramedOctets, Octets, OwnCalls, OwnMessage, is_service, o
 
 
 def interfaces_folders() -> list[Path]:
-    """Return the folder of the package of hopmeter's messages, which `hopmeter build ros2` made with ROS 2's tools next
-    to the nodes; none if the package is in the environment of this Python.
+    """Return the folder of hopmeter's message package, which `hopmeter build ros2` built with ROS 2's tools next to the
+    nodes; an empty list if the package is in this Python's environment.
 
-    Its libraries are requested by name only, in folders that were fixed when this process started; libraries that are
-    already loaded are found.
+    The package's libraries are requested only by name, in folders that were fixed when this process started; libraries
+    that are already loaded are found.
     """
     if Path(sys.prefix, "share/hopmeter_ros2").is_dir():
         return []
@@ -41,7 +41,7 @@ def interfaces_folders() -> list[Path]:
 
 @functools.cache
 def own_messages() -> Any:
-    """Return the package of hopmeter's own messages; only calls and plain messages need it."""
+    """Return hopmeter's own message package, which only calls and plain messages need."""
     with search_path(*interfaces_folders()):
         for kind in ("msg", "srv"):
             importlib.import_module(f"hopmeter_ros2.{kind}")
@@ -49,7 +49,7 @@ def own_messages() -> Any:
 
 
 class Carrier:
-    """The message type for the payload of a link."""
+    """The message type for a link's payload."""
 
     raw = False
 
@@ -61,21 +61,21 @@ class Carrier:
 
     @property
     def service(self) -> Any:
-        """Return the service whose request and response carry such a message."""
+        """Return the service whose request and response contain this message."""
         return own_messages().srv.CarryTiming if self.is_timing else own_messages().srv.CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Call `fill` to write a frame into a new message."""
+        """Return a new message with the frame that `fill` writes."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
-        # With exactly this type, the octets are neither checked one by one nor copied when they are set.
+        # With exactly this type, rclpy neither checks the octets one by one nor copies them when they are set.
         header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
         fields = Header(stamp=time_sent(header), frame_id=label(header))
         return fields if self.is_timing else self._image(fields, payload)
 
     def _image(self, fields: Any, payload: array[int]) -> Any:
-        """Set the size of an image; for bytes that are no image, height and width are 0."""
+        """Set the size of an image in a message; for bytes that are not an image, height and width are 0."""
         image = Image(header=fields, height=self._height, width=self._width, encoding="rgb8", step=3 * self._width)
         image.data = payload
         return image
@@ -87,7 +87,7 @@ class Carrier:
 
 
 class PlainCarrier(Carrier):
-    """The smallest plain message type that has room."""
+    """The smallest plain message type that has room for the payload."""
 
     ROOM = ((1 << 10, "Plain1K"), (1 << 16, "Plain64K"), (1 << 20, "Plain1M"), (1 << 23, "Plain8M"))
 
@@ -104,7 +104,7 @@ class PlainCarrier(Carrier):
         self.title = f"hopmeter_ros2/msg/{fitting[0]}"
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Call `fill` to write a frame into a new message."""
+        """Return a new message with the frame that `fill` writes."""
         message, header = self.message(), bytearray(HEADER_BYTES)
         fill(header, message.data[:payload_bytes])
         message.stamp, message.length = time_sent(header), payload_bytes
@@ -121,7 +121,7 @@ AnyCarrier = Carrier | OwnMessage | Octets | FramedOctets
 
 
 class EchoCalls:
-    """Calls whose request and response carry the same message, in the field `it`."""
+    """Calls whose request and response contain the same message, in the field `it`."""
 
     def __init__(self, carrier: Carrier | OwnMessage) -> None:
         self._carrier, self.service, self.title = carrier, carrier.service, carrier.title
@@ -135,7 +135,7 @@ class EchoCalls:
         return self._carrier.read(request.it)
 
     def write_reply(self, response: Any, payload_bytes: int, fill: Fill) -> Any:
-        """Write the frame of `fill` into a response, and return it."""
+        """Write the frame of `fill` into a response; return the response."""
         response.it = self._carrier.write(payload_bytes, fill)
         return response
 
@@ -148,7 +148,7 @@ Calls = EchoCalls | OwnCalls
 
 
 def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
-    """Return the carrier of topics. Raises AdapterError."""
+    """Return the carrier of a topic's messages. Raises AdapterError."""
     if settings["message"] == "plain":
         if link.message_type:
             remedy = "omit message=plain, or choose another payload"
@@ -158,8 +158,8 @@ def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
 
 
 def calls_of(link: Link) -> Calls:
-    """Return what carries the calls of a link. ROS 2 has no octets of a type in calls; an Image carries them. Raises
-    AdapterError."""
+    """Return the carrier of a link's calls. ROS 2 has no call that consists of plain octets, so an Image carries them.
+    Raises AdapterError."""
     if not link.message_object:
         return EchoCalls(Carrier(link))
     if is_service(link):

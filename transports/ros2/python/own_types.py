@@ -1,5 +1,5 @@
-"""Messages of the user's own type: as objects, which the rmw encodes, or as octets that are encoded already.
-../README.md describes where a frame's header is."""
+"""Messages of the user's own type: as objects that the rmw encodes, or as octets that are already encoded. ../README.md
+describes where a frame's header is stored."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from hopmeter.node.typed import LABEL_BYTES, SECOND_NS, header_of, is_checked, l
 from .generated import add_code, class_of
 
 FRONT = "4siI56sI4s"
-"""What is before the octets of a message in its frame: its encapsulation, the time, the label, the number of octets,
-and the encapsulation again, with which the octets begin."""
+"""The `struct` format of everything that precedes a message's octets in its frame: the encapsulation, the time, the
+label, the number of octets, and the encapsulation with which the octets themselves begin."""
 FRONT_BYTES = 76
-"""The front with the encapsulation with which the octets begin."""
+"""The length of the front, including the encapsulation with which the octets begin."""
 WORD = 4
 
 
 REPLY = "reply.bin"
-"""The file with the encoded response of a service, next to that of its request."""
+"""The file with a service's encoded response, next to the file with the request."""
 
 
 def is_service(link: Link) -> bool:
-    """Return whether the type of a link is a service: `nav_msgs/srv/GetMap`."""
+    """Return whether the link's type is a service, such as `nav_msgs/srv/GetMap`."""
     return "/srv/" in link.message_type
 
 
 def own_calls(link: Link) -> OwnCalls:
-    """Return what carries the calls of a link whose service the user chose."""
+    """Return the carrier of the calls of a link whose service type the user chose."""
     return OwnCalls(link.message_type, add_code(Path(link.message_code)), Path(link.message_object))
 
 
 def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
-    """Return what carries the messages of a link whose type the user chose. Raises AdapterError."""
+    """Return the carrier of the messages of a link whose message type the user chose. Raises AdapterError."""
     framed = add_code(Path(link.message_code)) if link.message_code else ""
     try:
         message = class_of(link.message_type)
@@ -62,10 +62,11 @@ def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
 
 
 class Framed:
-    """A message that the rmw encodes. Its own header carries that of the frame, or that of a message around it does.
+    """A message that the rmw encodes. The frame's header is stored in the message's own header, or in a wrapper
+    message.
 
-    `kind` is the class of the message or of the one around it, `message` that of the message itself. `payload` is the
-    payload of the frame; `encoded` is the message that stands for it, the same octets unless this is a reply.
+    `kind` is the class of the message or of its wrapper, `message` the class of the message itself. `payload` is the
+    frame's payload; `encoded` is the encoded message that represents it. Both are the same octets, except for a reply.
     """
 
     raw = False
@@ -78,7 +79,7 @@ class Framed:
             self._sent = kind(value=self._sent)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Call `fill` for the header of a frame, and return the message with this header."""
+        """Let `fill` write a frame, and return the message with the frame's header."""
         if payload_bytes != len(self._encoded):
             what = f"a frame of {payload_bytes} bytes cannot be a message of {len(self._encoded)} bytes"
             raise AdapterError(what, 'use reply = "echo", so that replies are whole messages')
@@ -93,8 +94,8 @@ class Framed:
         return self._sent
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return the header of the frame that a message carries, and its payload: the encoded message, if this message
-        is the one that was sent."""
+        """Return the header and the payload of the frame that a message carries. If the payload is checked, it is the
+        sent payload only if this message equals the message that was sent, and otherwise zeros."""
         if self.has_header:
             fields, text = message.header, message.header.frame_id
         else:
@@ -120,13 +121,13 @@ class OwnMessage(Framed):
 
     @property
     def service(self) -> Any:
-        """Return the service whose request and response are such messages."""
+        """Return the service whose request and response contain this message."""
         return class_of(f"{self._framed}/srv/Call")
 
 
 class OwnCalls:
-    """Calls of the user's service: the frame of a request is in the request, and that of its reply in the response. A
-    reply has the payload of its request, for which the response stands."""
+    """Calls of the user's service. A request's frame is stored in the request, and the reply's frame in the response. A
+    reply carries the payload of its request, which the response represents."""
 
     def __init__(self, name: str, framed: str, request: Path) -> None:
         self.service = class_of(f"{framed}/srv/Call")
@@ -156,14 +157,15 @@ class OwnCalls:
 
 
 def _classes(framed: str, service: Any, word: str) -> tuple[Any, Any]:
-    """Return the class of a part of a service, and that of the message in it: itself, or that of its field `value`."""
+    """Return the class of a request or response, and the class of the message in it: the part itself, or its field
+    `value`."""
     kind = getattr(service, word)
     return kind, kind if has_header(kind) else class_of(f"{framed}/msg/{word}Value")
 
 
 class Octets:
-    """An encoded message of a type without a limit of its size, and the header of the frame after its last octet: who
-    decodes the message does not read that far. The number of octets after the header is the last of them."""
+    """An encoded message of a type of unlimited size, followed by the frame's header: decoders of the message do not
+    read that far. The last octet is the number of octets after the header."""
 
     raw = True
 
@@ -173,18 +175,18 @@ class Octets:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def write(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Call `fill` to write a frame into the same octets again, which rclpy copies."""
+        """Let `fill` write a frame into an octet buffer that is reused, because rclpy copies it."""
         end = payload_bytes + HEADER_BYTES
         more = WORD - payload_bytes % WORD
         if len(self._frame) != end + more:
             self._frame, self._places = new_bytes(end + more)
-        self._places[-1] = more  # messages of two sizes may need as many octets
+        self._places[-1] = more  # messages of two sizes may need the same number of octets
         octets = memoryview(self._places).cast("B")
         fill(octets[payload_bytes:end], octets[:payload_bytes])
         return self._frame
 
     def read(self, octets: bytes) -> tuple[Any, Any]:
-        """Return the header and the payload of the frame in these octets; both are empty if there is none."""
+        """Return the header and the payload of the frame in these octets; both are empty if there is no frame."""
         view = memoryview(octets)
         end = len(octets) - octets[-1] if octets else 0
         payload_bytes = max(0, end - HEADER_BYTES)
@@ -192,8 +194,8 @@ class Octets:
 
 
 class FramedOctets:
-    """An encoded message of a type whose size has a limit, after which an rmw has no room: it is in a message around
-    it, after the header of the frame."""
+    """An encoded message of a type of limited size, after which an rmw has no room for a header. So the message is in a
+    wrapper message, after the frame's header."""
 
     raw = True
 
@@ -202,7 +204,7 @@ class FramedOctets:
         self.title = f"{self.message.get_fields_and_field_types()['value']} as octets in hopmeter's frame"
 
     def write(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Call `fill` to write a frame into new octets."""
+        """Let `fill` write a frame into new octets."""
         header, octets = bytearray(HEADER_BYTES), bytearray(FRONT_BYTES - WORD + payload_bytes)
         payload = memoryview(octets)[FRONT_BYTES - WORD :]
         fill(header, payload)
@@ -212,7 +214,7 @@ class FramedOctets:
         return bytes(octets)
 
     def read(self, octets: bytes) -> tuple[Any, Any]:
-        """Return the header and the payload of the frame in these octets; both are empty if there is none."""
+        """Return the header and the payload of the frame in these octets; both are empty if there is no frame."""
         if len(octets) < FRONT_BYTES:
             return b"", b""
         _, seconds, nanos, text, payload_bytes, _ = struct.unpack_from(byte_order(octets) + FRONT, octets)
@@ -221,23 +223,23 @@ class FramedOctets:
 
 
 def byte_order(octets: bytes) -> str:
-    """Return the byte order of encoded octets, as `struct` names it; the second one says it."""
+    """Return the byte order of encoded octets as a `struct` character; the second octet determines it."""
     return "<" if octets[1:2] and octets[1] & 1 else ">"
 
 
 def name_of_class(message: Any) -> str:
-    """Return the name of a type: `nav_msgs/msg/Odometry`."""
+    """Return the name of a message class, such as `nav_msgs/msg/Odometry`."""
     package, kind = message.__module__.split(".")[:2]
     return f"{package}/{kind}/{message.__name__}"
 
 
 def has_header(message: Any) -> bool:
-    """Return whether the first field of a type is a header, whose time and text carry that of a frame."""
+    """Return whether the first field of a message type is a header, whose time and text can store a frame's header."""
     return next(iter(message.get_fields_and_field_types().items()), None) == ("header", "std_msgs/Header")
 
 
 def is_bounded(message: Any) -> bool:
-    """Return whether the size of an encoded message has a limit: no text and no sequence lacks one."""
+    """Return whether an encoded message has a maximum size, which means that every text and sequence in it has one."""
     return not any(_is_unbounded(kind) for kind in message.SLOT_TYPES)
 
 
@@ -250,7 +252,7 @@ def _is_unbounded(kind: Any) -> bool:
 
 
 def is_same(came: Any, sent: Any) -> bool:
-    """Return whether two messages are equal in every bit; NaN equals the same NaN."""
+    """Return whether two messages are bitwise equal; a NaN equals the same NaN."""
     if type(came) is not type(sent):
         return False
     if hasattr(came, "get_fields_and_field_types"):

@@ -23,24 +23,25 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from hopmeter.node.contract import AdapterError, Link, Setup
 
 DOMAINS = 99
-"""The ports of lower domains are below the ephemeral ports of the system."""
+"""Domains below this number use only ports below the system's ephemeral ports."""
 
 
 LONG_S = 1.0
 PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-"""With LOCALHOST, rmw_fastrtps replaces the transports of these profiles with its own."""
+"""With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own."""
 FIRST_WITH_RANGE = 4
-"""The rclpy of Iron, the first that reads the range of the discovery."""
+"""The major version of rclpy in Iron, the first that reads the discovery range."""
 
 
 class NoReplyError(Exception):
-    """A request stays unanswered. rclpy sends every value that a callback returns; only an exception prevents this."""
+    """Raised to leave a request unanswered. rclpy sends every value that a callback returns; only an exception prevents
+    this."""
 
 
 def name_of(link: Link) -> str:
     """Return the ROS name of a link.
 
-    The name begins with a letter; the name of a link may begin with another character.
+    The name must begin with a letter, but the link's name may begin with another character.
     """
     return f"/hopmeter_{link.name}"
 
@@ -81,16 +82,16 @@ class ProcessContext:
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
         self._clients: Counter[int] = Counter()
-        """How many clients each endpoint (thread) has open."""
+        """The number of clients that each endpoint (as a thread) has open."""
         self._nested = 0
-        """The number of servers in the shared executor that wait for other servers in the same executor."""
+        """The number of servers in the shared executor that are waiting for other servers in the same executor."""
         self.executors = self.ends = 0
         self.callers: set[int] = set()
 
     def called_node(self) -> Node:
-        """Return a node for an end that is called.
+        """Return a node for a called link end.
 
-        An executor takes only whole nodes, so ends that share an executor also share a node.
+        An executor takes only whole nodes, so link ends that share an executor also share a node.
         """
         if not self.shares:
             return self.node()
@@ -99,13 +100,14 @@ class ProcessContext:
             return self._node
 
     def group(self) -> CallbackGroup:
-        """Return a callback group for an end that is called."""
+        """Return a callback group for a called link end."""
         if self.settings["callback_group"] == "reentrant":
             return ReentrantCallbackGroup()
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """Return the executor of a called end, its own or that of the process; leave it when the end is closed."""
+        """Return the executor of a called link end: its own, or the shared one. Call `leave_executor` when the link end
+        is closed."""
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -114,7 +116,7 @@ class ProcessContext:
             return executor_thread
 
     def leave_executor(self, executor_thread: Spinning) -> None:
-        """Leave the executor; when the last end leaves, the executor stops."""
+        """Leave the executor, which stops when the last link end leaves."""
         with self._lock:
             executor_thread.ends -= 1
             if executor_thread.ends:
@@ -123,14 +125,14 @@ class ProcessContext:
         executor_thread.stop()
 
     def note_client(self, thread: int, change: int) -> None:
-        """Record that an endpoint opens a client (1) or closes one (-1)."""
+        """Record that an endpoint opened (1) or closed (-1) a client."""
         with self._lock:
             self._clients[thread] += change
 
     def note_server(self) -> bool:
-        """Record an endpoint that serves; return whether it also calls servers.
+        """Record an endpoint that serves; return whether this endpoint also calls servers.
 
-        Such an endpoint occupies a thread of a shared executor until `forget_nested`.
+        If it does, it counts as occupying a thread of a shared executor until `forget_nested`.
         """
         with self._lock:
             if not self.shares or not self._clients[threading.get_ident()]:
@@ -146,7 +148,7 @@ class ProcessContext:
             return True
 
     def forget_nested(self) -> None:
-        """Record that a server that calls servers is closed."""
+        """Record that a server that also calls servers was closed."""
         with self._lock:
             self._nested -= 1
 
@@ -155,7 +157,7 @@ class ProcessContext:
         return self.settings["threads"] if self.settings["executor"] == "multi" and not sequential else 1
 
     def node(self) -> Node:
-        """Return a node for one end."""
+        """Return a node for one link end."""
         speaks = not self.settings["bare"]
         return Node(
             f"hopmeter_{os.getpid()}_{next(self._numbers)}",
@@ -166,7 +168,7 @@ class ProcessContext:
         )
 
     def executor(self) -> Any:
-        """Return the executor that calls the callbacks of one end."""
+        """Return the executor that runs one link end's callbacks."""
         kind = self.settings["executor"]
         if kind == "single":
             return rclpy.executors.SingleThreadedExecutor(context=self.ros_context)
@@ -177,7 +179,7 @@ class ProcessContext:
         return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.ros_context)
 
     def executor_facts(self) -> dict[str, str]:
-        """Return how many threads and executors called the link ends."""
+        """Return the number of threads and executors that called the link ends, as facts."""
         if not self.executors:
             return {}
         counts = ((self.ends, "end"), (len(self.callers), "thread"), (self.executors, "executor"))
@@ -191,7 +193,7 @@ class ProcessContext:
 
 
 class Polled:
-    """Calls the callbacks of a node on the thread that polls it."""
+    """Runs a node's callbacks on the thread that polls the node."""
 
     def __init__(self, context: ProcessContext, link: Link, node: Node) -> None:
         self._spins, self._node = link.wait == "spin", node
@@ -208,11 +210,11 @@ class Polled:
 
 
 class Spinning:
-    """An executor that spins for one node on its own thread."""
+    """An executor that spins one node on its own thread."""
 
     def __init__(self, context: ProcessContext, node: Node) -> None:
         self.ends, self._executor, self._stopped = 0, context.executor(), False
-        # Without a time limit, the events executor of rclpy 9.1.2 of the Python registry spins and calls nothing.
+        # Without a time limit, the events executor of rclpy 9.1.2 in the Python registry spins but runs no callbacks.
         self._timeout_s = LONG_S if context.settings["executor"] == "events" else None
         context.executors += 1
         self._executor.add_node(node)
@@ -226,7 +228,7 @@ class Spinning:
 
     def stop(self) -> None:
         self._stopped = True
-        self._executor.create_task(lambda: None)  # only work ends a spin; waking the executor does not
+        self._executor.create_task(lambda: None)  # ends a spin: `spin_once` returns after it has run a task
         self._thread.join()
         pool = getattr(self._executor, "_executor", None)
         if isinstance(pool, ThreadPoolExecutor):
@@ -235,23 +237,23 @@ class Spinning:
 
 
 class Called:
-    """A link end that an executor calls, one call at a time, from `start` until it is closed.
+    """A link end that an executor calls, one call at a time, from `start` until the link end is closed.
 
-    `open_end` opens the link end in this `node` and `group`. It returns the function that removes the link end from the
-    node, if link ends share a node.
+    `open_end` opens the link end in the given `node` and `group`. It returns the function that removes the link end
+    from the node, for a node that link ends share.
     """
 
     def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:
         self._context, self._gate, self._is_open = context, threading.Lock(), False
         self._spinning: Spinning | None = None
         self.is_nested = False
-        """Whether it is a server that calls servers."""
+        """Whether this link end is a server that also calls servers."""
         self.node, self.group = context.called_node(), context.group()
         leave = open_end(self)
         self._leave = leave if context.shares else self.node.destroy_node
 
     def call_if_open(self, call: Callable[[], None]) -> None:
-        """Call the function unless the link end is closed: a shared executor may have taken a message before the
+        """Call the function unless the link end is closed; a shared executor may have taken a message before the
         close."""
         with self._gate:
             if self._is_open:

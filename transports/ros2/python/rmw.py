@@ -1,4 +1,4 @@
-"""The rmw that the environment requests: whether it exists, and its version."""
+"""The rmw that the environment requests: checks that it exists, and returns its version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hopmeter.node.contract import AdapterError
 
 
 def demand_rmw() -> None:
-    """Check the rmw before rclpy is imported: without the rmw, the import ends the process and names no remedy."""
+    """Check that the requested rmw exists. Call this before rclpy is imported, because that import would end the
+    process without naming a remedy."""
     import ament_index_python
 
     asked = os.environ.get("RMW_IMPLEMENTATION")
@@ -24,7 +25,7 @@ def demand_rmw() -> None:
 
 
 def rmw_version(name: str) -> str:
-    """Return the version in its package.xml, because no rmw reports it."""
+    """Return the version from the rmw's package.xml, because no rmw reports its own version."""
     import ament_index_python
 
     with contextlib.suppress(LookupError, OSError):

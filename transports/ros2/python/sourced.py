@@ -1,4 +1,4 @@
-"""Checks the ROS 2 of the environment before rclpy is imported, because its errors name no remedy."""
+"""Checks the ROS 2 in the environment before rclpy is imported, because rclpy's errors name no remedy."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ ANOTHER = (
     "open a shell without a ROS 2 and hopmeter uses that of the Python registry, as with --set distribution=kilted"
 )
 LIBRARIES = {"fastdds": "Fast DDS", "fastrtps": "Fast DDS", "ddsc": "Cyclone DDS", "zenohc": "zenoh"}
-"""The libraries of middlewares, without `lib`."""
+"""The libraries of the middlewares, without the prefix `lib`, and the middlewares' names."""
 
 
 def demand_ros2() -> None:
-    """Check that the ROS 2 of the environment is for this Python. Raises AdapterError."""
-    # The packages of the Python registry are in an environment that nobody sources.
+    """Check that the ROS 2 in the environment was built for this Python. Raises AdapterError."""
+    # The ROS 2 packages of the Python registry are in an environment that nobody sources.
     if not os.environ.get("AMENT_PREFIX_PATH") and Path(sys.prefix, "share/ament_index").is_dir():
         os.environ["AMENT_PREFIX_PATH"] = sys.prefix
     _demand_python([Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each])
 
 
 def _demand_python(prefixes: list[Path]) -> None:
-    """Refuse an rclpy that was built for another version of Python."""
+    """Raise AdapterError if rclpy was built for another Python version."""
     spec, this = find_spec("rclpy"), f"python{sys.version_info.major}.{sys.version_info.minor}"
     places = (
         [Path(spec.origin)] if spec and spec.origin else [each for one in prefixes for each in one.glob("l*/**/rclpy")]
@@ -42,15 +42,15 @@ def _demand_python(prefixes: list[Path]) -> None:
 
 
 def middleware() -> str:
-    """Return the middleware that this process has loaded, with its version; empty if it is unknown."""
+    """Return the middleware that this process has loaded, with its version; an empty string if it is unknown."""
     loaded = Path("/proc/self/maps").read_text()
     found = re.search(rf"/lib({'|'.join(LIBRARIES)})\.so\.(\d[\d.]*)$", loaded, re.MULTILINE)
     return f"{LIBRARIES[found[1]]} {found[2]}" if found else ""
 
 
 def segments() -> str:
-    """Return the sizes of the segments of Fast DDS that this process has mapped; empty if there are none. Ports and
-    locks do not count."""
+    """Return the sizes of the Fast DDS segments that this process has mapped; an empty string if there are none. Ports
+    and locks do not count."""
     paths = re.findall(
         r"(/dev/shm/fast(?:dds|rtps)_(?!port)[0-9a-f]+)$", Path("/proc/self/maps").read_text(), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-//! Lets the node find the libraries of the ROS 2 for which it is built.
+//! Lets the node find the libraries of the ROS 2 installation that it is built for.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn main() {
     if env::var_os("CARGO_FEATURE_ROS2").is_none() {
         return;
     }
-    // A path of this kind also holds for the libraries that the libraries need and for those that they load.
+    // This kind of path also applies to the dependencies of libraries, and to libraries that they load at run time.
     link("-Wl,--disable-new-dtags");
     let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
     for prefix in env::split_paths(&prefixes).filter(|prefix| prefix.join("lib").is_dir()) {
@@ -27,7 +27,8 @@ fn search(folder: &Path) {
     link(&format!("-Wl,-rpath,{}", folder.display()));
 }
 
-/// An rmw loads the support for hopmeter's own messages by name only. It finds it if the node has loaded it.
+/// Links the message support. An rmw loads the support for hopmeter's own messages only by name, and finds it if the
+/// node has already loaded it.
 fn link_message_support(folder: &Path) {
     let is_support = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -40,7 +41,8 @@ fn link_message_support(folder: &Path) {
     }
 }
 
-/// The packages of the Python registry have the libraries on which they depend in folders of their own, and link Python.
+/// Finds ROS 2 packages of the Python registry. They keep the libraries that they depend on in their own folders, and
+/// link to Python.
 fn find_wheels(prefix: &Path) {
     let folders = packages(prefix).flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
     let folders = folders.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "libs"));

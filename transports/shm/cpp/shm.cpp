@@ -11,12 +11,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How long a called link end sleeps at most; closing it ends the sleep earlier.
+/// The longest sleep of a called link end; closing the link end interrupts it.
 constexpr auto nap = 1s;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
 
-/// A handle of the library, with the address of the first frame and the distance between frames.
+/// A library handle, with the address of the first frame and the distance between frames.
 template <class Raw, auto destroy, auto frame, class Byte>
 class Ring {
  public:
@@ -112,7 +112,7 @@ class Polled final : public Subscriber {
   std::size_t most_;
 };
 
-/// Runs on a thread that sleeps in the ring.
+/// A receiver that is called on a thread that sleeps in the ring.
 class Called final : public Subscription {
  public:
   Called(const Setup&, const Link& link, OnFrame on_frame)

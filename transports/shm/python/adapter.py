@@ -12,7 +12,7 @@ from hopmeter.node.c_library import READ, SLOT_BITS, WRITE, CFunctions, SlotView
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Take
 
 NAP_S = 1.0
-"""How long a called end sleeps at most; closing it ends the sleep earlier."""
+"""The longest sleep of a called link end; closing the link end interrupts it."""
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
@@ -41,7 +41,7 @@ def library() -> tuple[CFunctions, CFunctions]:
 
 
 def demand(result: int | None) -> int:
-    """Return a handle or a count; if there is none, raise an error with the library's message."""
+    """Return a handle or a count; raise an error with the library's message if the call failed."""
     return library()[0].demand(result)
 
 
@@ -74,7 +74,7 @@ class Consumer:
         self._frame_of = SlotViews(functools.partial(quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Take) -> int:
-        """Pass on the available frames, at most `most`; return how many."""
+        """Pass on the available frames, at most `most`; return their number."""
         for count in range(most):
             claim = self._claim(self._handle)  # releases the previous frame
             if claim < 0:
@@ -87,9 +87,10 @@ class Consumer:
     def wait(self, timeout_s: float, take: Take) -> int:
         """Sleep until a frame is available, the timeout passes or another thread interrupts the sleep.
 
-        Pass the frame on; return how many frames there were.
+        Pass the frame on; return the number of frames, 0 or 1.
 
-        This is a single call, because the caches are cold after a sleep: every further call would cost microseconds.
+        Sleeping and claiming are a single library call, because the caches are cold after a sleep: every further call
+        would cost microseconds.
         """
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:
@@ -104,7 +105,7 @@ class Consumer:
 
 
 class Subscriber(Consumer):
-    """A polled subscriber, which sleeps in the ring if it blocks."""
+    """A polled subscriber. If it blocks, it sleeps in the ring."""
 
     def __init__(self, link: Link, sleeps: bool, slots: int) -> None:
         super().__init__(link, sleeps)
@@ -119,7 +120,7 @@ class Subscriber(Consumer):
 
 
 class Subscription(Consumer):
-    """A thread that sleeps in the ring and calls the callback."""
+    """A receiver with a thread that sleeps in the ring and calls the callback."""
 
     def __init__(self, link: Link, on_frame: Take) -> None:
         super().__init__(link, may_sleep=True)

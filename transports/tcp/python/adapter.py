@@ -1,4 +1,4 @@
-"""TCP in Python; ../../_streams/README.md describes the frames and how they are sent."""
+"""The adapter for TCP in Python; ../../_streams/README.md describes the frames and how they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/// Connections: a socket with Thrift's transport and protocol, which the settings choose.
+/// Connections: a socket with the Thrift transport and protocol that the settings select.
 #pragma once
 
 #include <thrift/TConfiguration.h>
@@ -44,10 +44,11 @@ class LimitedTransports final : public TTransportFactory {
 
  private:
   using Buffered = apache::thrift::transport::TBufferedTransport;
-  /// The most bytes that a message adds to its frame: the name of the call and the tags of the fields, with a margin.
+  /// The maximum number of bytes that a message adds to its frame: the name of the call and the tags of the fields,
+  /// with a margin.
   static constexpr std::size_t margin_bytes = 4096;
 
-  /// Thrift's own limits, raised for larger frames.
+  /// Returns Thrift's own limits, raised for larger frames.
   static std::shared_ptr<TConfiguration> limits_for(std::size_t frame_bytes) {
     constexpr int message = TConfiguration::DEFAULT_MAX_MESSAGE_SIZE, frame = TConfiguration::DEFAULT_MAX_FRAME_SIZE;
     const int largest = static_cast<int>(frame_bytes + margin_bytes);
@@ -77,8 +78,8 @@ struct Stack {
   std::shared_ptr<TProtocolFactory> protocols;
 };
 
-/// A socket whose receive timeout applies only until a message begins. Once the first bytes of a message have arrived,
-/// a timeout would lose them, so the socket waits for the rest.
+/// A socket whose receive timeout applies only until a message begins. After the first bytes have arrived, a timeout
+/// would lose them, so the socket waits for the rest.
 class Socket final : public TSocket {
  public:
   using TSocket::TSocket;
@@ -96,8 +97,8 @@ class Socket final : public TSocket {
     }
   }
 
-  /// Prepares for a new message, of which some bytes may already have arrived. Sets its timeout only when the timeout
-  /// changes, because that takes a system call.
+  /// Prepares for a new message, of which some bytes may already have arrived. The timeout is set only if it changes,
+  /// because setting it takes a system call.
   void expect_message(hopmeter::Timeout timeout, bool has_begun) {
     has_begun_ = has_begun;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
@@ -131,13 +132,13 @@ class Channel {
   Socket& socket() const noexcept { return *socket_; }
   const std::shared_ptr<TProtocol>& protocol() const noexcept { return protocol_; }
 
-  /// Whether bytes of the next message were read together with the last message.
+  /// Whether bytes of the next message were already read together with the last message.
   bool has_buffered() const {
     std::uint32_t one = 1;
     return transport_->borrow(nullptr, &one) != nullptr;
   }
 
-  /// Whether the error means that the peer has gone, which is no failure of this end.
+  /// Whether the error means that the peer has gone, which is not a failure of this end.
   bool is_farewell(const TTransportException& error) const noexcept {
     return socket_->is_closed() || error.getType() == TTransportException::NOT_OPEN;
   }
@@ -154,8 +155,7 @@ class Channel {
   std::shared_ptr<TProtocol> protocol_;
 };
 
-/// A listening socket that its constructor binds, so that its address is known before one of Thrift's servers calls
-/// `listen`.
+/// A listening socket that its constructor binds, so that its address is known before a Thrift server calls `listen`.
 class Listener final : public apache::thrift::transport::TServerSocket {
  public:
   /// With `is_interruptable`, every read checks whether the server must stop, as Thrift's own servers require.

@@ -22,7 +22,7 @@ using apache::thrift::server::TServer;
 using hopmeter::idl::Image;
 using hopmeter::idl::Timing;
 
-/// The layouts of hopmeter.thrift's messages; ../README.md has the table.
+/// The layouts of hopmeter.thrift's messages; ../README.md lists the fields.
 template <class Message>
 struct Layout;
 
@@ -52,7 +52,7 @@ struct Layout<Image> {
   static std::int64_t sent_ns(const Image& message) { return hopmeter::nanoseconds(message.stamp); }
 };
 
-/// The handler that Thrift calls with a request. `Handler` is a `hopmeter::Handle`, a `hopmeter::OnRequest` or similar.
+/// The handler that Thrift calls with a request. `Handler` is `hopmeter::Handle`, `hopmeter::OnRequest` or similar.
 template <class Handler>
 class Exchange final : public hopmeter::idl::ExchangeIf {
  public:
@@ -80,9 +80,8 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Link
   return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
 }
 
-/// Runs Thrift's loop for one connection over all connections of the server, on the caller's thread and with a timeout.
-/// The loop waits until a connection is readable; the generated processor then reads the request, handles it and
-/// replies.
+/// Does for all connections what Thrift's server loop does for one, on the caller's thread and with a timeout: waits
+/// until a connection is readable, and lets the generated processor read the request, handle it and reply.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)
@@ -112,7 +111,7 @@ class PolledServer final : public hopmeter::Server {
   }
 
  private:
-  /// Answers the requests of a client. Removes a client that has gone.
+  /// Answers a client's requests. Removes a client that has gone.
   void answer(std::size_t client) {
     auto& channel = clients_[client];
     try {
@@ -138,11 +137,11 @@ class PolledServer final : public hopmeter::Server {
   std::optional<hopmeter::Handle> handle_;
   std::size_t requests_ = 0;
   std::vector<Channel> clients_;
-  /// The descriptors to wait for: first the listener, then each client.
+  /// The descriptors to wait for: first the listener, then the clients.
   std::vector<pollfd> events_;
 };
 
-/// One of Thrift's servers: `simple`, `threaded` or `threadpool`.
+/// Creates one of Thrift's servers: `simple`, `threaded` or `threadpool`.
 inline std::unique_ptr<TServer> make_server(const Stack& stack, const std::shared_ptr<TProcessor>& processor,
                                             const std::shared_ptr<Listener>& listener) {
   using namespace apache::thrift;
@@ -158,13 +157,13 @@ inline std::unique_ptr<TServer> make_server(const Stack& stack, const std::share
   return make(std::type_identity<server::TThreadPoolServer>(), threads);
 }
 
-/// One of Thrift's servers, which runs on its own thread until this object is destroyed.
+/// Runs one of Thrift's servers on its own thread until this object is destroyed.
 class ServerThread final : public hopmeter::Subscription {
  public:
   explicit ServerThread(std::unique_ptr<TServer> server)
       : server_(std::move(server)), thread_([this] { server_->serve(); }) {}
 
-  /// Interrupts the listening socket and every connection, and returns after all threads have ended.
+  /// Interrupts the listening socket and every connection, and waits until all threads have ended.
   ~ServerThread() override {
     server_->stop();
     thread_.join();
@@ -186,7 +185,7 @@ class CalledServer final : public hopmeter::Server {
     throw hopmeter::Error("this server calls, it is not polled", "use wait = \"block\" for one that is polled");
   }
 
-  /// Requests of several connections arrive on several threads; the instrument takes them one at a time.
+  /// Requests of several connections arrive on several threads; the instrument handles them one at a time.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     auto handle = [on_request = std::move(on_request), turn = std::make_unique<std::mutex>()](
                       const hopmeter::Received& received, auto& replier) {

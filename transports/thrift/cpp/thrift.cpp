@@ -1,4 +1,4 @@
-/// Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
+/// The adapter for Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
 #include <thrift/config.h>
 
 #include "hopmeter/choice.hpp"
@@ -14,7 +14,7 @@ void send(ExchangeClient& client, const Image& request) { client.send_image(requ
 void receive(ExchangeClient& client, Timing& reply) { client.recv_timing(reply); }
 void receive(ExchangeClient& client, Image& reply) { client.recv_image(reply); }
 
-/// The generated client; each of its calls consists of a sending half and a receiving half.
+/// A client that uses the generated code; each call consists of a sending half and a receiving half.
 template <class Message>
 class Caller final : public Client {
  public:
@@ -31,14 +31,14 @@ class Caller final : public Client {
   std::size_t poll(Timeout timeout, Take take) override {
     channel_.socket().expect_message(timeout, channel_.has_buffered());
     const bool has_reply = !is_gone_ && attempt([this] { receive(client_, reply_); });
-    // The server does not come back; without this pause the role would poll in a busy loop.
+    // The server does not reconnect; without this pause the role would poll in a busy loop.
     if (is_gone_) std::this_thread::sleep_for(timeout);
     if (has_reply) hand_over<Layout<Message>>(reply_, take);
     return has_reply ? 1 : 0;
   }
 
  private:
-  /// Whether the operation succeeded. A request without an answer is lost, like every message to a server that has
+  /// Returns whether `step` succeeded. A request without an answer is lost, like every message to a server that has
   /// gone.
   bool attempt(auto&& step) {
     try {

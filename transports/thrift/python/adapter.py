@@ -1,4 +1,4 @@
-"""Apache Thrift in Python; ../README.md describes messages, sockets and settings."""
+"""The adapter for Apache Thrift in Python; ../README.md describes messages, sockets and settings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Client:
 
 
 class Server:
-    """Runs Thrift's loop for one connection over all connections of the server, on the caller's thread: the library's
+    """Does for all connections what Thrift's server loop does for one, on the caller's thread, because the library's
     own servers cannot be stopped."""
 
     def __init__(self, stack: Stack, link: Link) -> None:
@@ -89,7 +89,7 @@ class Server:
         self._readable.register(channel.handle, select.POLLIN)
 
     def _answer(self, place: int, answering: Answering) -> None:
-        """Answer a client's requests. A client that has gone is removed from the list."""
+        """Answer a client's requests; remove a client that has gone."""
         channel = self._clients[place]
         try:
             answer(channel.protocol, answering)
@@ -110,7 +110,7 @@ class Server:
 
 
 class Answering:
-    """The service's handler."""
+    """The service's handler, which Thrift calls with each request."""
 
     def __init__(self, messages: Messages, handle: Handle) -> None:
         self._messages, self._handle = messages, handle

@@ -1,4 +1,4 @@
-"""Connections: a socket with Thrift's transport and protocol, which the settings choose."""
+"""Connections: a socket with the Thrift transport and protocol that the settings select."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from thrift.transport.TTransport import (
 from hopmeter.node.contract import Link, Setup
 
 MESSAGE_BYTES = 4096
-"""The most bytes that a message adds to its frame: the name of the call and the tags of the fields, with a margin."""
+"""The maximum number of bytes that a message adds to its frame: the name of the call and the tags of the fields, with a
+margin."""
 
 
 class Stack:
@@ -48,7 +49,7 @@ class Stack:
             bound = TServerSocket(self._bind, 0)
         bound.listen()
         if not self.unix:
-            bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit this option
+            bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit this
         return bound
 
     def connect(self, link: Link) -> Channel:
@@ -72,7 +73,7 @@ class Channel:
         self.protocol = stack.protocol(self._transport)
 
     def has_buffered(self) -> bool:
-        """Whether bytes of the next message were read together with the last message."""
+        """Whether bytes of the next message were already read together with the last message."""
         ahead = self._transport.cstringio_buf
         return bool(ahead.tell() < len(ahead.getvalue()))
 
@@ -81,5 +82,5 @@ class Channel:
 
 
 def is_departure(error: TTransportException) -> bool:
-    """Whether the error means that the peer has gone, which is no failure of this end."""
+    """Whether the error means that the peer has gone, which is not a failure of this end."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

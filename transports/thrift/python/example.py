@@ -48,7 +48,7 @@ class Server:
 
 
 def serve() -> None:
-    """Serve one client until it closes; Thrift's TThreadedServer serves many, and never ends."""
+    """Serve one client until the client closes; Thrift's TThreadedServer serves many clients, and never ends."""
     listener = TServerSocket(HOST, int(PORT))
     listener.listen()
     print("ready", flush=True)

@@ -1,7 +1,7 @@
-"""The messages of ../idl/hopmeter.thrift and the two halves of its calls.
+"""The messages of ../idl/hopmeter.thrift, and the two halves of its calls.
 
-The library's base class reads and writes the messages by the list of their fields, with its C extension, as it does for
-code that the Thrift compiler generates with the option `dynamic`.
+The library's base class uses its C extension to read and write the messages from the list of their fields, as it does
+for code that the Thrift compiler generates with the option `dynamic`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ Fields = tuple[Any, ...]
 
 
 def _fields(*fields: tuple[str, int, Any], first: int = 1) -> Fields:
-    """Return fields as the library lists them: number, type, name, more about the type, default; from number 0."""
+    """Return a field list in the library's form, in which the index is the field's number: number, type, name, type
+    arguments, default."""
     listed = ((number, kind, name, more, None) for number, (name, kind, more) in enumerate(fields, first))
     return (*[None] * first, *listed)
 
 
 @dataclass(slots=True, eq=False)
 class Stamp(TBase):
-    """A point in time of the sender's monotonic clock."""
+    """A point in time on the sender's monotonic clock."""
 
     sec: int | None = None
     nanosec: int | None = None
@@ -34,7 +35,7 @@ class Stamp(TBase):
 
 @dataclass(slots=True, eq=False)
 class Timing(TBase):
-    """The small message, and any other payload as its padding."""
+    """The small message; its padding carries any other payload."""
 
     id: int | None = None
     nanosec: int | None = None
@@ -50,7 +51,7 @@ class Timing(TBase):
 
 @dataclass(slots=True, eq=False)
 class Image(TBase):
-    """Pixels, as cameras send them."""
+    """An image, as cameras send it."""
 
     stamp: Stamp | None = None
     frame_id: str | None = None
@@ -72,7 +73,7 @@ class Image(TBase):
 
 @dataclass(slots=True, eq=False)
 class Unanswered(TBase):
-    """The server did not answer this request."""
+    """The exception of a server that did not answer a request."""
 
     thrift_spec: ClassVar[Fields] = ()
 
@@ -106,14 +107,14 @@ UNANSWERED = ("unanswered", TType.STRUCT, [Unanswered, Unanswered.thrift_spec])
 
 
 class TimingResult(_Result):
-    """What the method `timing` returns."""
+    """The result of the method `timing`."""
 
     __slots__ = ()
     thrift_spec = _fields(("success", TType.STRUCT, [Timing, Timing.thrift_spec]), UNANSWERED, first=0)
 
 
 class ImageResult(_Result):
-    """What the method `image` returns."""
+    """The result of the method `image`."""
 
     __slots__ = ()
     thrift_spec = _fields(("success", TType.STRUCT, [Image, Image.thrift_spec]), UNANSWERED, first=0)
@@ -137,7 +138,7 @@ class Caller:
         _write(self._protocol, self._method, TMessageType.CALL, 0, self._arguments(request))
 
     def receive(self) -> Timing | Image | None:
-        """Receive the reply to the oldest request; None if the server did not answer it."""
+        """Receive the reply to the oldest request; return None if the server did not answer the request."""
         _, kind, _ = self._protocol.readMessageBegin()
         result = TApplicationException() if kind == TMessageType.EXCEPTION else self._result()
         result.read(self._protocol)
@@ -150,7 +151,8 @@ class Caller:
 
 
 def answer(protocol: TProtocolBase, handler: Callable[[Timing | Image], Timing | Image | None]) -> None:
-    """Read a request, call the handler, and reply; the handler returns None if there is no answer."""
+    """Read a request, call the handler, and send its reply; if the handler returns None, send the exception
+    `Unanswered`."""
     name, _, number = protocol.readMessageBegin()
     if name not in METHODS:
         protocol.skip(TType.STRUCT)

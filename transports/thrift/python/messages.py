@@ -1,4 +1,5 @@
-"""Frames as messages of hopmeter.thrift; ../README.md describes which field stores which part of the header."""
+"""Converts frames to messages of hopmeter.thrift; ../README.md describes which field stores which part of the
+header."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from .idl import Image, Stamp, Timing
 
 
 class Messages:
-    """Writes and reads the message type for the payload of a link."""
+    """Writes and reads the message type for a link's payload."""
 
     def __init__(self, link: Link) -> None:
         self._width, self._height = link.width, link.height
@@ -18,9 +19,9 @@ class Messages:
         self._parts = PartsBuffer()
 
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
-        """Call `fill` to write a frame.
+        """Return a message with the frame that `fill` writes.
 
-        Thrift accepts the payload only as `bytes`, which cannot be filled, so the payload is copied.
+        Thrift accepts the payload only as `bytes`, which cannot be filled in place, so the payload is copied.
         """
         header, payload = self._parts.fill(payload_bytes, fill)
         text, data = label(header), bytes(payload)

@@ -1,4 +1,4 @@
-/// Unix stream sockets: a socket file in the trial's own folder, named after the link.
+/// The adapter for Unix stream sockets: a socket file in the trial's folder, named after the link.
 #include <sys/un.h>
 
 #include "../../_streams/cpp/streams.hpp"
@@ -32,7 +32,7 @@ class Unix final : public streams::Family {
     return connection;
   }
 
-  // An error does no harm: the launcher removes the folder anyway.
+  // An error does no harm, because the launcher removes the folder anyway.
   void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:

@@ -1,4 +1,5 @@
-"""Unix stream sockets in Python; ../../_streams/README.md describes the frames and how they are sent."""
+"""The adapter for Unix stream sockets in Python; ../../_streams/README.md describes the frames and how they are
+sent."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ LONGEST_PATH = 107
 
 
 class Named:
-    """A link end whose address is a file."""
+    """A link end whose address is a socket file."""
 
     address: str
 

@@ -1,4 +1,5 @@
-"""WebSocket in Python (websockets, its threading API); ../README.md describes wire format and threads."""
+"""The adapter for WebSocket in Python, with the threading API of websockets; ../README.md describes wire format and
+threads."""
 
 from __future__ import annotations
 

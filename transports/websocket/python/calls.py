@@ -21,7 +21,7 @@ from .topics import Subscriber
 
 
 class ServedConnection(ServerConnection):
-    """A connection that reports each message in a common queue, so that one thread can wait for all connections."""
+    """A connection that announces each message in a common queue, so that one thread can wait for all connections."""
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
         self._arrivals = arrivals
@@ -51,7 +51,7 @@ class Client(Subscriber):
 
 
 class Server(ListeningEnd):
-    """The server. The library would call a handler on a thread for each connection; this server is polled instead."""
+    """The server, which is polled. The library would call a handler on a thread for each connection instead."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()

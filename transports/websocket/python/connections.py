@@ -1,4 +1,4 @@
-"""The common part of publishers and servers, and the common work of all link ends: connect, fill and close."""
+"""The common part of publishers and servers, and the code that all link ends use to connect, fill and close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.node.contract import Link, Setup
 
 from .patient import Listener, PatientSocket
 
-LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only at its next poll
+LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only in its next poll
 
 
 def options(setup: Setup) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def options(setup: Setup) -> dict[str, Any]:
         "compression": "deflate" if deflate else None,
         "max_size": setup.largest_frame_bytes,
         "max_queue": setup.settings["max_queue"],
-        "ping_interval": None,  # tungstenite has no keepalive either
+        "ping_interval": None,  # disabled, because tungstenite has no keepalive either
         "close_timeout": LONGEST_FAREWELL_S,
     }
 
@@ -36,13 +36,13 @@ def is_behind(connection: Connection) -> bool:
 
 
 class ListeningEnd:
-    """The server of the library, with its thread. Each connection has two more threads; one of them only waits for its
-    end."""
+    """The library's server, with its thread. Each connection has two more threads, one of which only waits for the
+    connection's end."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener, **more: Any) -> None:
         self.address = listener.address
         self._file = listener.file
-        self._outgoing = FrameBuffer(link.frame_bytes)  # the library copies each message
+        self._outgoing = FrameBuffer(link.frame_bytes)  # reused, because the library copies each message
         self._joining: deque[ServerConnection] = deque()
         self._server = serve(self._keep, sock=listener, **options(setup), **more)
         self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)

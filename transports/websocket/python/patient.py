@@ -1,6 +1,7 @@
 """Sockets on which the library never blocks for long: a thread sends the bytes that a slow peer has not yet taken.
 
-websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds its lock during the wait.
+websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds the connection's lock
+during the wait.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class PatientSocket(socket.socket):
 
     def close(self) -> None:
         super().close()
-        self._backlog.join()  # the last send of the connection ends within `PATIENCE_S`
+        self._backlog.join()  # the connection's last send ends within `PATIENCE_S`
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are patient: a Unix socket if `file` is given, otherwise TCP."""
+    """A listening socket whose connections are `PatientSocket`s: a Unix socket if `file` is given, otherwise TCP."""
 
     def __init__(self, file: Path | None, setup: Setup) -> None:
         super().__init__(socket.AF_INET if file is None else socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Pubsub: a publisher is a WebSocket server that never reads, a subscriber a client that never writes."""
+"""Publish-subscribe: a publisher is a WebSocket server that never reads, a subscriber a client that never writes."""
 
 from __future__ import annotations
 

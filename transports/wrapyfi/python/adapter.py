@@ -1,4 +1,5 @@
-"""Wrapyfi in Python: its own MiddlewareCommunicator publishes objects and listens for them; see ../README.md."""
+"""The adapter for Wrapyfi in Python: its own MiddlewareCommunicator publishes objects and listens for them; see
+../README.md."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ PLUGINS = {
     "tensorflow": "tensorflow_tensor",
     "torch": "pytorch_tensor",
 }
-"""Wrapyfi's encoder for an object, which the object's package selects.
+"""Wrapyfi's encoder for each kind of object, by the object's package.
 
-This release searches for encoders in a folder that does not exist, and finds none. Each encoder registers itself when
-it is imported.
+This Wrapyfi release searches for encoders in a folder that does not exist, and finds none. Each encoder registers
+itself when it is imported here.
 """
 
-# Wrapyfi enables all log messages, and each link end then warns that it should use TCP, which it does.
+# Wrapyfi enables all log messages. Each link end then warns that it should use TCP, although it does use TCP.
 logging.getLogger().setLevel(logging.ERROR)
 
 
@@ -62,7 +63,7 @@ class Subscriber:
         self, communicator: Communicator, listener: WaitedListener, link: Link, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
-        # Replaces the payload if the frame carries an object; nobody reads this payload.
+        # Replaces the payload if the frame carries an object; nobody reads this memory.
         self._room = np.empty(link.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -87,7 +88,8 @@ class Transport(BaseTransport):
         self._objects: Mapping[str, Objects] = {}
         place, self._publishers_port = setup.broker.split()
         host, _, self._listeners_port = place.rpartition(":")
-        # The launcher starts the broker, and messages prove that the link ends are connected.
+        # The launcher starts the broker, and messages prove that the link ends are connected, so Wrapyfi needs to do
+        # neither.
         self._given: dict[str, Any] = {
             "socket_ip": host,
             "socket_pub_port": int(self._listeners_port),
@@ -95,8 +97,8 @@ class Transport(BaseTransport):
         }
         hwm = setup.settings["hwm"]
         for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
-            # The instance of this process. A link end would create this instance itself, with a sleep of a second, for
-            # a broker that it does not start.
+            # Creates this process's middleware instance. A link end would otherwise create it, with a sleep of a second
+            # for a broker that it does not start.
             middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
 
     @staticmethod
@@ -130,7 +132,7 @@ class Transport(BaseTransport):
 def topic(link: Link) -> str:
     """Return the topic of a link.
 
-    ZeroMQ subscribes to all topics with the same beginning; if topics end with a slash, no topic is the beginning of
-    another.
+    ZeroMQ subscribes to all topics that begin with the given text. The slash at the end prevents one topic from being
+    the beginning of another.
     """
     return f"/{link.name}/"

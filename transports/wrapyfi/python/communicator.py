@@ -1,4 +1,4 @@
-"""One method that Wrapyfi publishes or listens to, for one end of a link."""
+"""A method that Wrapyfi publishes or listens with, for one end of a link."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from wrapyfi.listeners.zeromq import ZeroMQNativeObjectListener
 from wrapyfi.publishers.zeromq import ZeroMQNativeObjectPublisher
 
 MIDDLEWARE = "zeromq-of-hopmeter"
-"""Wrapyfi's `zeromq` middleware, with the classes below for its link ends."""
+"""The name of Wrapyfi's `zeromq` middleware when it uses the classes below for its link ends."""
 NUMBERS = itertools.count()
 REGISTRY = threading.RLock()
-"""Wrapyfi stores all methods in one dictionary, and iterates over the dictionary when one method is closed."""
+"""Wrapyfi stores all methods in one dictionary, and iterates over this dictionary when a method is closed."""
 
 
 class Communicator(MiddlewareCommunicator):
-    """`exchange(obj)` publishes the object, or returns the object that has arrived; None if no object has arrived."""
+    """`exchange(obj)` publishes the object, or returns the object that has arrived, or None if none has arrived."""
 
     def __init__(self, mode: str, topic: str, **given: Any) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Communicator(MiddlewareCommunicator):
         def exchange(_self: Communicator, obj: Any = None) -> tuple[Any]:
             return (obj,)
 
-        # Wrapyfi distinguishes methods by this name; two with the same name would be one method with two results.
+        # Wrapyfi identifies methods by this name; two methods with the same name would share their results.
         exchange.__qualname__ = f"Communicator{next(NUMBERS)}.exchange"
         registered = MiddlewareCommunicator.register("NativeObject", MIDDLEWARE, "hopmeter", topic, **given)
         with REGISTRY:
@@ -51,8 +51,8 @@ class Communicator(MiddlewareCommunicator):
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
     """Wrapyfi's own publisher, connected by its constructor.
 
-    Otherwise the first message would connect it, and then sleep for 0.2 seconds instead of proving that a listener
-    exists. Here, messages prove that a listener exists.
+    By default, the first message would connect it, and then sleep for 0.2 seconds without proving that a listener
+    exists. Here, probes prove that a listener exists.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -62,12 +62,12 @@ class EstablishedPublisher(ZeroMQNativeObjectPublisher):
 
 @Listeners.register("NativeObject", MIDDLEWARE)
 class WaitedListener(ZeroMQNativeObjectListener):
-    """Wrapyfi's own listener, which never waits. Waiting for a message needs the listener's socket."""
+    """Wrapyfi's own listener, which never waits by itself. Waiting for a message needs the listener's socket."""
 
     def __init__(self, *args: Any, opened: Callable[[WaitedListener], None], **given: Any) -> None:
         super().__init__(*args, **given)
         opened(self)
 
     def wait(self, timeout_s: float) -> bool:
-        """Return whether a message arrived in time."""
+        """Wait for a message; return whether one arrived in time."""
         return bool(self._socket.poll(math.ceil(timeout_s * 1000)))

@@ -16,7 +16,7 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 ADDRESS = "127.0.0.1:5555"
-SENDER_PORT = "5556"  # where senders find the broker; receivers find it at ADDRESS
+SENDER_PORT = "5556"  # senders connect to the broker at this port, receivers at ADDRESS
 HWM = 1000
 PATIENCE_S = 10.0
 HOST, RECEIVER_PORT = ADDRESS.split(":")
@@ -33,10 +33,10 @@ logging.getLogger().setLevel(logging.ERROR)
 
 
 class Messages(MiddlewareCommunicator):
-    # ZeroMQ subscribes to all topics with the same beginning: the slash ends this one.
+    # ZeroMQ subscribes to all topics that begin with the given text: the slash marks the end of this topic.
     @MiddlewareCommunicator.register("NativeObject", "zeromq", "Messages", f"/{TOPIC}/", **OPTIONS)
     def exchange(self, message: Any = None) -> tuple[Any]:
-        """Publish a message, or return the one that has arrived."""
+        """Publish a message, or return the message that has arrived."""
         return (message,)
 
 
@@ -52,7 +52,7 @@ def send() -> None:
     begin = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
-        messages.exchange(payload)  # the first call connects, and waits until the broker knows
+        messages.exchange(payload)  # the first call connects, and waits until the broker knows the publisher
     messages.close()
     print(f"sent {COUNT} messages")
 
@@ -60,13 +60,13 @@ def send() -> None:
 def receive() -> None:
     messages = Messages()
     messages.activate_communication(messages.exchange, mode="listen")
-    messages.exchange()  # connects
+    messages.exchange()  # the first call connects
     print("ready", flush=True)
     count, until = 0, time.monotonic() + PATIENCE_S
     while count < COUNT and time.monotonic() < until:
         (message,) = messages.exchange()
         if message is None:
-            time.sleep(0.001)  # Wrapyfi has no call that waits for a time
+            time.sleep(0.001)  # Wrapyfi has no call that waits with a timeout
         else:
             count += message.nbytes == PAYLOAD_BYTES
             until = time.monotonic() + PATIENCE_S

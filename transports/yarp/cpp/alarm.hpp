@@ -1,4 +1,4 @@
-/// A timeout for waits that have no timeout: YARP's `read` sleeps until a message arrives or until it is interrupted.
+/// A timeout for waits that have none: YARP's `read` sleeps until a message arrives or until it is interrupted.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@
 
 namespace yarps {
 
-/// Checks periodically whether a wait has lasted too long. A wait that ends in time costs almost nothing.
+/// Checks periodically whether a wait has lasted too long. Waits that end in time cost almost nothing.
 class Alarm {
  public:
-  /// `interrupt` ends a wait; it is called on the alarm's thread.
+  /// `interrupt` ends a wait; the alarm's thread calls it.
   explicit Alarm(std::function<void()> interrupt)
       : interrupt_(std::move(interrupt)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -26,7 +26,7 @@ class Alarm {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::rep never = std::numeric_limits<Clock::rep>::max();
-  /// How much later than requested a wait may end.
+  /// The maximum delay with which an expired wait ends.
   static constexpr std::chrono::milliseconds nap{25};
 
   void run(const std::stop_token& stop) {

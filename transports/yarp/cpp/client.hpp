@@ -1,4 +1,4 @@
-/// The client: an RpcClient port and a thread that makes its calls, because its calls always block.
+/// The client: an RpcClient port, and a thread that makes the calls, because the port's calls always block.
 #pragma once
 
 #include <yarp/os/RpcClient.h>
@@ -19,7 +19,7 @@ class Client final : public hopmeter::Client {
   Client(House& house, const hopmeter::Link& link)
       : house_(house), server_(link.address), spins_(link.wait == hopmeter::Wait::spin) {
     house.demand_replies();
-    // A call without a reply delays the closing of its port by this time.
+    // This timeout limits how long an unanswered call delays the closing of its port.
     port_.asPort().setTimeout(house.setup.setting<float>("patience"));
     name_ = house.open(port_, link);
     house.connect(name_, server_);
@@ -85,7 +85,8 @@ class Client final : public hopmeter::Client {
     }
   }
 
-  /// If a call fails, YARP drops its connection, and with it all later calls. So this reconnects.
+  /// Makes a call. YARP drops the connection when a call fails, and with it all later calls, so this function
+  /// reconnects first if necessary.
   bool call(Image& reply) {
     const bool connected = port_.getOutputCount() > 0 || house_.connects(name_, server_);
     return connected && port_.write(request_, reply);
@@ -95,11 +96,11 @@ class Client final : public hopmeter::Client {
   std::string name_, server_;
   bool spins_;
   yarp::os::RpcClient port_;
-  /// The field is written only while there is no current call.
+  /// This field is written only while there is no current call.
   Image request_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// Whether there is a current call.
+  /// Whether there is a current call, and whether any reply waits for a poll.
   std::atomic<bool> calls_ = false, has_replies_ = false;
   std::deque<Reply> replies_;
   Reply spare_;

@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: YARP's network, the names of the ports, and how the ports connect.
+/// The state that all link ends of a process share: YARP's network, the port names, and how the ports connect.
 #pragma once
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace yarps {
 /// Longer than a busy machine takes to answer, but short enough for a user to wait.
 inline constexpr double patience_s = 10;
 
-/// The YARP network of this process; it is open as long as this object exists.
+/// The YARP network of this process, which is open as long as this object exists.
 class House {
  public:
   explicit House(const hopmeter::Setup& setup)
@@ -30,7 +30,7 @@ class House {
       throw hopmeter::Error("there is no yarpserver at " + setup.broker(), "see what its log says");
   }
 
-  /// Opens a port of any kind for a link end, and returns the port's unique name. A name server assigns port numbers
+  /// Opens a port of any kind for a link end, and returns the port's unique name. The name server assigns port numbers
   /// without knowing which numbers other programs use, so this function tries several.
   std::string open(auto& port, const hopmeter::Link& link) {
     const std::lock_guard turn(asking_);
@@ -41,14 +41,14 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
-  /// Closes a port. Closing a port also contacts the name server, and all link ends of a process close at once. Closing
-  /// uses another lock than `asking_`, because closing waits for pending messages, and those may have to reconnect.
+  /// Closes a port. Closing also contacts the name server, and all link ends of a process close at once. It uses
+  /// another lock than `asking_`, because closing waits for pending messages, which may have to reconnect.
   void shut(auto& port) const {
     const std::lock_guard turn(shutting_);
     port.close();
   }
 
-  /// Throws if the carrier has no way back, which calls need.
+  /// Throws if the YARP carrier cannot send replies, which calls need.
   void demand_replies() const {
     if (carrier_ == "udp") throw hopmeter::Error("YARP's udp carries no replies", "choose another carrier for calls");
   }
@@ -65,7 +65,7 @@ class House {
                             "`yarp connect --list-carriers` names the carriers that your YARP has");
   }
 
-  /// The carriers that connect the link ends of this process.
+  /// Returns the YARP carriers that connect the link ends of this process, as facts.
   hopmeter::Facts facts() const {
     const std::lock_guard turn(asking_);
     std::string told;
@@ -80,7 +80,7 @@ class House {
   hopmeter::Setup setup;
 
  private:
-  /// The carrier of a connection, as the connected port reports it; empty if the port does not answer.
+  /// Returns the YARP carrier of a connection, as the connected port reports it; empty if the port does not answer.
   static std::string carrier_between(const std::string& from, const std::string& to) {
     yarp::os::Bottle question("list in " + from), reply;
     const bool is_admin = true, is_quiet = true;
@@ -88,7 +88,7 @@ class House {
     return reply.find("carrier").asString();
   }
 
-  /// Carriers that are plugins are installed next to the library, where the library does not search for them.
+  /// Adds the folder of carrier plugins, which are installed next to the library, where YARP does not search for them.
   static void find_plugins() {
     const auto* root = std::getenv("YARP_ROOT");
     if (root) setenv("YARP_DATA_DIRS", (std::string(root) + "/share/yarp").c_str(), 0);
@@ -96,8 +96,8 @@ class House {
 
   yarp::os::Network network_;
   std::string carrier_;
-  /// The name server lets two connections wait. The next connection is tried again after 1 s, then after 2, 4, 8 and 16
-  /// s.
+  /// The name server queues only two connections. YARP retries any other connection after 1 s, then after 2, 4, 8 and
+  /// 16 s.
   mutable std::mutex asking_, shutting_;
   mutable std::set<std::string> carriers_;
   std::atomic<std::uint64_t> next_ = 0;

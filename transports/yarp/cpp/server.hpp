@@ -31,8 +31,8 @@ class Replier final : public hopmeter::Replier {
 };
 
 /// The thread that reads a connection also answers the connection's requests. If the server is polled, that thread
-/// waits for the poll. YARP's own `read` and `reply` also wait there, but have no timeout and cannot look without
-/// waiting.
+/// waits for the next poll. YARP's own `read` and `reply` work in the same way, but have no timeout and cannot check
+/// without waiting.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : house_(house), spins_(link.wait == hopmeter::Wait::spin) {
@@ -67,7 +67,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   class Serving;
 
   bool read(yarp::os::ConnectionReader& connection) override {
-    // Each connection has its own reply: YARP sends the reply from this memory after this function has returned.
+    // Each connection has its own reply, because YARP sends the reply from this memory after this function has
+    // returned.
     thread_local Image request, reply;
     if (!connection.isValid() || !request.read(connection)) return false;
     if (!answered(request, reply)) return false;
@@ -75,8 +76,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Whether the request has an answer. Without an answer, YARP sends nothing to the client, and the client's call
-  /// fails.
+  /// Lets the handler answer a request; returns whether it did. Without an answer, YARP sends nothing to the client,
+  /// and the client's call fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
@@ -107,7 +108,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   std::mutex turn_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// Whether a request waits for a poll.
+  /// Whether a request is waiting for a poll.
   std::atomic<bool> waits_ = false;
   const Image* request_ = nullptr;
   Image* reply_ = nullptr;

@@ -15,7 +15,7 @@
 
 namespace yarps {
 
-/// Writes on the caller's thread, to one receiver after the other.
+/// Writes on the caller's thread, to one receiver after another.
 class Writing final : public hopmeter::Publisher {
  public:
   Writing(House& house, const hopmeter::Link& link) : house_(house) {
@@ -37,7 +37,7 @@ class Writing final : public hopmeter::Publisher {
   }
 
  private:
-  /// The write fails if a receiver has gone: its frame is lost, and the other receivers have received theirs.
+  /// Sends an image. The write fails if a receiver has gone, but the other receivers have received their frames.
   hopmeter::Sent send(const Image& image) {
     port_.write(image);
     return hopmeter::Sent::accepted;
@@ -63,7 +63,7 @@ class Buffered final : public hopmeter::Publisher {
     buffer_.detach();
   }
 
-  /// YARP would skip a receiver whose thread is still writing.
+  /// While a receiver's thread is still writing, YARP would skip that receiver.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (port_.isWriting()) return hopmeter::Sent::busy;
     write(buffer_.get(), payload_bytes, fill);
@@ -78,8 +78,8 @@ class Buffered final : public hopmeter::Publisher {
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
 
-/// A port that reads into a buffer on the thread that YARP has for each connection. The port is a BufferedPort whose
-/// read can be interrupted without losing later messages.
+/// A port that reads into a buffer on the thread that YARP has for each connection. It is a BufferedPort whose read can
+/// be interrupted without losing later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {
@@ -126,7 +126,7 @@ class Polled final : public hopmeter::Subscriber {
   std::optional<Alarm> alarm_;
 };
 
-/// Called by a thread that takes messages from the buffer, like `onRead` of a BufferedPort.
+/// A receiver that is called by a thread that takes messages from the buffer, like `onRead` of a BufferedPort.
 class CalledBuffered final : public hopmeter::Subscription, private yarp::os::TypedReaderCallback<Image> {
  public:
   CalledBuffered(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -143,7 +143,7 @@ class CalledBuffered final : public hopmeter::Subscription, private yarp::os::Ty
   Inbox inbox_;
 };
 
-/// Called by the thread that reads the connection, like a PortReader that `Port::setReader` sets.
+/// A receiver that is called by the thread that reads the connection, like a PortReader that `Port::setReader` sets.
 class CalledDirectly final : public hopmeter::Subscription, private yarp::os::PortReader {
  public:
   CalledDirectly(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -164,7 +164,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
 
   House& house_;
   hopmeter::OnFrame on_frame_;
-  /// A second connection exists only while the first connection ends.
+  /// Needed because a second connection may already exist while the first one ends.
   std::mutex turn_;
   Image image_;
   yarp::os::Port port_;

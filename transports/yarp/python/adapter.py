@@ -1,4 +1,4 @@
-"""YARP with its Python bindings: images of one row, streamed or requested. ../README.md has details."""
+"""The adapter for YARP with its Python bindings: images of one row, streamed or requested. ../README.md has details."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .network import Network, yarp
 from .topics import Buffered, Called, Polled, Writing
 
 ROOM = 1024
-"""The number of frames that can wait for the polling thread.
+"""The maximum number of frames that wait for the polling thread.
 
-A sender would wait forever for room, so a further frame is dropped.
+A sender would wait forever for room, so any further frame is dropped.
 """
 
 
@@ -29,7 +29,7 @@ class Transport:
         return f"YARP {yarp.YARP_VERSION}"
 
     def _network_for(self, link: Link) -> Network:
-        """Return the network; note how the ends of the link wait, for the fact `path`."""
+        """Return the network; record how the link's ends wait, for the fact `path`."""
         self._blocks |= link.wait == "block"
         return self._network
 

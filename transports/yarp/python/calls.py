@@ -1,4 +1,4 @@
-"""Clients and servers. YARP's own calls always block, so threads make and take them."""
+"""Clients and servers. YARP's own calls always block, so separate threads make and receive them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .network import Network, yarp
 class Server(yarp.PortReader):  # type: ignore[misc]
     """The thread that reads a connection also answers the connection's requests.
 
-    If the server is polled, that thread waits for the poll. YARP's own `read` and `reply` also wait there, but cannot
-    look without waiting.
+    If the server is polled, that thread waits for the next poll. YARP's own `read` and `reply` work in the same way,
+    but cannot check without waiting.
     """
 
     def __init__(self, network: Network, link: Link) -> None:
@@ -48,7 +48,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """Answer a request. YARP calls this method; if a request gets no answer, the client's call fails."""
+        """Answer a request; YARP calls this method. If a request gets no answer, the client's call fails."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_exclusively(request, reply):
             return False
@@ -56,7 +56,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """Return the request and the reply of this connection, which has a thread:
+        """Return the request and the reply of this connection. Each connection has its own thread and so its own
+        images:
 
         YARP sends the reply from its memory only after `read` has returned.
         """
@@ -66,7 +67,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return self._images[connection]
 
     def _answer_exclusively(self, request: Any, reply: Any) -> bool:
-        """Whether the request has an answer. Only one connection at a time has its request answered."""
+        """Let the handler answer a request; return whether it did. Only one connection at a time has its request
+        answered."""
         with self._turn, self._changed:
             self._request, self._reply, self._given = request, reply, False
             self._waits = self._on_request is None
@@ -102,14 +104,14 @@ class Serving:
 
 
 class Client:
-    """Makes one call at a time."""
+    """A client that makes one call at a time, on its own thread."""
 
     def __init__(self, network: Network, link: Link) -> None:
         network.demand_replies()
         self._network, self._server = network, link.address
         self._request, self._rpc = yarp.ImageMono(), yarp.RpcClient()
         self._port = self._rpc.asPort()
-        # A call without a reply delays the closing of its port by this time.
+        # This timeout limits how long an unanswered call delays the closing of its port.
         self._port.setTimeout(network.settings["patience"])
         self._name = network.open(self._rpc, link)
         network.connect(self._name, self._server)
@@ -144,10 +146,10 @@ class Client:
                 self._replies.put(reply)
 
     def _call(self, reply: Any) -> bool:
-        """Make a call, after reconnecting if necessary: if a call fails, YARP drops its connection."""
+        """Make a call, after reconnecting if necessary, because YARP drops the connection when a call fails."""
         connected = self._rpc.getOutputCount() or self._network.connects(self._name, self._server)
-        # The call has three arguments, because an image is also a writer: YARP takes two arguments as a message and an
-        # object to notify.
+        # The call has three arguments, because an image is also a writer: YARP would take two arguments as a message
+        # and an object to notify.
         return bool(connected and self._port.write(self._request, reply, None))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A frame as an image of one row: the bytes of the row are the frame, header first."""
+"""Stores a frame in an image of one row: the bytes of the row are the frame, header first."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def bytes_of(image: Any) -> Any:
-    """Return the memory of an image of one row, (width,) bytes, borrowed from the image."""
+    """Return the memory of an image of one row, borrowed from the image, as an array of shape (width,) of bytes."""
     return (ctypes.c_ubyte * image.width()).from_address(int(image.getRawImage() or 0))
 
 
 def write(image: Any, payload_bytes: int, fill: Fill) -> None:
-    """Call `fill` to write a frame into an image. The image keeps its memory if the size is the same."""
+    """Let `fill` write a frame into an image. The image keeps its memory if its size stays the same."""
     size = HEADER_BYTES + payload_bytes
     if image.width() != size:
         image.setQuantum(1)

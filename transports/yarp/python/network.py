@@ -1,6 +1,6 @@
 """The state that all link ends of a process share:
 
-YARP's network, the names of their ports, and how the ports connect.
+YARP's network, the port names, and how the ports connect.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from hopmeter.node.contract import AdapterError, Link, Setup
 from hopmeter.node.loading import search_path
 
-# YARP installs its Python module and its carrier plugins where neither Python nor YARP itself searches.
+# YARP installs its Python module and its carrier plugins where neither Python nor YARP itself searches for them.
 ROOT = Path(os.environ.get("YARP_ROOT", ""))
 os.environ.setdefault("YARP_DATA_DIRS", f"{ROOT}/share/yarp")
 with search_path(*ROOT.glob("lib/python3*/*-packages")):
@@ -23,11 +23,12 @@ with search_path(*ROOT.glob("lib/python3*/*-packages")):
 PATIENCE_S = 10.0
 """Longer than a busy machine takes to answer, but short enough for a user to wait."""
 TRIES = 20
-"""A name server assigns port numbers without knowing which numbers other programs use."""
+"""How many port numbers to try: the name server assigns them without knowing which numbers other programs use."""
 
 
 def carrier_between(source: str, sink: str) -> str:
-    """Return the carrier of a connection, as the port at its end reports it; empty if the port does not answer."""
+    """Return the YARP carrier of a connection, as the connected port reports it; an empty string if the port does not
+    answer."""
     reply = yarp.Bottle()
     is_admin, is_quiet = True, True
     question = yarp.Bottle(f"list in {source}")
@@ -36,23 +37,23 @@ def carrier_between(source: str, sink: str) -> str:
 
 
 class Network:
-    """The network of this process, until it is closed."""
+    """The YARP network of this process, which is open until `close` is called."""
 
     def __init__(self, setup: Setup) -> None:
         self.settings = setup.settings
         self._next = itertools.count()
         self._carriers: set[str] = set()
         self._asking, self._shutting = threading.Lock(), threading.Lock()
-        """The name server lets two connections wait.
+        """The name server queues only two connections.
 
-        The next connection is tried again after 1 s, then after 2, 4, 8 and 16 s.
+        YARP retries any other connection after 1 s, then after 2, 4, 8 and 16 s.
         """
         self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.broker}", "see what its log says")
 
     def open(self, port: Any, link: Link) -> str:
-        """Open a port of any kind for an end of a link; return its unique name."""
+        """Open a port of any kind for a link end; return the port's unique name."""
         for _ in range(TRIES):
             name = f"/hopmeter/{link.name}/{os.getpid()}_{next(self._next)}"
             with self._asking:
@@ -63,14 +64,14 @@ class Network:
     def close_port(self, port: Any) -> None:
         """Close a port.
 
-        Closing a port also contacts the name server, and all link ends of a process close at once. Closing uses another
-        lock than `_asking`, because closing waits for pending messages, and those may have to reconnect.
+        Closing also contacts the name server, and all link ends of a process close at once. It uses another lock than
+        `_asking`, because closing waits for pending messages, which may have to reconnect.
         """
         with self._shutting:
             port.close()
 
     def demand_replies(self) -> None:
-        """Raise an error if the carrier has no way back, which calls need."""
+        """Raise an error if the YARP carrier cannot send replies, which calls need."""
         if self.settings["carrier"] == "udp":
             raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
 
@@ -83,7 +84,7 @@ class Network:
             return connected
 
     def connect(self, source: str, sink: str) -> None:
-        """Connect, and raise an error if that fails."""
+        """Connect two ports by their names; raise an error if that fails."""
         if not self.connects(source, sink):
             raise AdapterError(
                 f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
@@ -91,11 +92,11 @@ class Network:
             )
 
     def facts(self) -> dict[str, str]:
-        """Return the carriers that connect the link ends of this process."""
+        """Return the YARP carriers that connect the link ends of this process, as facts."""
         asked, carriers = self.settings["carrier"], ", ".join(sorted(self._carriers - {""}))
         told = {"path": f"ports connected by the carrier {carriers}"} if carriers else {}
         return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}
 
     def close(self) -> None:
-        """Release the network after the last port was closed."""
+        """Release the network. Call this after the last port was closed."""
         yarp.Network.fini()

@@ -12,7 +12,7 @@ from .network import Network, yarp
 
 
 class Writing:
-    """Writes on the caller's thread, to one receiver after the other."""
+    """Writes on the caller's thread, to one receiver after another."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._image, self._port = network, yarp.ImageMono(), yarp.Port()
@@ -26,7 +26,7 @@ class Writing:
     def forward(self, native: Any) -> bool:
         """Send a received message.
 
-        The write fails if a receiver has gone: its frame is lost, and the other receivers have received theirs.
+        The write fails if a receiver has gone, but the other receivers have received their frames.
         """
         self._port.write(native)
         return True
@@ -43,7 +43,7 @@ class Buffered:
         self.address = network.open(self._port, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        if self._port.isWriting():  # YARP would skip a receiver whose thread is still writing
+        if self._port.isWriting():  # while a receiver's thread is still writing, YARP would skip that receiver
             return False
         write(self._port.prepare(), payload_bytes, fill)
         self._port.write()
@@ -54,7 +54,7 @@ class Buffered:
 
 
 class Polled:
-    """Takes messages from the buffer that the connection's thread fills."""
+    """A polled receiver, which takes messages from the buffer that the connection's thread fills."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._port = network, yarp.BufferedPortImageMono()
@@ -73,9 +73,9 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """A called subscription.
+    """A receiver that the thread that reads the connection calls.
 
-    The thread that reads the connection calls this. With `keeps`, each frame has its own image.
+    With `keeps`, each frame has its own image, so that it stays valid after the call.
     """
 
     def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
@@ -90,7 +90,7 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """Take a message; YARP calls this. A second connection exists only while the first connection ends."""
+        """Take a message; YARP calls this method. A second connection may already exist while the first one ends."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

@@ -1,4 +1,4 @@
-"""Zenoh in Python (eclipse-zenoh); ../README.md describes sessions, keys and settings."""
+"""The adapter for Zenoh in Python (eclipse-zenoh); ../README.md describes sessions, keys and settings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .sessions import Sessions, Waker
 
 HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"
-"""How zenoh ends a query that got no reply."""
+"""The text with which zenoh ends a query that got no reply."""
 
 
 def key(link: Link) -> str:
-    """Return the key of a link, the same in every language."""
+    """Return the key of a link, which is the same in every language."""
     return f"hopmeter/{link.name}"
 
 
@@ -56,7 +56,7 @@ class Subscriber:
 
 
 class Called:
-    """A subscriber or queryable with a callback, on the thread that eclipse-zenoh starts for it."""
+    """A subscriber or queryable whose callback runs on the thread that eclipse-zenoh starts for it."""
 
     def __init__(self, declared: Any) -> None:
         self._declared = declared
@@ -68,7 +68,8 @@ class Called:
 class Client:
     """A client.
 
-    The replies to all its calls arrive in one channel, as in Rust; each of zenoh's own channels belongs to one call.
+    The replies to all its calls arrive in one channel, as in Rust; each channel that zenoh itself creates belongs to
+    one call.
     """
 
     def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
@@ -94,7 +95,8 @@ class Client:
 
     @staticmethod
     def _check_end(why: str) -> int:
-        """Count a query or reply that zenoh dropped as a lost call."""
+        """Return 0 if zenoh dropped the query or its reply, which counts as a lost call; raise RuntimeError for any
+        other end."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
         return 0
@@ -104,7 +106,7 @@ class Client:
 
 
 class Server:
-    """A server. The server declares its queryable when it knows whether it will be polled or called."""
+    """A server. It declares its queryable when it knows whether it will be polled or called."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()

@@ -16,13 +16,13 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 ADDRESS = "tcp/127.0.0.1:7447"
-CONGESTION = "drop"  # what `put` does with a full queue: drop or block
+CONGESTION = "drop"  # what `put` does if the queue is full: drop or block
 EXPRESS = False
 PATIENCE_S = 10.0
 
 
 def open_peer(key: str) -> zenoh.Session:
-    """Open a session that listens or connects at ADDRESS, looks for no other peers and uses no shared memory."""
+    """Open a session that listens or connects at ADDRESS, searches for no other peers and uses no shared memory."""
     config = zenoh.Config()
     config.insert_json5("scouting/multicast/enabled", "false")
     config.insert_json5("listen/endpoints", "[]")
@@ -32,7 +32,7 @@ def open_peer(key: str) -> zenoh.Session:
 
 
 def wait_for_peer(end: zenoh.Publisher | zenoh.Querier) -> None:
-    """Wait until the other side is known: what is sent before is lost."""
+    """Wait until the other side is known, because messages that are sent before are lost."""
     until = time.monotonic() + PATIENCE_S
     while not end.matching_status.matching:
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""Frames in zenoh's bytes: where they are written, and how they are read when they arrive."""
+"""Converts frames to zenoh's bytes and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST_BYTES = 1 << 20
 
 
 class Frames:
-    """The memory in which frames are written.
+    """The memory in which frames are written before they are sent.
 
     Zenoh's Python API loans no memory for writing, so it copies frames from here.
     """
@@ -26,7 +26,7 @@ class Frames:
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return the bytes that zenoh must send, or None while all of its shared memory is in use."""
+        """Return the bytes for zenoh to send, or None while all of its shared memory is in use."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = bytearray(length)
@@ -47,7 +47,7 @@ COPIED_FROM_BYTES = 3072
 
 
 class Arrivals:
-    """Counts the frames that arrived, and those that arrived through shared memory, to prove that it is in use."""
+    """Counts the received frames, and how many of them came through shared memory, to prove that it is in use."""
 
     def __init__(self, shared_memory: str) -> None:
         self._counts = shared_memory != "off"

@@ -1,4 +1,4 @@
-"""The sessions of a node, and the peers that each session reaches: ../README.md."""
+"""The sessions of a node, and the peers that each session connects to; see ../README.md."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hopmeter.node.mapped_files import mapped_files
 PORTS_TRIED = 20
 WAKE_S = 0.05
 MARGIN_BYTES = 65_536
-"""The most bytes that zenoh adds to a frame, with a margin for its own messages."""
+"""The maximum number of bytes that zenoh adds to a frame, with a margin for its own messages."""
 
 
 class Sessions:
-    """The sessions and the shared memory that they leave.
+    """The sessions, and the shared memory that they leave behind.
 
-    Either one session listens for all binding ends, and one session exists for each address to which ends connect; or
+    Either one session listens for all binding ends, and there is one session for each address that ends connect to; or
     each link end has its own session.
     """
 
@@ -37,14 +37,14 @@ class Sessions:
         self._all: list[zenoh.Session] = []
 
     def listening_session(self) -> tuple[zenoh.Session, str]:
-        """Return the session of a binding end, and its address."""
+        """Return the session for a binding end, and the session's address."""
         with self._opening:
             if self._listening is None or not self._shares_sessions:
                 self._listening = self._listen()
             return self._listening
 
     def session_to(self, address: str) -> zenoh.Session:
-        """Return the session of a connecting end."""
+        """Return the session for a connecting end."""
         with self._opening:
             if self._shares_sessions and self._listening is not None and self._listening[1] == address:
                 return self._listening[0]
@@ -54,8 +54,8 @@ class Sessions:
             return self._connected[address]
 
     def _listen(self) -> tuple[zenoh.Session, str]:
-        """Open a listening session on a free port, which is chosen first because the Python API does not report
-        zenoh's choice."""
+        """Open a listening session on a free port. The port is chosen first, because the Python API does not report a
+        port that zenoh chooses."""
         for _ in range(PORTS_TRIED):
             with socket.create_server((self._bind, 0)) as probe:
                 port = probe.getsockname()[1]
@@ -84,8 +84,8 @@ class Sessions:
         return self._all[-1]
 
     def close(self) -> None:
-        """Close all sessions and remove the shared memory that they leave. All shared memory that this process has
-        mapped belongs to this trial, and the peers have finished measuring."""
+        """Close all sessions and remove the shared memory that they leave behind. All shared memory that this process
+        has mapped belongs to this trial, and the peers have finished measuring."""
         left = mapped_files(r"\S*\.zenoh") if self._shared_memory != "off" else set()
         for session in self._all:
             session.close()
@@ -96,7 +96,8 @@ class Sessions:
 class Waker:
     """Ends a native `recv`, which has no timeout.
 
-    Every 50 ms, if the receiver has slept since the last check, `wake` sends it an empty message within its session.
+    Every 50 ms, `wake` sends the receiver an empty message within its session, if the receiver has been asleep since
+    the last check.
     """
 
     def __init__(self, wake: Callable[[], object]) -> None:

@@ -11,7 +11,7 @@ constexpr std::size_t PAYLOAD_BYTES = 1000;
 constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
-const std::string ADDRESS = "ipc://@messages";  // a socket without a file, of this machine
+const std::string ADDRESS = "ipc://@messages";  // a socket on this machine, without a file
 constexpr int HWM = 1000;
 constexpr bool NODROP = false;
 constexpr int PATIENCE_MS = 10000;
@@ -19,10 +19,10 @@ constexpr int PATIENCE_MS = 10000;
 int send(zmq::context_t& context) {
   zmq::socket_t publisher(context, zmq::socket_type::xpub);
   publisher.set(zmq::sockopt::sndhwm, HWM);
-  publisher.set(zmq::sockopt::xpub_nodrop, NODROP);  // true: wait for room in the queue, do not drop
+  publisher.set(zmq::sockopt::xpub_nodrop, NODROP);  // true: wait for room in the queue instead of dropping messages
   publisher.set(zmq::sockopt::rcvtimeo, PATIENCE_MS);
   publisher.bind(ADDRESS);
-  zmq::message_t subscription;  // what is sent before it arrives is lost
+  zmq::message_t subscription;  // messages that are sent before the subscription arrives are lost
   if (!publisher.recv(subscription)) {
     std::fputs("no receiver has subscribed\n", stderr);
     return 1;
@@ -65,7 +65,7 @@ int call(zmq::context_t& context) {
   for (int number = 0; number < COUNT; ++number) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
     client.send(zmq::buffer(payload), zmq::send_flags::none);
-    if (!client.recv(reply)) break;  // in time
+    if (!client.recv(reply)) break;  // no reply came in time
     count += reply.size() == PAYLOAD_BYTES;
   }
   std::printf("received %d replies\n", count);

@@ -12,8 +12,8 @@
 #include <new>
 #include <vector>
 
-/// Frames that ZeroMQ releases on its I/O threads. The pool outlives the context, which waits until all frames are
-/// released.
+/// A pool of frames, which ZeroMQ releases on its I/O threads. The pool outlives the context, which waits until all
+/// frames are released.
 class Pool {
  public:
   /// Messages of at least this size are written into the pool.
@@ -21,8 +21,8 @@ class Pool {
 
   explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
 
-  /// A frame, or null while ZeroMQ holds all frames. If no frame is free, this function allocates one and touches its
-  /// pages.
+  /// Returns a frame, or null while ZeroMQ holds all frames. If no frame is free and the pool may grow, allocates one
+  /// and touches its pages.
   std::byte* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty() && frames_.size() < std::max<std::size_t>(4, budget_bytes / frame_bytes_)) add();

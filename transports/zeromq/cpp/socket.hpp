@@ -1,4 +1,4 @@
-/// A socket of ZeroMQ: converts frames to messages and messages to frames.
+/// A ZeroMQ socket, which converts frames to messages and messages to frames.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
-/// The state that all link ends of the process share. The context ends before the pool, to which the context returns
-/// frames.
+/// The state that all link ends of the process share. The context ends before the pool, because it returns frames to
+/// the pool.
 struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.largest_frame_bytes()), context(setup.setting<int>("io_threads")) {}
@@ -35,13 +35,13 @@ class MessageHolder final : public hopmeter::FrameHolder {
   zmq::message_t message_;
 };
 
-/// A received message in the form that the instrument takes.
+/// Converts a received message to the instrument's type.
 inline hopmeter::Received to_received(const zmq::message_t& message) {
   const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
   return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
-/// Sends and receives frames within the given time. The socket is also a publisher (PUB), a subscriber (SUB) or a
+/// Sends and receives frames within the given time. The socket serves as a publisher (PUB), a subscriber (SUB) or a
 /// client (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
@@ -51,7 +51,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvhwm, hwm);
     socket_.set(zmq::sockopt::linger, 0);
-    // ZeroMQ closes connections that send a larger message; its default is no limit.
+    // ZeroMQ closes connections on which a larger message arrives; by default there is no limit.
     socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(link.frame_bytes));
   }
 
@@ -86,8 +86,8 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override { return send(payload_bytes, fill); }
   hopmeter::Sent forward(const hopmeter::Received& received) override { return forward_after(nullptr, received); }
 
-  /// Passes on one message. The memory of the message is released immediately, so that the next message uses memory
-  /// that is still in the caches.
+  /// Passes on one message. Releases its memory immediately, so that the next message uses memory that is still in the
+  /// caches.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
     if (!receive(message, timeout)) return 0;
@@ -95,7 +95,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return 1;
   }
 
-  /// Sends a new frame, after a route if there is one.
+  /// Sends a new frame, preceded by a route if there is one.
   hopmeter::Sent send_after(zmq::message_t* route, std::size_t payload_bytes, hopmeter::Fill fill) {
     zmq::message_t message;
     if (!allocate(message, hopmeter::header_bytes + payload_bytes)) return hopmeter::Sent::busy;
@@ -103,16 +103,17 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Sends a received message, after a route if there is one. The call sends a reference to the message, without a
+  /// Sends a received message on, preceded by a route if there is one. Sends a reference to the message, without a
   /// copy.
   hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
     zmq::message_t message;
-    // Copies only the reference; a `const` is missing in cppzmq here.
+    // Copies only the reference. cppzmq lacks a `const` here.
     message.copy(const_cast<zmq::message_t&>(received.require_native<zmq::message_t>("ZeroMQ")));
     return dispatch(message, route);
   }
 
-  /// Receives one message. Waits as the cell's `wait` says, for at most `timeout`; returns whether a message arrived.
+  /// Receives one message. Waits at most `timeout`, in the way that the link's `wait` requires; returns whether a
+  /// message arrived.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
     const int size = ::zmq_msg_recv(message.handle(), socket_.handle(), spins_ ? ZMQ_DONTWAIT : 0);
@@ -122,7 +123,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   }
 
  private:
-  /// The errors of ZeroMQ name the problem but not the object.
+  /// Adds the operation to ZeroMQ's errors, which name the problem but not the object.
   void attempt(const std::string& doing, auto&& act) {
     try {
       act();
@@ -144,7 +145,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
 
   hopmeter::Sent dispatch(zmq::message_t& message, zmq::message_t* route) {
     if (route) {
-      // A copy of the route is sent, because a reply that was busy is offered again.
+      // Sends a copy of the route, because a reply that was busy is offered again.
       zmq::message_t copy;
       copy.copy(*route);
       if (!socket_.send(copy, zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return hopmeter::Sent::busy;

@@ -1,4 +1,4 @@
-/// ZeroMQ with cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md describes the wire format.
+/// The adapter for ZeroMQ with cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md describes the wire format.
 #include "socket.hpp"
 
 using namespace hopmeter;

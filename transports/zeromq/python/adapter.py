@@ -1,4 +1,4 @@
-"""ZeroMQ in Python (pyzmq); ../README.md describes sockets and wire format."""
+"""The adapter for ZeroMQ in Python (pyzmq); ../README.md describes the sockets and the wire format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
 from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, network_device
 
-SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies smaller messages itself (64 KiB)
+SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
 
 Frame = zmq.Frame | bytes
 
 
 class End:
-    """A polled socket for messages: large ones without a copy, small ones as bytes, which pyzmq handles faster."""
+    """A polled message socket. It passes large messages without a copy, and small ones as `bytes`, which pyzmq handles
+    faster."""
 
     def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None, advertised: str = "") -> None:
         self._socket, self._file, self._advertised = socket, file, advertised
@@ -87,7 +88,7 @@ class Client(Subscriber):
 
 
 class Server(Subscriber):
-    """A server. Each request comes after a message part that names its client."""
+    """A server. Each request follows a message part that names its client."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
@@ -142,7 +143,7 @@ class Transport(BaseTransport):
     def _socket(self, link: Link, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         socket.linger = 0
-        socket.setsockopt(zmq.MAXMSGSIZE, link.frame_bytes)  # without it, a peer could have any amount allocated here
+        socket.setsockopt(zmq.MAXMSGSIZE, link.frame_bytes)  # otherwise memory use would be unlimited
         socket.set_hwm(self.settings["hwm"])
         if option:
             socket.setsockopt(*option)

@@ -1,6 +1,6 @@
 """Sends messages with ZeroMQ: start `example.py receive`, then `example.py send` in a second terminal.
 
-For calls, start `example.py serve`, then `example.py call`.
+a socket on this machine, without a file
 """
 
 import sys
@@ -12,7 +12,7 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-ADDRESS = "ipc://@messages"  # a socket without a file, of this machine
+ADDRESS = "ipc://@messages"  # True: wait for room in the queue instead of dropping messages
 HWM = 1000
 NODROP = False
 PATIENCE_MS = 10_000
@@ -21,7 +21,7 @@ PATIENCE_MS = 10_000
 def send(context: zmq.Context) -> None:
     publisher = context.socket(zmq.XPUB)
     publisher.setsockopt(zmq.SNDHWM, HWM)
-    publisher.setsockopt(zmq.XPUB_NODROP, NODROP)  # True: wait for room in the queue, do not drop
+    publisher.setsockopt(zmq.XPUB_NODROP, NODROP)  # waits for the subscription, because earlier messages are lost
     publisher.bind(ADDRESS)
     if not publisher.poll(PATIENCE_MS):
         sys.exit("no receiver has subscribed")

@@ -14,7 +14,7 @@ const ADDRESS: &str = "127.0.0.1:1883";
 const QOS: u8 = 0;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Makes a client; its connection does nothing until it is polled.
+/// Creates a client and its connection, which does nothing until it is polled.
 fn connect(name: &str) -> Result<(Client, Connection), Box<dyn Error>> {
     let (host, port) = ADDRESS.split_once(':').ok_or("ADDRESS has no port")?;
     let mut options = MqttOptions::new(format!("{TOPIC}-{name}"), host, port.parse()?);
@@ -51,7 +51,7 @@ fn receive() -> Result<(), Box<dyn Error>> {
     while count < COUNT {
         let Ok(event) = connection.recv_timeout(PATIENCE) else { break };
         match event? {
-            Event::Incoming(Packet::SubAck(_)) => println!("ready"), // the broker has the subscription
+            Event::Incoming(Packet::SubAck(_)) => println!("ready"), // the broker has confirmed the subscription
             Event::Incoming(Packet::Publish(message)) => count += u32::from(message.payload.len() == PAYLOAD_BYTES),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! MQTT with rumqttc: topics through a broker. `../README.md` describes the wire format.
+//! The adapter for MQTT with rumqttc: topics through a broker. `../README.md` describes the wire format.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// The number of messages that can wait for the connection's thread; one message more is `busy`.
+/// The maximum number of messages that wait for the connection's thread; another message is `busy`.
 const QUEUE: usize = 64;
 /// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
@@ -32,7 +32,7 @@ impl Mqtt {
         Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
     }
 
-    /// A connection for one link end; it does nothing until it is polled.
+    /// Creates a connection for one link end; it does nothing until it is polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
         let (credentials, place) = match self.setup.broker.rsplit_once('@') {
             Some((credentials, place)) => (credentials.split_once(':'), place),
@@ -59,7 +59,7 @@ impl Mqtt {
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes the messages that the client has queued, until the client disconnects or the broker has gone; after
+        // Writes the messages that the client has queued, until the client disconnects or the broker has gone. After
         // that, every send fails.
         let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
         let attend = move || drop(connection.iter().find(is_end));
@@ -69,7 +69,7 @@ impl Transport for Mqtt {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        // If a second client connects under the same name, the broker disconnects the first client.
+        // The broker disconnects a client if another client connects under the same name.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
@@ -117,13 +117,13 @@ impl Drop for TopicPublisher {
 }
 
 struct TopicSubscriber {
-    /// The subscription exists as long as the client.
+    /// The subscription lasts as long as the client.
     _client: Client,
     connection: Connection,
 }
 
 impl Subscriber for TopicSubscriber {
-    /// Other work of the connection, such as acknowledging, also happens here.
+    /// The poll also does the connection's other work, such as acknowledging messages.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

@@ -22,7 +22,7 @@ async fn send() -> Result<(), Box<dyn Error>> {
         sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
         connection.publish(TOPIC, vec![0; PAYLOAD_BYTES].into()).await?;
     }
-    connection.flush().await?; // sends what is queued
+    connection.flush().await?; // sends the queued messages
     println!("sent {COUNT} messages");
     Ok(())
 }
@@ -30,7 +30,7 @@ async fn send() -> Result<(), Box<dyn Error>> {
 async fn receive() -> Result<(), Box<dyn Error>> {
     let connection = async_nats::connect(ADDRESS).await?;
     let mut messages = connection.subscribe(TOPIC).await?;
-    connection.flush().await?; // the broker has the subscription
+    connection.flush().await?; // the broker has confirmed the subscription
     println!("ready");
     let mut count = 0;
     while count < COUNT {
@@ -57,7 +57,7 @@ async fn call() -> Result<(), Box<dyn Error>> {
 async fn serve() -> Result<(), Box<dyn Error>> {
     let connection = async_nats::connect(ADDRESS).await?;
     let mut requests = connection.subscribe(TOPIC).await?;
-    connection.flush().await?; // the broker has the subscription
+    connection.flush().await?; // the broker has confirmed the subscription
     println!("ready");
     let mut count = 0;
     while count < COUNT {
@@ -66,7 +66,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         connection.publish(client, request.payload).await?; // the reply is the request
         count += 1;
     }
-    connection.flush().await?; // sends what is queued
+    connection.flush().await?; // sends the queued messages
     println!("answered {count} calls");
     Ok(())
 }

@@ -1,21 +1,21 @@
-//! Frames in NATS messages: the payload of a message is the frame, header first.
+//! Converts frames to NATS messages. The payload of a message is the frame, header first.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// The number of buffers that are retained while the connection may still use them.
+/// The maximum number of buffers that are kept for reuse, some of which the connection may still be using.
 const BUFFERS: usize = 64;
 
-/// Buffers that are used again after the connection has written them.
+/// The buffers, which are reused after the connection has written them.
 #[derive(Default)]
 pub struct Frames {
     lent: VecDeque<Bytes>,
 }
 
 impl Frames {
-    /// A frame in a new buffer, ready to be sent.
+    /// Lets `fill` write a frame into a buffer that is ready to be sent.
     pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Bytes {
         let mut buffer = self.buffer(HEADER_BYTES + payload_bytes);
         fill.write(FrameMut::split(&mut buffer));
@@ -38,7 +38,7 @@ impl Frames {
     }
 }
 
-/// A message in the form that the instrument takes; a relay forwards its bytes by reference.
+/// Converts a message to the instrument's type; a relay forwards its bytes by reference.
 pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }

@@ -1,4 +1,4 @@
-//! NATS with async-nats: subjects through a broker. `../README.md` describes the wire format.
+//! The adapter for NATS with async-nats: subjects through a broker. `../README.md` describes the wire format.
 
 mod frames;
 mod server;
@@ -68,7 +68,7 @@ impl Transport for Nats {
         Ok(Box::new(CallServer { requests, replier }))
     }
 
-    /// The replies to all calls of a client arrive in one inbox.
+    /// All calls of a client receive their replies in one inbox.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let inbox = self.connection.new_inbox();
         let replies = self.open_receiver(inbox.clone(), link.wait)?;

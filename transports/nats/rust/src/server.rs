@@ -1,4 +1,4 @@
-//! The server: a request names the inbox for its reply.
+//! The server. Each request names the inbox for its reply.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Server for CallServer {
 
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { requests, mut replier } = *self;
-        // The handler may block and wait for another server: the runtime continues with another thread.
+        // The handler may block and wait for another server; meanwhile the runtime continues on another thread.
         let call = move |request| tokio::task::block_in_place(|| replier.answer(request, &mut *on_request));
         Ok(Box::new(requests.call(call)))
     }
@@ -30,7 +30,7 @@ impl Server for CallServer {
 
 pub struct CallReplier {
     pub connection: Connection,
-    /// The inbox for the reply to the current request. A request without an inbox gets no reply.
+    /// The inbox for the reply to the current request; a request without an inbox gets no reply.
     pub inbox: Option<Subject>,
     pub frames: Frames,
 }

@@ -1,4 +1,4 @@
-//! Publishing and subscribing.
+//! Publishers and subscribers of subjects.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::frames::{Frames, as_received};
 /// Passes a message to the connection's thread; returns busy if the thread's queue is full.
 ///
 /// # Errors
-/// When the broker would refuse the message, or the connection is gone.
+/// When the broker would reject the message, or the connection is closed.
 pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nats::PublishError>>) -> Result<Sent> {
     match sending.now_or_never() {
         Some(Ok(())) => Ok(Sent::Accepted),
@@ -26,7 +26,7 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
     }
 }
 
-/// The publisher of a topic, or of a client's requests.
+/// The publisher of a topic, or the sender of a client's requests.
 pub struct TopicPublisher {
     pub connection: Connection,
     pub subject: Subject,
@@ -76,7 +76,7 @@ impl TopicSubscriber {
         Ok(Self { runtime, messages, spins: wait == Wait::Spin })
     }
 
-    /// The next message. Skips the broker's own "no responders" messages.
+    /// Returns the next message; `None` if none arrives in time. Skips the broker's own "no responders" messages.
     pub fn next(&mut self, timeout: Duration) -> Option<Message> {
         let next = self.messages.next();
         let message = if self.spins || timeout.is_zero() {

@@ -13,11 +13,12 @@ const RATE_HZ: f64 = 100.0;
 const COUNT: u32 = 100;
 const TOPIC: &str = "messages";
 const ADDRESS: &str = "ipc:///tmp/messages.nng";
-const SEND_BUFFER: i32 = -1; // messages that a publisher queues; with -1 nng decides
+const SEND_BUFFER: i32 = -1; // the number of messages that a publisher queues; -1: nng decides
 const RECEIVE_BUFFER: i32 = 128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A socket that closes drops what it has queued: the channel gets a word when its peer has closed.
+/// Returns a channel that receives a value when the socket's peer has closed, because a socket that closes drops its
+/// queued messages.
 fn until_peer_closes(socket: &Socket) -> nng::Result<Receiver<()>> {
     let (closed, peer_closed) = mpsc::channel();
     socket.pipe_notify(move |_, event| {
@@ -47,12 +48,13 @@ fn send() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Listens while others connect: a receiver that connects misses what is sent before.
+/// The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+/// connected.
 fn receive() -> Result<(), Box<dyn std::error::Error>> {
     let subscriber = Socket::new(Protocol::Sub0)?;
     subscriber.set_opt::<RecvTimeout>(Some(PATIENCE))?;
     subscriber.set_opt::<RecvBufferSize>(RECEIVE_BUFFER)?;
-    subscriber.set_opt::<RecvMaxSize>(0)?; // messages of any size
+    subscriber.set_opt::<RecvMaxSize>(0)?; // 0 accepts messages of any size
     subscriber.set_opt::<Subscribe>(TOPIC.into())?;
     subscriber.listen(ADDRESS)?;
     println!("ready");
@@ -71,7 +73,7 @@ fn receive() -> Result<(), Box<dyn std::error::Error>> {
 fn call() -> Result<(), Box<dyn std::error::Error>> {
     let client = Socket::new(Protocol::Req0)?;
     client.set_opt::<RecvTimeout>(Some(PATIENCE))?;
-    client.set_opt::<RecvMaxSize>(0)?; // replies of any size
+    client.set_opt::<RecvMaxSize>(0)?; // 0 accepts replies of any size
     client.dial(ADDRESS)?;
     let mut count = 0;
     let begin = Instant::now();
@@ -88,7 +90,7 @@ fn call() -> Result<(), Box<dyn std::error::Error>> {
 fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let server = Socket::new(Protocol::Rep0)?;
     server.set_opt::<RecvTimeout>(Some(PATIENCE))?;
-    server.set_opt::<RecvMaxSize>(0)?; // requests of any size
+    server.set_opt::<RecvMaxSize>(0)?; // 0 accepts requests of any size
     let client_closed = until_peer_closes(&server)?;
     server.listen(ADDRESS)?;
     println!("ready");

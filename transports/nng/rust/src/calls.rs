@@ -1,4 +1,4 @@
-//! Request and reply: REQ and REP.
+//! The client and the server of an rpc link, with nng's protocols REQ and REP.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -11,18 +11,18 @@ use nng::{Message, Protocol, Socket};
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
 
-/// How long a reply may wait until the previous one is sent. REP forgets the client when it refuses a reply, so a
-/// reply cannot be offered again.
+/// How long a reply may wait until the previous reply is sent. If REP refuses a reply, it also forgets the client, so
+/// the reply cannot be offered again.
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
-/// How long a call without a reply prevents a new one.
+/// How long an unanswered call prevents a new call.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The client. REQ has only one call at a time: a new call would drop the current call, and with it a late reply. So a
-/// new call is busy until the reply of the current call has arrived or has taken too long.
+/// The client. REQ supports only one call at a time: a new call would make nng drop the current call, and with it a
+/// late reply. So a new call is busy until the reply to the current call has arrived or the call has timed out.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
-    /// The start of the current call.
+    /// When the current call started; `None` if there is no current call.
     started: Option<Instant>,
     late: VecDeque<Message>,
 }
@@ -34,8 +34,7 @@ impl CallClient {
         Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, started: None, late: VecDeque::new() })
     }
 
-    /// Whether a new call may start: there is no current call, its reply has arrived and is stored, or it has taken too
-    /// long.
+    /// Whether a new call may start: there is no current call, its reply is already stored, or the call has timed out.
     fn is_free(&mut self) -> Result<bool> {
         let Some(started) = self.started else { return Ok(true) };
         let reply = self.inbox.receive(Duration::ZERO)?;
@@ -53,7 +52,7 @@ impl CallClient {
             self.started = self.started.filter(|_| reply.is_none());
             return Ok(reply);
         }
-        // nng reports an error for receiving without a call.
+        // nng reports an error if a receive starts without a current call.
         if !self.inbox.spins {
             thread::sleep(timeout);
         }
@@ -106,7 +105,8 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// nng's callbacks must not wait, but a handler may. So a separate thread of this link polls and calls the handler.
+    /// nng's callbacks must not wait, but a handler may wait, so a separate thread for this link polls and calls the
+    /// handler.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }

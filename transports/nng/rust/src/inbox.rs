@@ -1,4 +1,4 @@
-//! Receives from a socket, polled or called, with asynchronous operations of nng.
+//! Receives messages from a socket, polled or called, through nng's asynchronous operations.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use nng::{Aio, AioResult, Message, Socket};
 
-/// The result that nng's thread stores for the polling thread.
+/// The result of a receive, which nng's thread stores for the polling thread.
 #[derive(Default)]
 struct PendingReceive {
     come: Mutex<Option<nng::Result<Message>>>,
@@ -27,9 +27,9 @@ impl PendingReceive {
 
 /// Receives one message at a time and never waits longer than requested.
 ///
-/// A receive with a timeout would be enough for most sockets. But nng wakes a separate thread for each timeout, and REQ
-/// ends the whole call when the timeout of a receive passes. So a receive without a timeout stays pending from poll to
-/// poll.
+/// For most sockets, a receive with a timeout would do. But nng wakes a separate thread for each timeout, and REQ ends
+/// the whole call when the timeout of a receive passes. So a receive without a timeout stays pending from one poll to
+/// the next.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -51,11 +51,10 @@ impl Inbox {
         Ok(Self { socket, outcome, operation, pending: false, spins: wait == Wait::Spin })
     }
 
-    /// The next message; `None` if none arrived within `timeout`.
+    /// Returns the next message; `None` if none arrived within `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
-            // A message that is already waiting is taken here at once; the asynchronous operation would deliver it on
-            // another thread.
+            // Takes a message that is already waiting; the asynchronous operation would deliver it on another thread.
             match self.socket.try_recv() {
                 Err(nng::Error::TryAgain) if self.spins => return Ok(None),
                 Err(nng::Error::TryAgain) => self.socket.recv_async(&self.operation).context("receiving with nng")?,
@@ -68,7 +67,7 @@ impl Inbox {
         received.map(Some).context("receiving with nng")
     }
 
-    /// Cancels a pending receive; if a message arrived anyway, drops it.
+    /// Cancels a pending receive, and drops a message that arrived anyway.
     pub fn abandon(&mut self) {
         if self.pending {
             self.operation.cancel();
@@ -87,7 +86,7 @@ impl Subscriber for Inbox {
     }
 }
 
-/// An operation must not be dropped in its own callback, so this function waits for the callback.
+/// An operation must not be dropped in its own callback, so this destructor waits for the callback.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -95,7 +94,7 @@ impl Drop for Inbox {
     }
 }
 
-/// A receiver that nng's threads call. Each callback requests the next message after its own.
+/// A receiver that nng's threads call. Each callback then requests the next message.
 pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,
@@ -108,7 +107,7 @@ impl CallbackSubscription {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = lock(&on_frame);
             on_frame.call(Received::split(&message));
-            // nng refuses a receive only while another is pending, and this was the only one.
+            // nng refuses a receive only while another one is pending, and this was the only one.
             let _ = again.recv_async(&operation);
         };
         let operation = Aio::new(finish).context("preparing to receive")?;
@@ -119,7 +118,7 @@ impl CallbackSubscription {
 
 impl Subscription for CallbackSubscription {}
 
-/// A closed socket delivers no more messages; then this function waits for the last callback.
+/// A closed socket delivers no more messages, so this destructor only waits for the last callback.
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.socket.close();

@@ -1,4 +1,5 @@
-//! nng with its Rust crate: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire format.
+//! The adapter for nng with its Rust crate: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire
+//! format.
 
 mod calls;
 mod inbox;

@@ -1,4 +1,4 @@
-//! Sockets that bind, connect and send.
+//! Creates sockets that bind, connect and send.
 
 use hopmeter_instrument::prelude::*;
 use nng::options::transport::tcp::BoundPort;
@@ -6,7 +6,7 @@ use nng::options::{Options, RecvMaxSize};
 use nng::{Listener, Message, Protocol, Socket};
 use serde::Deserialize;
 
-/// The socket protocols that connect the ends of a link.
+/// The kind of address that connects the ends of a link.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Endpoint {
@@ -38,12 +38,12 @@ fn process_url() -> String {
     format!("inproc://hopmeter/{}/", std::process::id())
 }
 
-/// The most bytes that nng adds to a frame: the numbers of a call.
+/// The maximum number of bytes that nng adds to a frame: the ids of a call.
 const ENVELOPE_BYTES: usize = 256;
 
 pub fn open(protocol: Protocol, link: &Link) -> Result<Socket> {
     let socket = Socket::new(protocol).context("opening a socket of nng")?;
-    // nng closes connections that send more than this; the default is 1 MiB.
+    // nng closes connections on which a larger message arrives; the default limit is 1 MiB.
     let most = link.frame_bytes + ENVELOPE_BYTES;
     socket.set_opt::<RecvMaxSize>(most).context("setting the limit of received messages")?;
     Ok(socket)
@@ -61,7 +61,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     Ok(format!("tcp://{}:{port}", setup.advertised))
 }
 
-/// Waits until the socket is connected. nng reconnects by itself later, if necessary.
+/// Waits until the socket is connected. nng itself reconnects later if necessary.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
         let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
@@ -70,14 +70,14 @@ pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
 }
 
-/// A frame in a message that nng allocates.
+/// Lets `fill` write a frame into a message that nng allocates.
 pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     let mut message = Message::with_zeros(HEADER_BYTES + payload_bytes);
     fill.write(FrameMut::split(&mut message));
     message
 }
 
-/// Sends a frame. Returns busy if nng would have to wait, or has waited too long.
+/// Converts the result of a send: busy if nng would have to wait, or has waited too long.
 pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),

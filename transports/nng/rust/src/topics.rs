@@ -1,4 +1,4 @@
-//! Publish-subscribe: PUB and SUB, or PUSH and PULL.
+//! Publish-subscribe with PUB and SUB, or with PUSH and PULL.
 
 use hopmeter_instrument::prelude::*;
 use nng::options::protocol::pubsub::Subscribe;
@@ -40,7 +40,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// A SUB or PULL socket, connected.
+/// Returns a connected SUB or PULL socket.
 pub fn receiver(setup: &Setup, link: &Link) -> Result<Socket> {
     let pushes = pushes(setup)?;
     let socket = open(if pushes { Protocol::Pull0 } else { Protocol::Sub0 }, link)?;

@@ -1,4 +1,4 @@
-//! Redis with redis-rs: channels through a broker. `../README.md` describes the wire format.
+//! The adapter for Redis with redis-rs: channels through a broker. `../README.md` describes the wire format.
 
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ impl Transport for Redis {
     }
 }
 
-/// Publishes with PUBLISH. redis-rs waits for the broker's answer, so this call waits too.
+/// Publishes with PUBLISH. Each call waits for the broker's answer, because redis-rs does.
 struct TopicPublisher {
     connection: Connection,
     channel: String,
@@ -78,15 +78,16 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this function creates one for
-/// each use and never drops it. `PubSub` stores nothing else, as long as no subscription is made while messages arrive.
+/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped, so this function creates one for
+/// each use and never drops it. Nothing else in `PubSub` is lost, as long as no subscription is made while messages
+/// arrive.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
 struct TopicSubscriber {
     connection: Connection,
-    /// The timeout that the socket has now.
+    /// The current timeout of the socket.
     timeout: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! How a polled link end sleeps: in epoll, on the descriptor that RustDDS signals.
+//! Lets a polled link end sleep in epoll, on the descriptor that RustDDS signals.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Arrivals {
         Ok(Self(Some((poll, Events::with_capacity(1)))))
     }
 
-    /// The next arrival; waits for it for at most `timeout` if this link end blocks.
+    /// Returns the next arrival. If this link end blocks, waits at most `timeout` for one.
     pub fn next<T>(&mut self, timeout: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let found = look()?;
         let Some((poll, events)) = self.0.as_mut().filter(|_| found.is_none()) else { return Ok(found) };

@@ -1,5 +1,5 @@
-//! The wire protocol of ROS 2 with ros2-client, over RustDDS: it uses the messages of ../idl, and names topics and
-//! services as ROS 2 does. It uses no rcl, rclcpp or executor.
+//! The adapter for the ROS 2 wire protocol with ros2-client, over RustDDS. It uses the messages of ../idl, and names
+//! topics and services as ROS 2 does, but uses no rcl, rclcpp or executor.
 
 mod arrivals;
 mod messages;
@@ -26,7 +26,7 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     Ok(Arc::new(Wire { session: Session::open(setup)? }))
 }
 
-/// Opens a link end with the message that the payload of its link selects.
+/// Opens a link end with the message type that the link's payload selects.
 macro_rules! open_end {
     ($self:ident, $end:ident, $link:ident) => {
         match $link.payload {

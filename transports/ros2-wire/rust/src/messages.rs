@@ -1,4 +1,4 @@
-//! The messages of ../idl in Rust, and the fields in which they store a frame; ../../README.md has the table.
+//! The messages of ../idl in Rust, and the fields in which they store a frame; ../../README.md lists the fields.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Header {
     frame_id: String,
 }
 
-/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
+/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Image {
     header: Header,
@@ -38,16 +38,16 @@ impl Message for Image {}
 
 /// A message that carries frames.
 pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
-    /// The package and the name of the message, and the service in `hopmeter_ros2` with this message as request and
-    /// reply.
+    /// The package and the name of the message. The package `hopmeter_ros2` has a service with this message as request
+    /// and reply.
     const TYPE: (&'static str, &'static str);
     const SERVICE: &'static str;
 
-    /// A message whose fields that never change are set.
+    /// Creates a message in which all constant fields are set.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
-    /// The label, the stamp, and the octets in the requested length.
+    /// Returns the label, the stamp, and the octets with the requested length.
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])>;
 }
 
@@ -96,13 +96,13 @@ impl Carrier for Image {
     }
 }
 
-/// A message for the library, which takes ownership of each message that it sends. So this value is only a reference,
-/// and the memory stays with the link end.
+/// A message in the form that the library takes. The library takes ownership of each message that it sends, so this
+/// value is only a reference, and the memory stays with the link end.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
 impl<M: Carrier> FrameMessage<M> {
-    /// Passes the message on in the form that the instrument takes.
+    /// Passes the message on in the instrument's type.
     pub fn with_frame(&self, hand_over: impl FnOnce(Received<'_>)) {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
         let sent_ns = typed::of_stamp(stamp.sec.into(), stamp.nanosec.into());
@@ -110,7 +110,7 @@ impl<M: Carrier> FrameMessage<M> {
         hand_over(Received::parts(&header, octets).with_native(self));
     }
 
-    /// The message of a frame that was received over this transport.
+    /// Returns the message of a frame, if the frame was received over this transport.
     pub fn of(received: &Received<'_>) -> Option<Self> {
         received.native_as::<Self>().cloned()
     }
@@ -130,7 +130,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message that is sent. The link end keeps it, so that its memory is used again.
+/// The message that a link end sends. The link end keeps the message, so that its memory is reused.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {

@@ -1,4 +1,4 @@
-//! The quality of service that the manifest's settings request.
+//! Converts the manifest's settings to quality of service.
 
 use hopmeter_instrument::prelude::*;
 use ros2_client::QosProfile;
@@ -26,7 +26,7 @@ impl Quality {
     }
 }
 
-/// The settings of other DDS libraries that were requested and that RustDDS does not support.
+/// Returns the requested settings that other DDS libraries support and RustDDS does not.
 pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {

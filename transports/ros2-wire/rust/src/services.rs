@@ -1,9 +1,9 @@
 //! Services in the form of rmw_cyclonedds: one topic for the requests, and one topic for the replies, which all clients
 //! of a service receive.
 //!
-//! This module does not use the clients and servers of ros2-client. The clients and servers of ros2-client also put the
-//! request's identity into the inline parameters of each sample. RustDDS 0.15 writes one octet too many before such
-//! parameters when it sends a sample in fragments.
+//! This module does not use ros2-client's clients and servers, because they also put the request's identity into the
+//! inline parameters of each sample, and RustDDS 0.15 writes one octet too many before such parameters when it sends a
+//! sample in fragments.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 use crate::topics::{Inbox, write_outcome};
 
-/// A message inside a request or a reply, with the client's identity and the number of its request.
+/// A message inside a request or a reply, with the client's identity and the request's number.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "M: Carrier")]
 struct CallMessage<M> {
@@ -24,7 +24,7 @@ struct CallMessage<M> {
     it: FrameMessage<M>,
 }
 
-/// The topics of the requests and of the replies.
+/// Returns the topics of the requests and of the replies.
 fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     [("rq", "Request", "Request"), ("rr", "Reply", "Response")].map(|(prefix, suffix, kind)| Place {
         topic: format!("{prefix}/hopmeter_{}{suffix}", link.name),
@@ -33,7 +33,7 @@ fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     })
 }
 
-/// Folds the 16 octets of an identity into 8 octets, which is the size of the header's field.
+/// Folds the 16 octets of an identity into 8 octets, which fit into the header's field.
 fn fold_identity(gid: Gid) -> u64 {
     let octets = u128::from_ne_bytes(gid.to_bytes16());
     (octets ^ octets >> 64) as u64

@@ -1,4 +1,4 @@
-//! The ROS 2 node that all link ends of a process share; it uses one network device only.
+//! The ROS 2 node that all link ends of a process share. It uses a single network device.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::quality::{Quality, unsupported_settings};
 
-/// The ports of lower domains are below the ephemeral ports of the system.
+/// Domains below this number use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
-/// A topic with its names in DDS.
+/// A topic, with its names in DDS.
 pub struct Place {
     pub topic: String,
     pub type_name: String,
@@ -77,14 +77,15 @@ impl Session {
     }
 }
 
-/// The domain of a trial. Adapters in other languages compute the same domain.
+/// Returns the domain of a trial. Adapters in other languages compute the same domain.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Looks for peers at the ports of the first processes on this machine, as RustDDS does by default.
+/// Creates the participant, which searches for peers at the ports of the first processes on this machine, as RustDDS
+/// does by default.
 fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     let (address, device) = (setup.advertised, setup.network_device());
     DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {
@@ -94,7 +95,8 @@ fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     })
 }
 
-/// Without a spinner, a node offers no parameter services and receives no events; this adapter needs neither.
+/// Creates the ROS 2 node. Without a spinner, it offers no parameter services and receives no events; this adapter
+/// needs neither.
 fn node(participant: DomainParticipant) -> Result<Node> {
     let doing = "making a ROS 2 node";
     let context = Context::from_domain_participant(participant).context(doing)?;

@@ -1,4 +1,4 @@
-//! Publish-subscribe.
+//! Publishers and subscribers of topics.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::arrivals::Arrivals;
 use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 
-/// The result of a write.
+/// Converts the result of a write.
 pub fn write_outcome<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
     match result {
         Ok(_) => Ok(Sent::Accepted),
@@ -54,7 +54,7 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// Takes the samples of a subscription for a polled link end.
+/// Takes a subscription's samples for a polled link end.
 pub struct Inbox<D> {
     subscription: Subscription<D>,
     arrivals: Arrivals,
@@ -67,7 +67,7 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
         Ok(Self { subscription, arrivals })
     }
 
-    /// The next sample for this link end.
+    /// Returns the next sample for which `is_ours` is true.
     pub fn next(&mut self, timeout: Duration, is_ours: impl Fn(&D) -> bool) -> Result<Option<D>> {
         self.arrivals.next(timeout, || {
             while let Some((sample, _)) = self.subscription.take().context("taking a sample")? {

@@ -1,4 +1,4 @@
-/// The library of one service; CMakeLists.txt defines the names.
+/// The library for one service type; CMakeLists.txt defines the macros.
 #include HOPMETER_CALL_HEADER
 #include "../own_services.hpp"
 

@@ -1,4 +1,4 @@
-/// The library of one message type; CMakeLists.txt defines the names.
+/// The library for one message type; CMakeLists.txt defines the macros.
 #include HOPMETER_TYPE_HEADER
 #include HOPMETER_FRAMED_HEADER
 #include HOPMETER_CALL_HEADER

@@ -1,4 +1,4 @@
-//! ROS 2 with r2r: topics and services. ../README.md describes the fields.
+//! The adapter for ROS 2 with r2r: topics and services. ../README.md describes the fields.
 
 mod called;
 mod messages;
@@ -27,7 +27,7 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     Ok(Arc::new(Ros2 { session: Session::open(setup)? }))
 }
 
-/// Opens a link end with the message that the payload of its link selects.
+/// Opens a link end with the message type that the link's payload selects.
 macro_rules! open_end {
     ($self:ident, $end:ident, $link:ident) => {
         match $link.payload {

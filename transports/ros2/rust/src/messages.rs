@@ -1,4 +1,4 @@
-//! The messages of r2r, and the fields in which they store a frame; ../../README.md has the table.
+//! The messages of r2r, and the fields in which they store a frame; ../../README.md lists the fields.
 
 use std::any::Any;
 
@@ -16,14 +16,14 @@ pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
     type Request: Envelope<Self>;
     type Response: Envelope<Self>;
 
-    /// A message whose fields that never change are set.
+    /// Creates a message in which all constant fields are set.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
-    /// The label, the stamp, and the octets in the requested length.
+    /// Returns the label, the stamp, and the octets with the requested length.
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])>;
 
-    /// Writes a frame into the message.
+    /// Lets `fill` write a frame into the message.
     fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<()> {
         let (text, octets) = self.parts(payload_bytes)?;
         let (seconds, nanoseconds) = typed::write_message(&mut text.frame_id, octets, fill);
@@ -31,7 +31,7 @@ pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Passes the frame on in the form that the instrument takes, together with what the library can send on.
+    /// Passes the frame on in the instrument's type, with the native message, which the library can send on.
     fn with_frame(&self, native: &dyn Any, hand_over: impl FnOnce(Received<'_>)) {
         let (text, octets) = (self.header(), self.octets());
         let sent_ns = typed::of_stamp(text.stamp.sec.into(), text.stamp.nanosec.into());
@@ -91,7 +91,7 @@ impl Carrier for Header {
     }
 }
 
-/// For bytes that are no image, height and width are 0.
+/// For bytes that are not an image, height and width are 0.
 impl Carrier for Image {
     type Service = CarryImage::Service;
     type Request = CarryImage::Request;

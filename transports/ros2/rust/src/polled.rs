@@ -1,4 +1,4 @@
-//! Link ends that are polled: their own thread spins their node.
+//! Polled link ends: the polling thread spins their node.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use futures::{FutureExt, Stream};
 use hopmeter_instrument::prelude::*;
 use r2r::Node;
 
-/// A node, and what arrives at it.
+/// A node, and the messages that arrive at it.
 pub struct Polled<T> {
     pub node: Node,
     pub arrivals: BoxStream<'static, T>,
@@ -18,14 +18,14 @@ impl<T> Polled<T> {
         Self { node, arrivals: arrivals.boxed() }
     }
 
-    /// The next arrival; waits for it for at most `timeout`, unless it spins.
+    /// Returns the next arrival. Waits at most `timeout` for one, unless the link end spins.
     pub fn next(&mut self, wait: Wait, timeout: Duration) -> Option<T> {
         spin(&mut self.node, wait, timeout);
         self.arrivals.next().now_or_never().flatten()
     }
 }
 
-/// Lets the node take what has arrived, at most one message for each of its link ends.
+/// Lets the node take arrived messages, at most one for each of its link ends.
 pub fn spin(node: &mut Node, wait: Wait, timeout: Duration) {
     node.spin_once(if wait == Wait::Spin { Duration::ZERO } else { timeout });
 }

@@ -1,14 +1,14 @@
-//! The rmw and the distribution of the ROS 2 that this process uses.
+//! Reports the rmw and the distribution of the ROS 2 that this process uses.
 
 use std::ffi::CStr;
 use std::path::Path;
 
-/// The name of the distribution, empty if it is unknown.
+/// Returns the name of the distribution; empty if it is unknown.
 pub fn distribution() -> String {
     std::env::var("ROS_DISTRO").unwrap_or_default()
 }
 
-/// The rmw with its version, which is in its package.xml, because no rmw reports it.
+/// Returns the rmw with the version from its package.xml, because no rmw reports its own version.
 pub fn version() -> String {
     // SAFETY: the text is a constant of the rmw, which stays loaded.
     let name = unsafe { CStr::from_ptr(r2r_rcl::rmw_get_implementation_identifier()) }.to_string_lossy();

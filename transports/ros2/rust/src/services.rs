@@ -1,4 +1,4 @@
-//! Calls.
+//! The clients and servers of services.
 
 use std::future::ready;
 use std::mem::take as take_out;
@@ -15,7 +15,7 @@ use crate::messages::{Carrier, Envelope};
 use crate::polled::{Polled, spin};
 use crate::session::{Session, name_of};
 
-/// The client. Each call is a future, which its node completes.
+/// The client. Each call is a future, which the client's node completes.
 pub struct CallClient<M: Carrier> {
     client: r2r::Client<M::Service>,
     replies: FuturesUnordered<BoxFuture<'static, r2r::Result<M::Response>>>,
@@ -61,7 +61,7 @@ impl<M: Carrier> Client for CallClient<M> {
     }
 }
 
-/// The server, polled unless `serve` makes it one that is called.
+/// The server. It is polled, unless `serve` turns it into a called server.
 pub struct CallServer<M: Carrier> {
     requests: Polled<ServiceRequest<M::Service>>,
     link: Link,
@@ -93,7 +93,7 @@ impl<M: Carrier> Server for CallServer<M> {
     }
 }
 
-/// Lets the handler answer a request. A request that it does not answer stays unanswered.
+/// Lets the handler answer a request. If the handler does not answer, the request stays unanswered.
 fn answer<M: Carrier>(mut request: ServiceRequest<M::Service>, payload: PayloadKind, handle: Handle<'_>) {
     let message = take_out(&mut request.message);
     let mut replier = CallReplier::<M> { request: Some(request), payload };
@@ -102,7 +102,7 @@ fn answer<M: Carrier>(mut request: ServiceRequest<M::Service>, payload: PayloadK
 
 /// Replies to one request.
 struct CallReplier<M: Carrier> {
-    /// Without its message; none after the reply.
+    /// The request without its message; `None` after the reply.
     request: Option<ServiceRequest<M::Service>>,
     payload: PayloadKind,
 }

@@ -1,4 +1,4 @@
-//! What all link ends of a process share: the context, and the quality of service.
+//! The state that all link ends of a process share: the context, and the quality of service.
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use r2r::{Context, Node, QosProfile};
 
 use crate::rmw;
 
-/// The ports of lower domains are below the ephemeral ports of the system.
+/// Domains below this number use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
-/// With LOCALHOST, rmw_fastrtps replaces the transports of these profiles with its own.
+/// With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own.
 const PROFILES: [&str; 2] = ["FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"];
 
 pub struct Session {
@@ -25,19 +25,20 @@ pub struct Session {
 impl Session {
     pub fn open(setup: &Setup) -> Result<Self> {
         let domain = domain_of(&setup.run)?;
-        // r2r has one context for each process. It reads all of these from the environment, and nothing else from us.
+        // r2r has one context per process, which takes all of these values from environment variables, and accepts them
+        // in no other way.
         env::set_var("ROS_DOMAIN_ID", domain.to_string());
         let is_local = setup.advertised.is_loopback() && PROFILES.iter().all(|name| env::var_os(name).is_none());
         env::set_var("ROS_AUTOMATIC_DISCOVERY_RANGE", if is_local { "LOCALHOST" } else { "SUBNET" });
         if rmw::distribution() == "humble" {
-            env::set_var("ROS_LOCALHOST_ONLY", if is_local { "1" } else { "0" }); // it does not know the other one
+            env::set_var("ROS_LOCALHOST_ONLY", if is_local { "1" } else { "0" }); // Humble ignores the range
         }
         env::set_var("ROS_LOG_DIR", &setup.directory);
         let context = Context::create().context("opening the context of ROS 2")?;
         Ok(Self { context, qos: qos_of(setup)?, domain, opened: AtomicUsize::new(0) })
     }
 
-    /// A node for one link end: a node of r2r belongs to the thread that spins it.
+    /// Creates a node for one link end, because an r2r node belongs to the thread that spins it.
     pub fn node(&self) -> Result<Node> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let name = format!("hopmeter_{}_{number}", std::process::id());
@@ -56,12 +57,12 @@ impl Session {
     }
 }
 
-/// A ROS name begins with a letter; the name of a link may begin with another character.
+/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
 pub fn name_of(link: &Link) -> String {
     format!("/hopmeter_{}", link.name)
 }
 
-/// The domain of a trial. Adapters in other languages compute the same domain.
+/// Returns the domain of a trial. Adapters in other languages compute the same domain.
 fn domain_of(run: &str) -> Result<u64> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;

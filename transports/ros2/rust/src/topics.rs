@@ -1,4 +1,4 @@
-//! Publish-subscribe.
+//! Publishers and subscribers of topics.
 
 use std::future::ready;
 use std::time::Duration;
@@ -48,14 +48,14 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// A subscription as a node and the stream of its messages.
+/// Returns a subscription as a node and the stream of its messages.
 fn messages<M: Carrier>(session: &Session, link: &Link) -> Result<(Node, impl Stream<Item = M> + Send + 'static)> {
     let (mut node, topic) = (session.node()?, name_of(link));
     let messages = node.subscribe::<M>(&topic, session.qos.clone());
     Ok((node, messages.context(format!("subscribing to {topic}"))?))
 }
 
-/// The subscriber that is polled.
+/// The polled subscriber.
 pub struct TopicSubscriber<M: Carrier> {
     messages: Polled<M>,
     wait: Wait,
@@ -75,7 +75,7 @@ impl<M: Carrier> Subscriber for TopicSubscriber<M> {
     }
 }
 
-/// Opens a subscription that is called.
+/// Opens a subscription that passes each received frame to `on_frame`.
 pub fn subscribe<M: Carrier>(session: &Session, link: &Link, mut on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
     let (node, messages) = messages::<M>(session, link)?;
     let receive = messages.for_each(move |message| {

@@ -1,6 +1,6 @@
 //! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. A function that fails returns a value that reports this, and stores the error text for
+//! Handles are boxes. A function that fails returns an error value, and stores the error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
 use std::ffi::{CString, c_char, c_int};
@@ -63,14 +63,14 @@ pub unsafe extern "C" fn hopmeter_shm_producer_address(producer: *const SharedPr
 }
 
 /// # Safety
-/// As [`hopmeter_shm_producer_address`].
+/// Like [`hopmeter_shm_producer_address`].
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_frame(producer: *const SharedProducer, slot: u32) -> *mut u8 {
     (*producer).producer.frame_at(slot as u16)
 }
 
 /// # Safety
-/// As for [`hopmeter_shm_producer_address`]; only one thread at a time may call it.
+/// Like [`hopmeter_shm_producer_address`]; only one thread at a time may call this function.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProducer, payload_bytes: u64) -> i64 {
     let producer = &mut (*producer).producer;
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProd
 }
 
 /// # Safety
-/// As for [`hopmeter_shm_producer_reserve`], which must have just returned a slot for this length.
+/// Like [`hopmeter_shm_producer_reserve`], which must just have returned a slot for this length.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_publish(producer: *mut SharedProducer, payload_bytes: u64) {
     (*producer).producer.publish(payload_bytes as usize);
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedCons
 }
 
 /// # Safety
-/// As for [`hopmeter_shm_consumer_frame`]; only one thread at a time may call it.
+/// Like [`hopmeter_shm_consumer_frame`]; only one thread at a time may call this function.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_claim(consumer: *mut SharedConsumer) -> i64 {
     let word = |claimed: Claimed| (claimed.payload_bytes as i64) << SLOT_BITS | i64::from(claimed.slot);
@@ -128,21 +128,21 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_claim(consumer: *mut SharedConsum
 }
 
 /// # Safety
-/// As [`hopmeter_shm_consumer_claim`].
+/// Like [`hopmeter_shm_consumer_claim`].
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_release(consumer: *mut SharedConsumer) {
     (*consumer).consumer.release();
 }
 
 /// # Safety
-/// As for [`hopmeter_shm_consumer_claim`]; during the call, only [`hopmeter_shm_consumer_interrupt`] may be called.
+/// Like [`hopmeter_shm_consumer_claim`]; during the call, only [`hopmeter_shm_consumer_interrupt`] may be called.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_sleep(consumer: *const SharedConsumer, timeout_ns: u64) {
     (*consumer).consumer.sleep(Duration::from_nanos(timeout_ns));
 }
 
 /// # Safety
-/// As [`hopmeter_shm_consumer_sleep`].
+/// Like [`hopmeter_shm_consumer_sleep`].
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_await(consumer: *mut SharedConsumer, timeout_ns: u64) -> i64 {
     hopmeter_shm_consumer_sleep(consumer, timeout_ns);
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_await(consumer: *mut SharedConsum
 }
 
 /// # Safety
-/// As for [`hopmeter_shm_consumer_frame`]; any thread may call it.
+/// Like [`hopmeter_shm_consumer_frame`]; any thread may call this function.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_interrupt(consumer: *const SharedConsumer) {
     (*consumer).interrupter.interrupt();

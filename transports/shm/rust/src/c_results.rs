@@ -1,5 +1,5 @@
-//! Results for callers in C: the error of a failed call is kept per thread, with its remedy. The C libraries of other
-//! transports use this module too.
+//! Results for callers in C: the error of a failed call and its remedy are stored per thread. The C libraries of other
+//! transports also use this module.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -16,7 +16,7 @@ thread_local! {
     static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
 }
 
-/// Stores an error as the last one of this thread.
+/// Stores an error as this thread's last error.
 pub fn note(error: &Error) {
     let texts = (c_text(&error.what_text()), c_text(error.remedy_text().unwrap_or_default()));
     LAST_ERROR.with(|last| last.replace(texts));
@@ -26,7 +26,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
-/// A handle of the value, or null after an error, which is stored.
+/// Returns a handle of the value; after an error, stores the error and returns null.
 pub fn or_null<T>(result: Result<T>) -> *mut T {
     match result {
         Ok(value) => Box::into_raw(Box::new(value)),
@@ -37,7 +37,8 @@ pub fn or_null<T>(result: Result<T>) -> *mut T {
     }
 }
 
-/// The number that a result contains, [`NOTHING`] if it contains none, or [`FAILED`] after an error, which is stored.
+/// Returns the number in a result, or [`NOTHING`] if it contains none; after an error, stores the error and returns
+/// [`FAILED`].
 #[inline]
 pub fn or_code(result: Result<Option<i64>>) -> i64 {
     match result {

@@ -1,4 +1,4 @@
-//! The Rust adapter: the ring of the instrument, with the settings of this transport.
+//! The Rust adapter, which combines the instrument's ring with the settings of this transport.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The ring under load: no frame torn, none out of order, and none lost unless the ring may drop it.
+//! Tests the ring under load: no frame is torn or out of order, and none is lost unless the ring may drop it.
 
 mod support;
 
@@ -8,8 +8,8 @@ use std::time::Duration;
 use hopmeter_shm::{Consumer, Producer, WhenFull};
 use support::{LINK, number, ring, send};
 
-/// A consumer's thread: returns how many messages it saw, each whole and later than the previous one, until the empty
-/// one.
+/// Starts a consumer thread, which returns how many messages it saw until the empty one. Each message must be intact
+/// and later than the previous one.
 fn reader(producer: &Producer, sleeps: bool) -> JoinHandle<u64> {
     let mut consumer = Consumer::connect(producer.address(), LINK, sleeps).unwrap();
     thread::spawn(move || {
@@ -34,7 +34,8 @@ fn follow(last: &mut Option<u64>, number: u64) {
     *last = Some(number);
 }
 
-/// Sends `messages` and an empty one to two readers that sleep and two that do not; returns how many each of them saw.
+/// Sends `messages` messages and then an empty one to two readers that sleep and two that spin; returns how many
+/// messages each reader saw.
 fn run(when_full: WhenFull, slots: u32, payload_bytes: usize, messages: u64) -> Vec<u64> {
     let mut producer = ring(slots, payload_bytes as u64, when_full);
     let readers: Vec<_> = [true, false, true, false].map(|sleeps| reader(&producer, sleeps)).into();
@@ -76,7 +77,8 @@ fn consumers_come_and_go_while_messages_flow() {
     }
 }
 
-/// Joins 60 times, reads five messages each time and leaves, every second time in the middle of one.
+/// Starts a thread that joins 60 times, reads five messages each time and leaves, every second time while it holds a
+/// message.
 fn visitor(address: String) -> JoinHandle<()> {
     thread::spawn(move || {
         for visit in 0..60 {

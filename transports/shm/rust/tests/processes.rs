@@ -1,4 +1,4 @@
-//! The ring between processes, some of which are killed. The test's own executable plays the other side.
+//! Tests the ring between processes, some of which are killed. The test's own executable plays the other side.
 
 mod support;
 
@@ -11,10 +11,10 @@ use support::{LINK, drain, eventually, join, number, ring, send};
 
 const PART: &str = "HOPMETER_SHM_TEST_PART";
 const ADDRESS: &str = "HOPMETER_SHM_TEST_ADDRESS";
-/// The command that runs programs of this processor, if the processor is emulated.
+/// The environment variable with the command that runs programs for this processor, if the processor is emulated.
 const EMULATOR: &str = "HOPMETER_EMULATOR";
 
-/// Another process with a part in the test; killed with its test.
+/// Another process that takes part in a test; it is killed when the test ends.
 struct Other {
     child: Child,
     says: BufReader<ChildStdout>,
@@ -33,7 +33,7 @@ impl Other {
         Self { child, says }
     }
 
-    /// Returns its output after `mark`, past the lines of the test harness.
+    /// Returns the process's output after `mark`, and skips the lines of the test harness.
     fn hear(&mut self, mark: &str) -> String {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
@@ -53,7 +53,7 @@ impl Other {
 
 impl Drop for Other {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -73,7 +73,7 @@ fn say(words: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Not a test of its own: the code of this executable when a test starts it as the other process.
+/// Not a test: this code runs when a test starts this executable as the other process.
 #[test]
 fn the_other_process() {
     let (Ok(part), address) = (std::env::var(PART), std::env::var(ADDRESS).unwrap_or_default()) else { return };

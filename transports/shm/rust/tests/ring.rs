@@ -1,4 +1,4 @@
-//! Tests each promise of the ring.
+//! Tests each guarantee of the ring.
 
 mod support;
 

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn hopmeter_synthetic_sender_address(sender: *const Shared
 }
 
 /// # Safety
-/// As for [`hopmeter_synthetic_sender_address`]; only one thread at a time may call it.
+/// Like [`hopmeter_synthetic_sender_address`]; only one thread at a time may call this function.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_synthetic_sender_reserve(sender: *mut SharedSender, payload_bytes: u64) -> i64 {
     let reserved = (*sender).sender.reserve(payload_bytes as usize);
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn hopmeter_synthetic_sender_reserve(sender: *mut SharedSe
 }
 
 /// # Safety
-/// As for [`hopmeter_synthetic_sender_reserve`], which must have just returned memory for this length.
+/// Like [`hopmeter_synthetic_sender_reserve`], which must just have returned memory for this length.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_synthetic_sender_publish(sender: *mut SharedSender, payload_bytes: u64) {
     (*sender).sender.publish(payload_bytes as usize);
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn hopmeter_synthetic_receiver_connect(
 }
 
 /// # Safety
-/// `receiver` must be connected; only one thread at a time may call it.
+/// `receiver` must be connected; only one thread at a time may call this function.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_synthetic_receiver_next(receiver: *mut SharedReceiver, timeout_ns: u64) -> i64 {
     let shared = &mut *receiver;
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn hopmeter_synthetic_receiver_next(receiver: *mut SharedR
 }
 
 /// # Safety
-/// As for [`hopmeter_synthetic_receiver_next`].
+/// Like [`hopmeter_synthetic_receiver_next`].
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_synthetic_receiver_frame(receiver: *const SharedReceiver) -> *const u8 {
     (*receiver).frame.as_ptr()

@@ -1,16 +1,16 @@
-//! The time of departure: the last 8 bytes of each frame in the ring.
+//! The departure time, which is stored in the last 8 bytes of each frame in the ring.
 
 use hopmeter_instrument::prelude::*;
 
 pub const DEPARTURE_BYTES: usize = size_of::<i64>();
 
-/// Writes the departure at the end of a frame of the ring.
+/// Writes the departure time at the end of a frame in the ring.
 pub fn write_departure(frame: &mut [u8], departed_ns: i64) {
     let at = frame.len() - DEPARTURE_BYTES;
     frame[at..].copy_from_slice(&departed_ns.to_le_bytes());
 }
 
-/// Removes the departure from a frame of the ring, and returns it.
+/// Removes the departure time from a frame of the ring, and returns it.
 ///
 /// # Errors
 /// When the frame is too short, because another program writes into this ring.

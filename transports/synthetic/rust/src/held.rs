@@ -1,4 +1,4 @@
-//! The frames that a receiver holds, in the order in which they are due.
+//! The frames that a receiver holds, ordered by due time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A whole frame, header first.
 pub type Frame = Arc<Vec<u8>>;
 
-/// A frame that is not yet due. Frames are sorted by their due time, then by the order in which they were added.
+/// A frame that is not yet due. Frames are ordered by due time, and frames with the same due time by insertion.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     due_ns: i64,
@@ -31,12 +31,12 @@ impl Held {
         self.waiting.push(Reverse(Waiting { due_ns, order: self.added, frame }));
     }
 
-    /// When the first frame is due; `i64::MAX` if there is none.
+    /// Returns when the first frame is due; `i64::MAX` if there is none.
     pub fn first_due_ns(&self) -> i64 {
         self.waiting.peek().map_or(i64::MAX, |first| first.0.due_ns)
     }
 
-    /// Removes the first frame, if it is due at `now_ns`.
+    /// Removes and returns the first frame, if it is due at `now_ns`.
     pub fn remove_due(&mut self, now_ns: i64) -> Option<Frame> {
         if self.first_due_ns() > now_ns {
             return None;

@@ -1,9 +1,10 @@
 //! A transport with known behaviour, for testing hopmeter itself: a test can compute from the settings what happens to
 //! each message.
 //!
-//! Frames travel through a ring of the transport `shm`. The sender adds the time of departure to each frame. The
+//! Frames travel through a ring of the transport `shm`. The sender appends the departure time to each frame. The
 //! receiver executes the plan: it holds the frames until they are due, and loses, repeats, reorders or corrupts them.
-//! From a frame's header it reads only whether the frame is a sample, its number, and whether it is the last.
+//! Of a frame's header, it reads only the sequence number, whether the frame is a sample, and whether it is the last
+//! one.
 
 pub mod abi;
 mod departure;

@@ -1,5 +1,5 @@
-//! The plan for a frame: when and how often it arrives. The plan depends only on the frame's sequence number and
-//! the settings, so a test can compute the plan. `../../README.md` has the formulas for tests in other languages.
+//! The plan for a frame: when and how many times it arrives. The plan depends only on the frame's sequence number and
+//! the settings, so a test can compute it. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ pub enum Jitter {
     Exponential,
 }
 
-/// The random numbers of a sequence number. The numbers are independent of each other.
+/// The purposes of a sequence number's random numbers, which are independent of each other.
 #[derive(Clone, Copy)]
 enum Draw {
     Loss = 0,
@@ -52,7 +52,7 @@ impl Plan {
         serde_json::from_value(settings).context("understanding the settings of synthetic")
     }
 
-    /// How often a sample arrives.
+    /// Returns how many times a sample arrives.
     pub fn copies(&self, seq: u64) -> usize {
         if self.loses(seq) { 0 } else { 1 + usize::from(self.duplicates(seq)) }
     }
@@ -77,7 +77,7 @@ impl Plan {
         self.stall_ms > 0 && seq == self.stall_at
     }
 
-    /// The travel time of a sample.
+    /// Returns the travel time of a sample.
     pub fn delay_ns(&self, seq: u64) -> i64 {
         let late_us = if nth(seq, self.late_every) { self.late_us } else { 0.0 };
         let grown_us = self.growth_us * seq as f64;
@@ -85,7 +85,7 @@ impl Plan {
         (delay_us.max(0.0) * 1000.0).round() as i64
     }
 
-    /// A random number from the distribution at scale 1.
+    /// Returns a random number from the jitter's distribution, at scale 1.
     fn deviate(&self, seq: u64) -> f64 {
         match self.jitter {
             Jitter::Constant => 0.0,
@@ -96,25 +96,25 @@ impl Plan {
         }
     }
 
-    /// Box and Muller's transform.
+    /// Returns a normally distributed random number, by the Box-Muller transform.
     fn normal(&self, seq: u64) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform(seq, Draw::First)).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform(seq, Draw::Second)).cos()
     }
 
-    /// A uniform random number from 0 (included) to 1 (excluded).
+    /// Returns a uniform random number from 0 (included) to 1 (excluded).
     fn uniform(&self, seq: u64, draw: Draw) -> f64 {
         let word = mix(mix(self.seed).wrapping_add(3_u64.wrapping_mul(seq)).wrapping_add(draw as u64));
         (word >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// Whether the sequence number is one of every n: n - 1, 2n - 1, …
+/// Whether the sequence number is one of n - 1, 2n - 1, 3n - 1, …
 fn nth(seq: u64, n: u64) -> bool {
     n > 0 && seq % n == n - 1
 }
 
-/// One step of SplitMix64, which spreads neighbouring numbers over all 64-bit words.
+/// One step of SplitMix64, which spreads neighbouring numbers over the whole 64-bit range.
 fn mix(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!((0..3).map(|seq| plan.delay_ns(seq)).collect::<Vec<_>>(), [100_000, 102_000, 104_000]);
     }
 
-    /// Tests in other languages also compute the plan, so these values must stay the same in every language.
+    /// Tests in other languages also compute the plan, so these values must be the same in every language.
     #[test]
     fn the_draws_are_those_of_the_readme() {
         let draws: Vec<f64> = (0..3).map(|seq| plan(Jitter::Uniform).uniform(seq, Draw::First)).collect();

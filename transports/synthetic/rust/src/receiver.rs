@@ -1,4 +1,4 @@
-//! The receiver: it takes the frames out of the ring and executes the plan.
+//! The receiver, which takes the frames out of the ring and executes the plan.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::departure::remove_departure;
 use crate::held::{Frame, Held};
 use crate::plan::Plan;
 
-/// How long before the due time the receiver stops sleeping and spins. A sleep is never exact to the microsecond, but
-/// the delay must be exact.
+/// How long before the due time the receiver stops sleeping and spins. The delay must be exact to the microsecond, and
+/// a sleep never is.
 const SPIN_NS: i64 = 200_000;
 
 pub struct Receiver {
@@ -21,20 +21,21 @@ pub struct Receiver {
     plan: Plan,
     held: Held,
     capacity: usize,
-    /// The time from which the link is free again, if its rate is limited.
+    /// When the link is free again, if its rate is limited.
     free_ns: i64,
     /// The sample that waits until the next sample has overtaken it.
     overtaken: Option<Planned>,
 }
 
-/// A frame and the number of times that it arrives.
+/// A frame and the number of times that it will arrive.
 struct Planned {
     frame: Frame,
     copies: usize,
 }
 
 impl Receiver {
-    /// Joins the ring of `link` at `address`. `may_sleep` says whether [`Self::next_frame`] gets timeouts.
+    /// Joins the ring of `link` at `address`. `may_sleep` states whether [`Self::next_frame`] will be called with
+    /// timeouts.
     ///
     /// # Errors
     /// When no sender of this link is at the address.
@@ -44,7 +45,7 @@ impl Receiver {
         Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None })
     }
 
-    /// Returns the next frame that is due. Waits up to `timeout` for it; with a timeout of zero looks only once.
+    /// Returns the next due frame. Waits at most `timeout` for one; with a timeout of zero, checks only once.
     ///
     /// # Errors
     /// When the sender wrote invalid values into the ring.
@@ -60,8 +61,8 @@ impl Receiver {
         }
     }
 
-    /// Sleeps until a frame arrives, a frame is nearly due or `end_ns` has passed. Shortly before a frame is due, it
-    /// returns at once, so that its caller spins.
+    /// Sleeps until a frame arrives, a frame is nearly due or `end_ns` has passed. Shortly before a frame is due,
+    /// returns at once, so that the caller spins.
     fn pause(&self, now_ns: i64, end_ns: i64) {
         let until_ns = end_ns.min(self.held.first_due_ns().saturating_sub(SPIN_NS));
         if now_ns >= until_ns {
@@ -114,7 +115,8 @@ impl Receiver {
         }
         let due_ns = self.due_ns(departed_ns, self.plan.delay_ns(seq));
         let planned = Planned { frame: Arc::new(frame), copies: self.plan.copies(seq) };
-        // A sample that overtakes another sample is not itself overtaken, and the last sample has no successor.
+        // A sample that overtakes another sample is not overtaken itself, and the last sample has no successor that
+        // could overtake it.
         if self.overtaken.is_none() && self.plan.reorders(seq) && !header.is(flags::LAST) {
             self.overtaken = Some(planned);
             return;
@@ -125,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the due time of the next frame of the link, which travels for `delay_ns`.
+    /// Returns the due time of the next frame on the link, which travels for `delay_ns`.
     fn due_ns(&mut self, departed_ns: i64, delay_ns: i64) -> i64 {
         if self.plan.max_rate_hz <= 0.0 {
             return departed_ns + delay_ns;
@@ -142,7 +144,7 @@ mod tests {
 
     const PAYLOAD_BYTES: usize = 8;
 
-    /// A sender and its receiver, with the default settings except for `changed`.
+    /// Returns a sender and its receiver, with the default settings except for `changed`.
     fn connect(changed: serde_json::Value) -> (Sender, Receiver) {
         let mut settings = serde_json::json!({
             "delay_us": 0.0, "jitter": "constant", "jitter_us": 0.0, "seed": 1, "loss": 0.0, "lose_every": 0,
@@ -176,7 +178,7 @@ mod tests {
     fn samples_arrive_when_they_are_due_and_may_overtake_each_other() {
         let (mut sender, mut receiver) = connect(serde_json::json!({"late_every": 2, "late_us": 300_000.0}));
         let sent_ns = now_ns();
-        // An old sent time, as that of a forwarded message: the message departs now.
+        // The sent time is old, like that of a forwarded message, which departs now.
         for seq in [1, 2, 4] {
             assert!(send(&mut sender, seq, 0));
         }

@@ -1,4 +1,4 @@
-//! The sender: it writes frames into the ring, each with its departure.
+//! The sender, which writes frames into the ring, each with its departure time.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use hopmeter_shm::{Options, Producer, WhenFull};
 use crate::departure::{DEPARTURE_BYTES, write_departure};
 use crate::plan::Plan;
 
-/// The limits of a ring: its memory, and the frames that it stores.
+/// The limits of a ring: its memory, and its number of frames.
 const RING_BYTES: usize = 64 << 20;
 const RING_FRAMES: usize = 255;
 
@@ -27,7 +27,7 @@ impl Sender {
     /// When there is not enough memory for the ring.
     pub fn open(link: &str, plan: Plan, frame_bytes: usize) -> Result<Self> {
         let frames = (RING_BYTES / frame_bytes.max(1)).min(plan.queue / 2).clamp(1, RING_FRAMES);
-        // The slot of the next message is always reserved.
+        // One more slot is needed, because the slot of the next message is always reserved.
         let slots = frames as u32 + 1;
         let payload_bytes = (frame_bytes.saturating_sub(HEADER_BYTES) + DEPARTURE_BYTES) as u64;
         let producer = Producer::open(link, &Options { slots, payload_bytes, when_full: WhenFull::Busy })?;
@@ -63,7 +63,7 @@ impl Sender {
         let reserved_ns = self.reserved_ns;
         let frame = self.reserved_frame(payload_bytes + DEPARTURE_BYTES);
         let header = Header::read(&frame[..HEADER_BYTES], payload_bytes).ok();
-        // The sent time of a new message. A forwarded message was sent earlier, and departs now.
+        // A new message departs at its sent time. A forwarded message was sent earlier, and departs now.
         let departed_ns = header.map_or(reserved_ns, |header| header.sent_ns.clamp(reserved_ns, now_ns()));
         write_departure(frame, departed_ns);
         self.producer.publish(payload_bytes + DEPARTURE_BYTES);

@@ -1,4 +1,4 @@
-//! Connections: a socket, with Thrift's transport and protocol over it as the settings choose.
+//! Connections: a socket with the Thrift transport and protocol that the settings select.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -89,7 +89,7 @@ impl Channel {
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sets the timeout until the beginning of the next message.
+    /// Sets the timeout that applies until the next message begins.
     pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
@@ -100,8 +100,8 @@ impl Channel {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of the next message were read together with the last message. With this transport, frames are read
-    /// one at a time.
+    /// Whether bytes of the next message were already read together with the last message. The framed transport reads
+    /// one frame at a time.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
@@ -115,16 +115,16 @@ impl Channel {
 /// How far a connection has read. Thrift's transport and protocol know this state but do not report it.
 #[derive(Default)]
 struct Progress {
-    /// A part of a message has arrived.
+    /// Whether a part of a message has arrived.
     begun: AtomicBool,
-    /// The bytes that the transport has read and the protocol has not.
+    /// The number of bytes that the transport has read and the protocol has not.
     buffered: AtomicUsize,
     ended: AtomicBool,
 }
 
-/// The reader from which a transport reads. The timeout of the socket applies only until the first bytes of a message
-/// arrive; then the reader waits for the rest. A timeout is reported as a temporary end of the stream: after an error,
-/// Thrift's buffered transport would return its old bytes again.
+/// The reader below a Thrift transport. The timeout of the socket applies only until the first bytes of a message
+/// arrive; then the reader waits for the rest. A timeout is reported as a temporary end of the stream, because after an
+/// error, Thrift's buffered transport would return its old bytes again.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -152,7 +152,7 @@ impl Read for Source {
     }
 }
 
-/// The writer to which a transport writes.
+/// The writer below a Thrift transport.
 struct Sink {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,

@@ -1,5 +1,6 @@
-//! The messages of `../../idl/hopmeter.thrift` and its calls, with the same steps as the code that the Thrift compiler
-//! generates for each message and each method. A call has two halves: a generated client has only whole calls, which wait.
+//! The messages and calls of `../../idl/hopmeter.thrift`, with the same steps as the code that the Thrift compiler
+//! generates for each message and method. The compiler's code is not used, because a generated client has only whole
+//! calls, which wait for the reply; here a call has two halves.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TMessageIdentifier, TMessageType, TOutputProtocol, TStructIdentifier, TType,
@@ -11,7 +12,7 @@ use thrift::{ApplicationError, ApplicationErrorKind, Error, Result};
 type Input<'a> = &'a mut dyn TInputProtocol;
 type Output<'a> = &'a mut dyn TOutputProtocol;
 
-/// The type of a field.
+/// A type that a field can have.
 pub trait Field: Sized {
     const TYPE: TType;
 
@@ -100,7 +101,7 @@ impl Field for Unanswered {
     }
 }
 
-/// Passes each field to `read`, which returns whether it knows the field.
+/// Passes each field to `read`, which returns whether it recognises the field.
 fn read_fields(input: Input<'_>, mut read: impl FnMut(i16, Input<'_>) -> Result<bool>) -> Result<()> {
     input.read_struct_begin()?;
     loop {
@@ -148,7 +149,7 @@ pub trait Call: Field {
         write_call(&head, "request", 1, self, output)
     }
 
-    /// Receives the reply to the oldest request that still waits for its reply; None if the server did not answer.
+    /// Receives the reply to the oldest pending request; `None` if the server did not answer it.
     fn receive_reply(input: Input<'_>) -> Result<Option<Self>> {
         let head = input.read_message_begin()?;
         verify_expected_service_call(Self::METHOD, &head.name)?;
@@ -184,13 +185,13 @@ impl Call for Image {
     const METHOD: &'static str = "image";
 }
 
-/// Answers requests; None if there is no answer.
+/// The service's handler.
 pub trait Service {
     fn answer_timing(&self, request: &Timing) -> Option<Timing>;
     fn answer_image(&self, request: &Image) -> Option<Image>;
 }
 
-/// Reads one request, has it answered, and replies.
+/// Reads one request, lets the service answer it, and replies.
 pub fn process(service: &impl Service, input: Input<'_>, output: Output<'_>) -> Result<()> {
     let head = input.read_message_begin()?;
     let answered = match &*head.name {

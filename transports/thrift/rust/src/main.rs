@@ -1,4 +1,4 @@
-//! Apache Thrift: calls of a service over sockets, with the messages of `../../idl/hopmeter.thrift`.
+//! The adapter for Apache Thrift: calls of a service over sockets, with the messages of `../../idl/hopmeter.thrift`.
 
 mod channel;
 mod client;

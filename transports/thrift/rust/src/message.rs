@@ -1,4 +1,4 @@
-//! Maps frames to messages of `hopmeter.thrift`; ../../README.md has the table of fields.
+//! Converts frames to messages of `hopmeter.thrift`; ../../README.md lists the fields.
 
 use hopmeter_instrument::prelude::*;
 use hopmeter_instrument::typed::{header_of, label_into, of_stamp, sent_of, seq_of, to_stamp};
@@ -7,7 +7,7 @@ use crate::idl::{Call, Image, Stamp, Timing};
 
 type Header = [u8; HEADER_BYTES];
 
-/// The width and height in pixels that the message of an image reports.
+/// The width and height in pixels that an image message reports.
 #[derive(Clone, Copy, Default)]
 pub struct Shape {
     width: i32,
@@ -25,10 +25,10 @@ impl Shape {
 pub trait Message: Call + Default + Send + 'static {
     fn payload(&mut self) -> &mut Vec<u8>;
     fn put(&mut self, header: &Header, shape: Shape);
-    /// The header of the frame, restored from the fields, and the payload.
+    /// Returns the frame's header, restored from the fields, and the payload.
     fn frame(&self) -> (Header, &[u8]);
 
-    /// Calls `fill` to write a frame: the payload into the message's own field, the header into the other fields.
+    /// Lets `fill` write a frame: the payload into the message's own field, the header into the other fields.
     fn write(&mut self, payload_bytes: usize, fill: Fill<'_>, shape: Shape) {
         let mut header = [0; HEADER_BYTES];
         let payload = self.payload();
@@ -37,7 +37,7 @@ pub trait Message: Call + Default + Send + 'static {
         self.put(&header, shape);
     }
 
-    /// Passes the frame on. The bytes of the frame belong to the message.
+    /// Passes the frame on. Its bytes belong to the message.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
         take(Received::parts(&header, payload));

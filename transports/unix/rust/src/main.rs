@@ -1,4 +1,4 @@
-//! Unix stream sockets: a socket file in the trial's own folder, named after the link.
+//! The adapter for Unix stream sockets: a socket file in the trial's folder, named after the link.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::{Family, Streams, set_send_buffer, socket};
 use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
 
-/// How many receivers may wait to be accepted.
+/// The maximum number of receivers that wait to be accepted.
 const WAITING_RECEIVERS: i32 = 128;
 
 struct Unix {
@@ -41,7 +41,7 @@ impl Family for Unix {
     }
 
     fn remove(&self, address: &str) {
-        // The launcher removes the folder anyway.
+        // An error does no harm, because the launcher removes the folder anyway.
         let _ = rustix::fs::unlink(address);
     }
 }

@@ -36,13 +36,13 @@ fn send() -> Result<(), Box<dyn Error>> {
         socket.send(Message::binary(vec![0; PAYLOAD_BYTES]))?;
     }
     socket.close(None)?;
-    // Until the receiver has closed, too: it then has all messages.
+    // Wait until the receiver has closed too, because it then has all messages.
     while socket.read().is_ok() {}
     println!("sent {COUNT} messages");
     Ok(())
 }
 
-/// Counts the messages that arrive; if it answers, the reply to each is the message itself.
+/// Counts the messages that arrive. With `answers`, replies to each message with the message itself.
 fn run_server(answers: bool) -> Result<u32, Box<dyn Error>> {
     let listener = TcpListener::bind(ADDRESS)?;
     println!("ready");

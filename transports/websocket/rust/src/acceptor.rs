@@ -12,10 +12,10 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
 
-/// The connections that were accepted and not yet passed on.
+/// The connections that were accepted but not yet taken by the link end.
 pub struct Guests {
     pub connections: Vec<Connection>,
-    /// An event that is readable after a connection was accepted.
+    /// An event that becomes readable when a connection has been accepted.
     arrival: OwnedFd,
 }
 
@@ -34,7 +34,7 @@ impl Peers for Guests {
 
     fn admit(&mut self, connection: Connection) {
         self.connections.push(connection);
-        let _ = rustix::io::write(&self.arrival, &1_u64.to_ne_bytes()); // it is already readable
+        let _ = rustix::io::write(&self.arrival, &1_u64.to_ne_bytes()); // fails only if the event is already readable
     }
 
     fn fail(&mut self, failure: Error) {
@@ -44,7 +44,7 @@ impl Peers for Guests {
 
 pub struct Acceptor {
     pub address: String,
-    /// The event that the list of guests uses too.
+    /// The same event as in the list of guests.
     arrival: OwnedFd,
     attendant: Attendant<Guests>,
     _file: Option<SocketFile>,
@@ -56,7 +56,7 @@ impl Acceptor {
         let arrival = event()?;
         let own = rustix::io::dup(&arrival).context("duplicating an eventfd")?;
         let guests = Guests { connections: Vec::new(), arrival: own };
-        // A peer that fails the handshake is disconnected.
+        // Disconnects a peer that fails the handshake.
         let greet = move |connection| Ok(Connection::accept(connection, limits).ok());
         Ok(Self { address, arrival, attendant: Attendant::start(socket, guests, greet)?, _file: file })
     }
@@ -65,18 +65,18 @@ impl Acceptor {
         self.attendant.peers()
     }
 
-    /// Readable after a connection was accepted.
+    /// Returns the event that becomes readable when a connection has been accepted.
     pub fn arrival(&self) -> PollFd<'_> {
         PollFd::new(&self.arrival, PollFlags::IN)
     }
 
-    /// Takes the connections, together with all their unsent bytes.
+    /// Takes the accepted connections, including their unsent bytes.
     pub fn take(&self) -> Vec<Connection> {
         silence(&self.arrival);
         std::mem::take(&mut self.guests().connections)
     }
 
-    /// Lets the thread send the rest.
+    /// Makes the thread send the backlog of slow peers.
     pub fn wake(&self) -> Result<()> {
         self.attendant.wake()
     }

@@ -1,4 +1,4 @@
-//! One WebSocket: tungstenite over a socket for which each call decides whether it waits.
+//! One WebSocket: tungstenite over a socket. Each call decides whether it waits at the socket.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,10 +16,10 @@ use tungstenite::{Message, WebSocket};
 
 /// The time limit of the opening handshake.
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
-/// How long a peer may take no byte while a message to it is partly sent.
+/// How long a peer may accept no bytes while a message to it is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The limits that the trial and its settings set for a connection.
+/// The limits of a connection, which come from the trial and its settings.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub frame_bytes: usize,
@@ -35,14 +35,14 @@ impl Limits {
     }
 }
 
-/// A connection after its handshake.
+/// A connection that has completed its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
     /// Whether the peer has not yet taken all bytes that were sent to it.
     pub behind: bool,
     /// Whether the peer has gone.
     pub ended: bool,
-    /// Whether the read buffer is empty or holds only the beginning of a message.
+    /// Whether the read buffer is empty or contains only the beginning of a message.
     drained: bool,
     timeout: ReceiveTimeout,
 }
@@ -64,10 +64,10 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message completely, or stores the bytes that a slow peer has not yet taken. Sending to a peer that has
-    /// gone succeeds; the bytes are discarded.
+    /// Sends a message completely, or keeps the bytes that a slow peer has not yet taken. Sending to a peer that has
+    /// gone succeeds, and the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
-        // tungstenite stores the unwritten bytes.
+        // tungstenite keeps the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {
             Ok(()) => self.socket.flush(),
             blocked => blocked,
@@ -75,7 +75,7 @@ impl Connection {
         self.note_outcome(sent)
     }
 
-    /// Sends the rest of a message, without waiting.
+    /// Sends the rest of a message without waiting.
     pub fn flush(&mut self) -> Result<()> {
         let patience = self.socket.get_mut().patience.take();
         let flushed = self.socket.flush();
@@ -93,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next message, if there is one. With `Some(timeout)`, sleeps in the socket until a message arrives.
+    /// Returns the next message, if there is one. With `Some(timeout)`, sleeps in the socket until a message arrives.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
             self.timeout.set(&self.socket.get_ref().socket, timeout)?;
@@ -105,7 +105,7 @@ impl Connection {
                     self.drained = false;
                     return Ok(Some(bytes));
                 }
-                Ok(_) => {} // a ping, or a text from another program
+                Ok(_) => {} // a ping, or a text from a foreign program
                 Err(failure) if is_waiting(&failure) => {
                     self.drained = true;
                     return Ok(None);
@@ -117,18 +117,18 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` might return a message. A question to the kernel costs less than one to tungstenite, which
-    /// clears its whole read buffer each time.
+    /// Whether `receive` might return a message. Asking the kernel costs less than asking tungstenite, which clears its
+    /// whole read buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
 
-    /// Records that the kernel has bytes for this connection.
+    /// Records that the kernel has received bytes for this connection.
     pub fn look_again(&mut self) {
         self.drained = false;
     }
 
-    /// The events after which a call of `receive` or `flush` is useful.
+    /// Returns the events after which a call of `receive` or `flush` is useful.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -144,9 +144,9 @@ impl AsFd for Connection {
 /// The byte stream below the WebSocket protocol.
 struct Stream {
     socket: OwnedFd,
-    /// Whether reading may sleep, for at most the time that `SO_RCVTIMEO` sets.
+    /// Whether a read may sleep, at most for the time that `SO_RCVTIMEO` sets.
     waits: bool,
-    /// How long writing waits for room in the socket.
+    /// How long a write waits for room in the socket.
     patience: Option<Duration>,
 }
 
@@ -200,14 +200,14 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The memory for outgoing frames: one buffer, used again after tungstenite has copied it.
+/// The memory for outgoing frames: one buffer, which is reused after tungstenite has copied it.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,
 }
 
 impl Outgoing {
-    /// Calls `fill` to write a frame, and `send` to send it.
+    /// Lets `fill` write a frame, and calls `send` to send it.
     pub fn fill(
         &mut self,
         payload_bytes: usize,

@@ -1,4 +1,5 @@
-//! WebSocket in Rust, with tungstenite on blocking sockets. ../../README.md describes wire format and choices.
+//! The adapter for WebSocket in Rust, with tungstenite on blocking sockets. ../../README.md describes wire format and
+//! choices.
 
 mod acceptor;
 mod connection;

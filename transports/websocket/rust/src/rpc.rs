@@ -33,7 +33,7 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// Sends the rest of a request that was sent only partly. The role is waiting in this call for the reply, so no
+    /// First sends the rest of a request that was sent only partly: the role waits for the reply in this call, so no
     /// other call would send the rest.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
@@ -119,7 +119,7 @@ fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usi
     Ok(Sent::Accepted)
 }
 
-/// Whether an earlier message is still not completely sent; tries to send it first.
+/// Whether an earlier message is still not sent completely, after another attempt to send it.
 fn is_behind(connection: &mut Connection) -> Result<bool> {
     if connection.behind {
         connection.flush()?;

@@ -1,4 +1,4 @@
-//! Pubsub: a publisher is a WebSocket server that never reads, a subscriber a client that never writes.
+//! Publish-subscribe: a publisher is a WebSocket server that never reads, a subscriber a client that never writes.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// Sends one message to all receivers; drops those that have gone.
+/// Sends one message to all receivers, and drops receivers that have gone.
 fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
     let mut guests = acceptor.guests();
     let receivers = &mut guests.connections;

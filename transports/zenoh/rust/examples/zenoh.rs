@@ -14,13 +14,13 @@ const RATE_HZ: f64 = 100.0;
 const COUNT: u32 = 100;
 const TOPIC: &str = "messages";
 const ADDRESS: &str = "tcp/127.0.0.1:7447";
-/// What `put` does with a full queue: drop or block.
+/// What `put` does if the queue is full: drop or block.
 const CONGESTION: &str = "drop";
 const EXPRESS: bool = false;
 const CHANNEL: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Opens a session that listens or connects at `ADDRESS`, looks for no other peers and uses no shared memory.
+/// Opens a session that listens or connects at `ADDRESS`, searches for no other peers and uses no shared memory.
 fn open_peer(key: &str) -> zenoh::Result<Session> {
     let mut config = Config::default();
     config.insert_json5("scouting/multicast/enabled", "false")?;
@@ -49,7 +49,7 @@ fn wait_until(is_known: impl Fn() -> zenoh::Result<bool>) -> zenoh::Result<()> {
 fn send() -> zenoh::Result<()> {
     let session = open_peer("connect/endpoints")?;
     let publisher = session.declare_publisher(TOPIC).congestion_control(control()).express(EXPRESS).wait()?;
-    wait_until(|| Ok(publisher.matching_status().wait()?.matching()))?; // what is sent before is lost
+    wait_until(|| Ok(publisher.matching_status().wait()?.matching()))?; // messages that are sent before are lost
     let begin = Instant::now();
     for number in 0..COUNT {
         let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);

@@ -1,4 +1,4 @@
-//! Request and reply: zenoh's queries.
+//! Request and reply with zenoh's queries.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use crate::sessions::Listening;
 use crate::topics::{drain, until_dropped};
 use crate::{Zenoh, key};
 
-/// How zenoh ends a query that got no reply.
+/// The text with which zenoh ends a query that got no reply.
 const TIMED_OUT: &[u8] = b"Timeout";
 
-/// The client. The replies to all calls of this client arrive in one channel.
+/// The client, which receives the replies to all its calls in one channel.
 pub struct CallClient {
     querier: Querier<'static>,
     replies: Receiver<Reply>,
@@ -46,12 +46,12 @@ impl CallClient {
 
     fn send_query(&self, request: ZBytes) -> Result<()> {
         let replies = self.sender.clone();
-        // The receiving end of the channel exists as long as the querier.
+        // The channel's receiving end exists as long as the querier, so sending to it does not fail.
         let keep = move |reply| drop(replies.send(reply));
         self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")
     }
 
-    /// Returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
+    /// Passes a reply on; returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
     fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
         match reply.into_result() {
             Ok(sample) => {
@@ -138,8 +138,7 @@ impl Server for CallServer {
     }
 }
 
-/// A query without a payload is foreign. Such a query looks like an empty frame, which the
-/// instrument refuses and counts.
+/// A query without a payload is foreign. It looks like an empty frame, which the instrument refuses and counts.
 fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
     let none = ZBytes::new();
     let request = query.payload().unwrap_or(&none);

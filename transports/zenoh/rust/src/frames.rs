@@ -1,4 +1,4 @@
-//! Frames in zenoh's bytes: where they are written, and how they are read when they arrive.
+//! Converts frames to zenoh's bytes and back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder, ZLayoutAllocError};
 
-/// How shared memory is used.
+/// How the transport uses shared memory.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum SharedMemory {
@@ -22,7 +22,7 @@ pub enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// Whether a frame of this size should go through shared memory.
+    /// Whether frames of this size should go through shared memory.
     pub fn is_used_for(self, frame_bytes: usize) -> bool {
         self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
     }
@@ -31,7 +31,8 @@ impl SharedMemory {
 /// The size from which on zenoh itself copies messages into shared memory.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// How many frames of the largest size fit into the shared memory of a sender, and its minimum size.
+/// How many frames of the largest size fit into a sender's shared memory; the next constant is the minimum size of this
+/// memory.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -54,7 +55,7 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
-    /// Calls `fill` to write a frame and `put` to send it; returns busy while all memory is in use.
+    /// Lets `fill` write a frame, and calls `put` to send it; returns busy while all memory is in use.
     #[inline]
     pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
@@ -62,7 +63,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Forwards a reference to a frame that was received over zenoh; copies any other frame.
+    /// Forwards a frame that was received over zenoh by reference; copies any other frame.
     #[inline]
     pub fn forward(&self, received: &Received<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(message) = received.native_as::<ZBytes>() else {
@@ -72,7 +73,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// A frame that `fill` has written; `None` while all memory is in use.
+    /// Returns a frame that `fill` has written; `None` while all memory is in use.
     fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
@@ -93,7 +94,8 @@ impl Memory {
     }
 }
 
-/// Buffers that zenoh has released. New memory for each large frame would cost a page fault every 4 KiB.
+/// Buffers that zenoh has released and that are reused. New memory for each large frame would cost a page fault every 4
+/// KiB.
 #[derive(Default)]
 pub struct Pool(Mutex<Vec<Vec<u8>>>);
 
@@ -105,7 +107,7 @@ impl Pool {
     }
 }
 
-/// A buffer that returns to its pool when zenoh has dropped the message.
+/// A buffer that returns to its pool when zenoh drops the message.
 struct Loan {
     buffer: Vec<u8>,
     pool: Arc<Pool>,
@@ -123,7 +125,7 @@ impl Drop for Loan {
     }
 }
 
-/// Counts the frames that arrived, and those that arrived through shared memory, to prove that it is in use.
+/// Counts the received frames, and how many of them came through shared memory, to prove that it is in use.
 pub struct Arrivals {
     counts: bool,
     frames: AtomicU64,
@@ -136,19 +138,19 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Passes a message on as a frame. The message is attached to the frame, so that it can be forwarded without a
+    /// Passes a message on as a frame, and attaches the message to the frame, so that it can be forwarded without a
     /// copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
-        // The bytes are borrowed, unless the message has several pieces, which are joined here.
+        // Borrows the bytes, unless the message consists of several pieces, which are joined here.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// The path of the frames, if any arrived, and whether it differs from the requested path. The first few frames
-    /// arrive before the two sides know of each other's shared memory.
+    /// Returns the path of the frames, if any arrived, and whether it differs from the requested path. The first few
+    /// frames arrive before the two sides know of each other's shared memory.
     pub fn facts(&self, way: &str, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         if frames == 0 {
@@ -166,12 +168,12 @@ impl Arrivals {
     }
 }
 
-/// Removes the files of zenoh's shared memory that this process has mapped. Processes that have mapped these files keep
-/// their mapping.
+/// Removes the files of zenoh's shared memory that this process has mapped. Other processes keep their mappings of
+/// these files.
 pub fn remove_mapped_segments() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for path in maps.split_whitespace().filter(|word| word.starts_with("/dev/shm/") && word.ends_with(".zenoh")) {
-        // Zenoh or the other side may already have removed a file.
+        // Zenoh or the other side may already have removed the file.
         _ = std::fs::remove_file(path);
     }
 }

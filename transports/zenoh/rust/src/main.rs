@@ -1,4 +1,4 @@
-//! zenoh: peers that find each other by address, without a router and without multicast.
+//! The adapter for zenoh: peers that find each other by address, without a router and without multicast.
 
 mod calls;
 mod frames;
@@ -17,7 +17,7 @@ use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// The action of a publisher if zenoh's transmission queue is full.
+/// What a publisher does if zenoh's transmission queue is full.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Congestion {
@@ -30,7 +30,7 @@ enum Congestion {
 struct Quality {
     congestion: CongestionControl,
     express: bool,
-    /// How many frames the channel of a blocking receiver can hold.
+    /// How many frames a blocking receiver's channel can hold.
     channel: usize,
 }
 
@@ -72,8 +72,8 @@ impl Zenoh {
 }
 
 impl Drop for Zenoh {
-    /// Removes the shared memory that zenoh's sessions leave. All shared memory that this process has mapped belongs to
-    /// this trial, and the peers have finished measuring.
+    /// Removes the shared memory that zenoh's sessions leave behind. All shared memory that this process has mapped
+    /// belongs to this trial, and the peers have finished measuring.
     fn drop(&mut self) {
         if self.shared_memory != SharedMemory::Off {
             frames::remove_mapped_segments();
@@ -82,7 +82,7 @@ impl Drop for Zenoh {
     }
 }
 
-/// The key of a link, the same in every language.
+/// Returns the key of a link, which is the same in every language.
 fn key(link: &Link) -> String {
     format!("hopmeter/{}", link.name)
 }

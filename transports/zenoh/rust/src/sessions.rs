@@ -1,4 +1,4 @@
-//! The sessions of a node, and the peers that each session reaches.
+//! The sessions of a node, and the peers that each session connects to.
 //!
 //! A zenoh session needs the addresses of its peers when it opens, but a node learns these addresses one at a time. So
 //! the binding ends of a node share one listening session, and its connecting ends share one session per address. If
@@ -15,7 +15,7 @@ use zenoh::{Config, Session, Wait};
 
 use crate::frames::SharedMemory;
 
-/// The most bytes that zenoh adds to a frame, with a margin for its own messages.
+/// The maximum number of bytes that zenoh adds to a frame, with a margin for its own messages.
 const MARGIN_BYTES: usize = 65_536;
 
 /// How link ends share sessions.
@@ -26,7 +26,7 @@ pub enum Sharing {
     Own,
 }
 
-/// A listening session and its address.
+/// A listening session, with its address.
 #[derive(Clone)]
 pub struct Listening {
     pub session: Session,
@@ -38,11 +38,11 @@ pub struct Sessions {
     shared_memory: SharedMemory,
     bind: Ipv4Addr,
     advertised: Ipv4Addr,
-    /// The largest message that a session receives.
+    /// The largest message that a session may receive.
     message_bytes: usize,
     listening: Mutex<Option<Listening>>,
     connected: Mutex<HashMap<String, Session>>,
-    /// Whether a link of this node leads to another session.
+    /// Whether any link of this node connects to another session.
     others: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Sessions {
         })
     }
 
-    /// Returns the session of a binding end.
+    /// Returns the session for a binding end.
     pub fn listening_session(&self) -> Result<Listening> {
         if self.sharing == Sharing::Own {
             return self.listen();
@@ -72,7 +72,7 @@ impl Sessions {
         Ok(listening.insert(self.listen()?).clone())
     }
 
-    /// Returns the session of a connecting end.
+    /// Returns the session for a connecting end.
     pub fn connected_session(&self, address: &str) -> Result<Session> {
         if let Some(own) = lock(&self.listening).as_ref().filter(|own| own.address == address) {
             return Ok(own.session.clone());
@@ -112,7 +112,7 @@ impl Sessions {
         zenoh::open(config).wait().context(format!("opening a zenoh session at {endpoint}"))
     }
 
-    /// A peer that listens or connects at one address, and looks for no other peers.
+    /// Returns the configuration of a peer that listens or connects at one address, and searches for no other peers.
     fn config(&self, key: &str, endpoint: &str) -> zenoh::Result<Config> {
         let mut config = Config::default();
         let shares = self.shared_memory != SharedMemory::Off;

@@ -1,4 +1,4 @@
-//! Publish-subscribe.
+//! Publishers and subscribers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher. This field is dropped before its session, and so are such fields in the types below.
+/// The publisher. The field `publisher` is dropped before its session, and the types below have the same order of
+/// fields.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -53,7 +54,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// The subscriber that sleeps on a channel.
+/// The polled subscriber, which sleeps on a channel.
 pub struct TopicSubscriber {
     subscriber: pubsub::Subscriber<FifoChannelHandler<Sample>>,
     arrivals: Arc<Arrivals>,
@@ -75,7 +76,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Passes on all messages in a channel, after waiting for the first one; returns the number of messages.
+/// Waits for the first message in a channel, and passes on all messages that it then contains; returns their number.
 pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
     let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
     let mut count = 0;
@@ -90,7 +91,7 @@ pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_ove
 /// Opens a subscriber that zenoh's own thread calls.
 pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
     let session = zenoh.sessions.connected_session(&link.address)?;
-    // For each publisher, zenoh calls from one thread at a time; the lock proves that to the compiler.
+    // Only one thread at a time calls back for a publisher; the lock proves this to the compiler.
     let (arrivals, on_frame) = (zenoh.arrivals.clone(), Mutex::new(on_frame));
     let call = move |sample: Sample| {
         arrivals.count_and_lend(sample.payload(), |received| lock(&on_frame).call(received));
@@ -105,7 +106,7 @@ pub fn until_dropped(
     session: Session,
     undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,
 ) -> Box<dyn Subscription> {
-    // If a session is already closed, it makes no more calls either.
+    // An error means that the session is already closed, and then it makes no more calls either.
     Box::new(CallbackSubscription { undeclare: Some(Box::new(move || drop(undeclare()))), _session: session })
 }
 

@@ -25,7 +25,7 @@ pub fn send(producer: &mut Producer, payload_bytes: usize, number: u64) -> bool 
     true
 }
 
-/// Returns the number that fills a frame.
+/// Returns the number that every 8 bytes of a frame contain.
 pub fn number(header: &[u8], payload: &[u8]) -> u64 {
     let words = header.chunks_exact(8).chain(payload.chunks_exact(8));
     let mut words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap()));
@@ -34,14 +34,14 @@ pub fn number(header: &[u8], payload: &[u8]) -> u64 {
     first
 }
 
-/// Returns all available frames, as numbers.
+/// Returns all available frames, as their numbers.
 pub fn drain(consumer: &mut Consumer) -> Vec<u64> {
     let mut seen = Vec::new();
     while consumer.receive(|header, payload| seen.push(number(header, payload))).unwrap() {}
     seen
 }
 
-/// Waits for an action of another thread or process.
+/// Waits until `holds` returns true, for an action of another thread or process.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
