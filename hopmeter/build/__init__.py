@@ -1,1 +1,1 @@
-"""Build and install the adapters of transports with Cargo, CMake or uv."""
+"""Builds and installs the adapters of transports with Cargo, CMake or uv."""

@@ -1,4 +1,4 @@
-"""Run a build tool with its output in a log, and show the end of the log if the tool fails."""
+"""Runs a build tool with its output in a log, and shows the end of the log if the tool fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TAIL_LINES = 25
 
 
 class BuildError(HopmeterError):
-    """A build failed; the error has the last output of the tool and the remedy."""
+    """A build failed; the error contains the last output of the tool and the remedy."""
 
     def __init__(self, code: str, what: str, remedy: str = "", detail: str = "") -> None:
         super().__init__(code, what, remedy)
@@ -29,7 +29,8 @@ def run_logged(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command and append its output to the file `log`. Raises BuildError if it fails."""
+    """Run a command and append its output to the file `log`. Raises BuildError if the command does not start or
+    fails."""
     words = [str(word) for word in command]
     with log.open("a") as sink:
         sink.write(f"$ {' '.join(words)}\n")
@@ -50,5 +51,5 @@ def run_logged(
 
 
 def tail(log: Path) -> str:
-    """Return the end of a log, which contains the error messages of build tools."""
+    """Return the last lines of a log, in which build tools print their errors."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

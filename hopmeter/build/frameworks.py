@@ -1,4 +1,5 @@
-"""The frameworks whose objects can be carried: the cost to install each, its location, and which are installed."""
+"""The frameworks whose objects hopmeter can carry: what each costs to install, where it is installed, and which are
+ready."""
 
 from __future__ import annotations
 
@@ -22,33 +23,33 @@ from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
-"""Extras that belong to no codec but are installed in the same way: the megabytes to download, and the megabytes on
-disk."""
+"""Extras that belong to no codec but are installed in the same way, with their download size and their size on disk,
+in megabytes."""
 LINE_MBIT_S = 100
 """The bandwidth in Mbit/s that hopmeter assumes when it estimates download times."""
 
 
 @dataclass(frozen=True)
 class State:
-    """One codec on this machine."""
+    """Whether one codec's framework is installed, and how to install it."""
 
     name: str
     ready: bool
     version: str = ""
     environment: str = ""
-    """The codec's environment, if it has a separate one."""
+    """The name of the codec's separate environment; empty if it uses hopmeter's own Python."""
     missing: str = ""
     get: str = ""
 
     def as_json(self) -> dict[str, str | bool | None]:
-        """Return one line of `hopmeter codecs --json`."""
+        """Return the state as an object for a line of `hopmeter codecs --json`."""
         texts = {"version": self.version, "environment": self.environment, "missing": self.missing, "get": self.get}
         return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
 
 
 def select(names: Iterable[str]) -> list[str]:
-    """Return the frameworks of these names; `all` names every framework that needs no GPU. Raises UsageError for
-    unknown names."""
+    """Return the frameworks with these names; `all` stands for every framework that needs no GPU. Raises UsageError
+    for an unknown name."""
     known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
@@ -59,13 +60,13 @@ def select(names: Iterable[str]) -> list[str]:
 
 
 def _needs_gpu(name: str) -> bool:
-    """Return whether a framework needs a GPU, so that `all` leaves it out."""
+    """Return whether a framework needs a GPU, so that `all` omits it."""
     form = getattr(lookup.codec_named(name), "FORM", None)
     return form is not None and not form.cpu
 
 
 def format_cost(name: str) -> str:
-    """Describe what installing a framework costs."""
+    """Describe what a framework costs to install: its download size, download time and size on disk."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
     took = humanize.time(download * 8 / LINE_MBIT_S)
@@ -75,8 +76,8 @@ def format_cost(name: str) -> str:
 
 
 def install(name: str, log: Path, manifest: Manifest | None = None) -> None:
-    """Install a framework; with the manifest of a transport for the nodes of that transport, which may need a joint
-    environment.
+    """Install a framework. With a transport's manifest, install it for that transport's nodes, which may need an
+    environment that contains both.
 
     Raises BuildError if a tool fails, or if only the user can install the framework.
     """
@@ -112,7 +113,7 @@ def _alone(name: str) -> str | None:
 
 
 def states() -> list[State]:
-    """Return every codec, its version if it is installed, and the command that installs it."""
+    """Return the state of every codec: its version if it is installed, otherwise the command that installs it."""
     return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
@@ -127,12 +128,12 @@ def _state(name: str) -> State:
 
 
 def command(name: str, manifest: Manifest | None = None) -> str:
-    """Return the command that installs a framework, for the nodes of a transport if one is given."""
+    """Return the command that installs a framework; with a manifest, for the nodes of that transport."""
     return f"hopmeter build {manifest.reference} --framework {name}" if manifest else lookup.command(name)
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Return those of these transports that need a separate environment with this framework."""
+    """Return those of the given transports that need a separate environment with this framework."""
     if name in EXTRAS:
         return []
     offers = [(manifest, manifest.offers["python"]) for manifest in manifests if "python" in manifest.offers]

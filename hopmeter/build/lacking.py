@@ -1,4 +1,5 @@
-"""What the cells of a plan lack that hopmeter can build: adapters, the code of messages, and frameworks of codecs."""
+"""The missing parts of a plan that hopmeter can build: adapters, codec libraries, code of message types, and
+frameworks."""
 
 from __future__ import annotations
 
@@ -24,15 +25,15 @@ from hopmeter.schemas import is_message, library_of, missing_tools
 
 @dataclass(frozen=True)
 class FrameworkTarget:
-    """The framework of a codec, for the Python nodes of a transport."""
+    """A codec's framework, for the Python nodes of a transport."""
 
     codec: str
     manifest: Manifest | None
-    """None if the framework belongs into hopmeter's own Python, for all transports."""
+    """None if the framework is installed into hopmeter's own Python, for all transports."""
 
     @property
     def title(self) -> str:
-        """The name of the target in messages."""
+        """The name of the target in messages to the user."""
         return f"{self.codec} for {self.manifest.reference}" if self.manifest else self.codec
 
 
@@ -40,7 +41,8 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return what dropped cells lack on each host, each part once; the name of this machine is empty."""
+    """Return the parts that dropped cells are missing, by host, each part once. The key for this machine is the
+    empty string."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -49,7 +51,7 @@ def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]
 
 
 def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Part]]:
-    """Yield each host and what a dropped cell lacks there, if hopmeter can build it."""
+    """Yield each part that a dropped cell is missing, with its host, if hopmeter can build the part."""
     if not cell.dropped or is_buildable(cell.dropped):
         yield from (("", TypeTarget(each.wanted, each.manifest, offer)) for each, offer in _types(cell, capabilities))
     if not is_buildable(cell.dropped):
@@ -62,7 +64,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
 
 
 def _types(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the types whose code is missing, in languages whose adapters are ready."""
+    """Yield the message types whose code is missing, for languages whose adapters are ready."""
     for found, offer in missing_types(cell, capabilities.manifests):
         state = capabilities.node(found.carrier.transport, offer.language, found.carrier.settings)
         if state is not None and state.ready:
@@ -74,7 +76,7 @@ def _host(end: Endpoint, capabilities: Capabilities) -> str:
 
 
 def _adapter(end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield the adapter of a node, if it is not ready and its library is there or can be installed."""
+    """Yield a node's adapter if it is not ready, and its library is installed or can be installed."""
     host, manifest = _host(end, capabilities), _manifest(end.carrier, capabilities)
     here = capabilities.node(manifest.name, end.language, end.carrier.settings)
     state = capabilities.hosts[host].ready.get((manifest.name, end.language)) if host else here
@@ -86,7 +88,7 @@ def _adapter(end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
 
 
 def _object_parts(cell: Cell, end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield what an end of a flow lacks to encode or decode its objects."""
+    """Yield what an endpoint is missing to encode or decode the objects of its flow."""
     flow = next(each for each in flows(cell) if each.number == end.flow)
     if is_message(flow.payload) and not flow.has_codec:
         yield from _message(MessageTarget(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE), "", capabilities)
@@ -109,7 +111,7 @@ def _message(target: MessageTarget, host: str, capabilities: Capabilities) -> It
 
 
 def _manifest(carrier: Carrier, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a transport, with the installation that its settings choose."""
+    """Return the manifest of a transport, for the installation that its settings choose."""
     return capabilities.manifests[carrier.transport].for_installation(carrier.settings)
 
 
@@ -123,7 +125,8 @@ def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> It
 
 
 def mark_failures(made: Plan, capabilities: Capabilities, failures: Mapping[str, str]) -> Plan:
-    """Return the plan, in which cells say why what they lack could not be built, by the titles of the parts."""
+    """Return the plan with the failed builds: a cell that needs a failed part states why. `failures` has the reasons
+    by the titles of the parts."""
     return replace(made, cells=[_mark(cell, capabilities, failures) for cell in made.cells])
 
 

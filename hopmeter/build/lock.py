@@ -1,11 +1,11 @@
 """Writes the lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
-transports and the codecs that need an older NumPy. The lock files do not record where a package comes from, and of the
-files of a version accept the source archive and the wheels for CPython on Linux.
+transports and the codecs that need an older NumPy. The lock files do not record package sources. Of a version's files,
+they accept the source archive and the wheels for CPython on Linux.
 
-python.lock has all packages together. numpy1.lock has the packages of the codecs that conflict with today's NumPy, as
-far as they differ from those of python.lock. TRANSPORT-INSTALLATION.lock has those of an installation in the same way.
+python.lock contains all packages. numpy1.lock contains the packages of the codecs that conflict with current NumPy, as
+far as they differ from those in python.lock. TRANSPORT-INSTALLATION.lock does the same for an installation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
 ENTRY = re.compile(r"^(\S+?)==\S.*\n(?:\s.*\n)*", re.MULTILINE)
-"""A package in a lock file, with its version and its hashes."""
+"""The entry of a package in a lock file, with its version and hashes."""
 HASH = re.compile(r" \\\n    --hash=sha256:(\w+)")
 COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11")
 HOSTLESS = ("--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
@@ -35,8 +35,8 @@ PROCESSORS = ("x86_64", "aarch64")
 
 
 def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
-    """Return the arguments that make `uv pip install` use locked versions; empty if no lock file agrees with the
-    packages. The lock file of the environment precedes the others."""
+    """Return the arguments that make `uv pip install` use locked versions, from the first lock file that satisfies
+    the packages, or an empty list if none does. The environment's own lock file is tried first."""
     tree = paths.checkout()
     wanted = [*packages]
     files = [tree / "setup" / name for name in (f"{environment}.lock", *NAMES)] if tree else []
@@ -46,7 +46,8 @@ def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path
 
 
 def _whole_file(file: Path) -> Path:
-    """Return a lock file with all its packages: a copy in the cache if it has only the differences from another."""
+    """Return a lock file with all its packages: for a file that contains only differences, a complete copy in the
+    cache."""
     if file.name == NAMES[0]:
         return file
     whole = paths.cache() / "locks" / file.name
@@ -56,13 +57,13 @@ def _whole_file(file: Path) -> Path:
 
 
 def whole_lock(file: Path) -> str:
-    """Return the content of a lock file, with the packages that are the same in the first one."""
+    """Return a lock file's text, complemented by the packages that it shares with python.lock."""
     first = _entries(file.with_name(NAMES[0]))
     return "".join((first | _entries(file)).values())
 
 
 def _entries(file: Path) -> dict[str, str]:
-    """Return the entries of each package; a package has several if its versions differ by Python version."""
+    """Return the entries by package; if a package's versions differ by Python version, its entries are joined."""
     found: dict[str, str] = {}
     for entry in ENTRY.finditer(file.read_text()):
         found[entry[1]] = found.get(entry[1], "") + entry[0]
@@ -70,14 +71,14 @@ def _entries(file: Path) -> dict[str, str]:
 
 
 def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
-    """Return the packages whose locked versions do not satisfy these requirements; a package that the lock file lacks
-    is no conflict."""
+    """Return the requirements that the locked versions do not satisfy; a package that the lock file does not contain
+    never conflicts."""
     locked = pins(file)
     return [text for text in packages if not _accepts(text, locked)]
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """Return the versions of each package in a lock file; a package has several if they differ by Python version."""
+    """Return the locked versions of each package; a package has several if they differ by Python version."""
     found: dict[str, list[str]] = {}
     for line in whole_lock(file).splitlines():
         name, equal, rest = line.partition("==")
@@ -89,25 +90,25 @@ def pins(file: Path) -> dict[str, list[str]]:
 def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:  # the path of a local file, which the lock file does not contain
+    except InvalidRequirement:  # the path of a local file, which is not in the lock file
         return True
     versions = locked.get(normalize(requirement.name), [])
     return not versions or any(requirement.specifier.contains(version, prereleases=True) for version in versions)
 
 
 def normalize(name: str) -> str:
-    """Spell a package's name as lock files do."""
+    """Return a package's name as lock files spell it."""
     return name.lower().replace("_", "-").replace(".", "-")
 
 
 def transport_packages(tree: Path) -> list[str]:
-    """Return the `pip` lists of all manifests."""
+    """Return the packages in the `pip` lists of all manifests."""
     manifests = [tomllib.loads(file.read_text()) for file in sorted(tree.glob("transports/*/transport.toml"))]
     return [text for each in manifests for text in each["languages"].get("python", {}).get("pip", [])]
 
 
 def installations(tree: Path) -> dict[str, list[str]]:
-    """Return the `pip` list of each installation that a manifest names, by its environment."""
+    """Return the `pip` list of each installation in the manifests, by the name of its environment."""
     manifests = every([tree / "transports"]).values()
     return {
         f"{each.name}-{name}": one.pip
@@ -119,19 +120,20 @@ def installations(tree: Path) -> dict[str, list[str]]:
 
 
 def conflicting_packages() -> list[str]:
-    """Return the packages of the codecs that have separate environments."""
+    """Return the packages of the codecs that need separate environments."""
     return sorted({text for module in lookup.codecs().values() for text in getattr(module, "APART", ())})
 
 
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
-    """Write one lock file; locked versions that still fit stay, unless the options include `--upgrade`."""
+    """Write one lock file; locked versions that still satisfy the packages stay, unless the options include
+    `--upgrade`."""
     command = [*COMPILE, *HOSTLESS, "--generate-hashes", *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
     omit_other_systems(file)
 
 
 def omit_other_systems(file: Path) -> None:
-    """Omit the hashes of wheels for other systems from a lock file."""
+    """Remove the hashes of wheels for other systems from a lock file."""
     named = subprocess.run(
         [*COMPILE, "--no-deps", "--format", "pylock.toml", file], text=True, check=True, stdout=subprocess.PIPE
     )
@@ -144,7 +146,7 @@ def omit_other_systems(file: Path) -> None:
 
 
 def is_for_linux(wheel: str) -> bool:
-    """Return whether CPython on Linux, with glibc and the GIL, can install the wheel of this file name."""
+    """Return whether CPython on Linux, with glibc and the GIL, can install the wheel with this file name."""
     return any(
         tag.interpreter.startswith(("cp", "py"))
         and not tag.abi.endswith("t")
@@ -157,7 +159,7 @@ def is_for_linux(wheel: str) -> bool:
 
 
 def write_differences(file: Path, packages: Sequence[str], *options: str) -> None:
-    """Write a lock file with only what differs from the first one."""
+    """Write a lock file that contains only the differences from python.lock."""
     file.touch()
     file.write_text(whole_lock(file))
     write(file, packages, *options)
@@ -166,7 +168,7 @@ def write_differences(file: Path, packages: Sequence[str], *options: str) -> Non
 
 
 def main() -> None:
-    """Write all files."""
+    """Write all lock files."""
     tree = paths.checkout()
     if tree is None:
         sys.exit("lock files are part of a checkout; run this command in one")

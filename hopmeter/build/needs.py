@@ -1,4 +1,4 @@
-"""Find the adapters that a scenario needs, so that nothing else must be built before it can run."""
+"""Finds the adapters that a scenario needs, so that only these must be built before it can run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ def needed_for(name: str) -> list[Target]:
 
 
 def messages_of(name: str) -> list[MessageTarget]:
-    """Return the codec libraries that a scenario needs and that are not built for the present content of its
-    schemas."""
+    """Return the codec libraries that a scenario needs and that are missing or out of date."""
     scenario, _ = files.load(files.find(name))
     if scenario.flow:
         wanted = [target for flow in scenario.flow.values() for target in _select([flow.payload], [flow.codec])]
@@ -61,7 +60,7 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _installations(target: Target, ask: Ask) -> list[Target]:
-    """Return the adapter with each installation that the settings of a case choose."""
+    """Return an adapter once for each installation that the settings of a case choose."""
     if not target.manifest.languages[target.offer.language].installations:
         return [target]
     chosen = choices(target.manifest, ask.settings.get(target.transport, {}))
@@ -69,7 +68,7 @@ def _installations(target: Target, ask: Ask) -> list[Target]:
 
 
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
-    """Yield the adapters of each participant: for the transports of its flows, in a language that has them all."""
+    """Yield the adapters of each participant: for the transports of its flows, in a language that supports them all."""
     own_alone = has_own_transports(scenario.flow)
     for each in ([] if own_alone else select_transports(ask.axes["transport"])) or [""]:
         for name, keys in scenario.participant.items():
@@ -83,6 +82,6 @@ def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _transports_of(scenario: Scenario, participant: str, axis: str) -> Sequence[str]:
-    """Return the transports of a participant's flows; `axis` carries the flows that have none of their own."""
+    """Return the transports of a participant's flows; `axis` is the transport of flows that name none."""
     mine = [flow for flow in scenario.flow.values() if participant in (flow.sender, *receivers(flow))]
     return list(find_transports(dict.fromkeys(flow.transport or axis for flow in mine)))

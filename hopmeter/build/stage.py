@@ -1,4 +1,4 @@
-"""Copy the files that the wheel contains besides Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the
+"""Copies the files of the wheel that are not Python modules into `hopmeter/_data`: nodes, adapters, scenarios, and the
 C++ kit.
 
 Run `python -m hopmeter.build.stage` in a checkout, after `hopmeter build --language rust`.
@@ -27,13 +27,13 @@ SOURCES = (
     "rust/examples",
     "rust/Cargo.toml",
 )
-"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them; an
-example in Rust needs the versions of its crates."""
+"""The files of a transport's folder that the wheel contains. Rust adapters are included as built nodes; a Rust
+example also needs the Cargo.toml with its crate versions."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
 def stage(checkout: Path, data: Path) -> list[str]:
-    """Fill `data` from scratch and return the names of its nodes."""
+    """Fill `data` from scratch, and return the names of its nodes."""
     shutil.rmtree(data, ignore_errors=True)
     _copy_transports(checkout / "transports", data / "transports")
     shutil.copytree(checkout / "scenarios", data / "scenarios", ignore=CLUTTER)
@@ -53,8 +53,9 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 
 def _copy_kit(checkout: Path, data: Path) -> None:
-    """Copy the inputs of a C++ adapter's build, and of codec libraries: headers, sources, CMake package, library."""
-    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # which also writes a header
+    """Copy what building C++ adapters and codec libraries needs: headers, sources, the CMake package and the
+    library."""
+    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # this also writes a header
     for part in ("include", "cmake", "codecs"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     shutil.copytree(checkout / "instrument/codecs", data / "codecs", ignore=CLUTTER)
@@ -71,7 +72,7 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
     ]
     local = {paths.node_name(name, "rust") for each in names for name in each}
     built = [*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")]
-    # A node for a library of the user runs only where that library is.
+    # A node that uses a library of the user runs only on machines with that library.
     nodes = sorted(node for node in built if node.name not in local)
     for node in nodes:
         shutil.copy2(node, target / node.name)
@@ -80,13 +81,13 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
 
 
 def _strip(built: Path) -> None:
-    """Strip debug information, which is three quarters of the size."""
+    """Strip debug information, which is three quarters of the size, if `strip` is installed."""
     if shutil.which("strip"):
         subprocess.run(["strip", "--strip-debug", str(built)], check=True)
 
 
 def main() -> int:
-    """Run the module for the Makefile."""
+    """Fill `hopmeter/_data` for the Makefile; return the exit code."""
     checkout = paths.checkout()
     if checkout is None:
         print("this is not a checkout of hopmeter, so there is nothing to package", file=sys.stderr)

@@ -17,7 +17,7 @@ Command = list[str]
 
 
 def missing(packages: Iterable[str]) -> list[str]:
-    """Return the packages that dpkg does not list as installed; empty if there is no dpkg."""
+    """Return the packages that dpkg does not list as installed, or an empty list if dpkg is not available."""
     wanted = sorted(set(packages))
     if not wanted or shutil.which("dpkg-query") is None:
         return []
@@ -28,13 +28,13 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def line_for(packages: Iterable[str]) -> str:
-    """Return the command that the user types to install packages."""
+    """Return the command with which the user can install packages."""
     return f"sudo apt-get install {' '.join(packages)}"
 
 
 def rights() -> Command | None:
-    """Return the command prefix for apt-get (`sudo -n`, empty for root); None if apt-get or sudo is missing, or sudo
-    would ask for a password."""
+    """Return the command prefix that gives apt-get root rights (`sudo -n`, empty for root). Returns None if apt-get
+    or sudo is missing, or if sudo needs a password."""
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -46,15 +46,15 @@ def rights() -> Command | None:
 
 
 def install(packages: Iterable[str], lean: bool = False) -> list[str]:
-    """Install missing packages if that is allowed, and return the packages that are still missing. `lean`: no
-    recommended packages."""
+    """Install missing packages if possible, and return the packages that are still missing. With `lean`, recommended
+    packages are not installed."""
     wanted = missing(packages)
     as_root = rights()
     if not wanted or as_root is None:
         return wanted
     print(f"installing {' '.join(wanted)} with apt", file=sys.stderr, flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    # The list of available packages may be old or, in a fresh container, missing.
+    # The list of available packages may be out of date or, in a fresh container, missing.
     put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]
     if not _quiet(put):
         _quiet([*get, "update"])
@@ -70,7 +70,7 @@ def _quiet(command: Command, tell: bool = False) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the module for the Makefile."""
+    """Install the packages for the Makefile; return the exit code."""
     required = "--required" in arguments
     left = install((word for word in arguments if not word.startswith("--")), lean="--lean" in arguments)
     if left:

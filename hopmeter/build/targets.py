@@ -1,4 +1,4 @@
-"""The targets of a build."""
+"""The targets of a build: which adapters to build, for which installations."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class Target:
 
     @property
     def title(self) -> str:
-        """The name of the target in messages."""
+        """The name of the target in messages to the user."""
         return f"{self.transport} ({', '.join([self.language, *self.manifest.choice])})"
 
     @property
     def file_name(self) -> str:
-        """The name of the target in folders and logs of the build."""
+        """The name of the target in the folders and logs of the build."""
         chosen = self.offer.environment_name if self.manifest.choice else self.transport
         return f"{chosen}-{paths.language_word(self.language)}"
 
     @property
     def source(self) -> Path:
-        """The folder of the adapter."""
+        """The folder with the adapter's source."""
         return self.manifest.folder / paths.language_word(self.language)
 
 
 def select_targets(
     transports: Sequence[str] = (), languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[Target]:
-    """Return the requested targets, or all targets if the user names none; with settings (`NAME=A,B`), only the
-    installations that these choose. Raises UsageError for unknown names."""
+    """Return the requested targets, or all targets if the user names none; with settings (`NAME=A,B`), only targets
+    of the installations that the settings choose. Raises UsageError for an unknown name."""
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
@@ -78,7 +78,7 @@ def select_targets(
 
 
 def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
-    """Return the values of `NAME=A,B`, by name."""
+    """Parse texts of the form `NAME=A,B`, and return the values by name."""
     found = {}
     for text in settings:
         name, equals, values = text.partition("=")
@@ -91,7 +91,7 @@ def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
-    """Return the manifest with each installation that the values of settings choose; other settings do not matter."""
+    """Return the manifest once for each installation that the setting values choose; other settings are ignored."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
     return list({each.reference: each for each in map(manifest.for_installation, combinations)}.values())

@@ -1,4 +1,4 @@
-"""`hopmeter new transport`: copy `transports/_template` under another name, in the requested languages."""
+"""`hopmeter new transport`: copies `transports/_template` under another name, in the requested languages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from hopmeter.manifest.discovery import GROUPS
 
 FOLDERS = {"rust": "rust", "c++": "cpp", "python": "python"}
 WORD = "parcel"
-"""The name of the template in file names and in text."""
+"""The template's name, in file names and in text."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def create(name: str, languages: Sequence[str], template: Path, transports: Path) -> Path:
-    """Create `transports/NAME` and return the folder."""
+    """Create `transports/NAME`, and return the folder. Raises UsageError for an invalid name or language, or if the
+    folder exists."""
     folder = transports / name
     if NAME.fullmatch(name) is None:
         raise UsageError(
@@ -56,7 +57,7 @@ def _rename(file: Path, name: str) -> None:
 
 
 def _keep_languages(manifest: Path, languages: Sequence[str]) -> None:
-    """Drop the sections for languages that were not requested."""
+    """Remove the manifest's sections for languages that were not requested."""
     sections = re.split(r"(?m)^(?=\[)", manifest.read_text())
     kept = [section for section in sections if _language(section) in (None, *languages)]
     manifest.write_text("".join(kept))

@@ -36,16 +36,16 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Return whether a node that runs now exists."""
+        """Return whether the build produced a node that runs."""
         return not self.error
 
     @property
     def is_unavailable(self) -> bool:
-        """Return whether its library is not available for this system."""
+        """Return whether the target's library is not available for this system."""
         return bool(self.missing) or self.code == "E-NO-WHEEL"
 
     def as_json(self) -> dict[str, Any]:
-        """Return one line of `hopmeter build --json`."""
+        """Return the outcome as an object for a line of `hopmeter build --json`."""
         return {
             "transport": self.target.transport,
             "language": self.target.language,
@@ -60,32 +60,31 @@ class Outcome:
 
 
 COMPILERS = 2
-"""The number of C++ adapters that build at a time: most are one file, which takes one core and up to a gigabyte of
-memory."""
+"""How many C++ adapters are built at a time. Most are one file, which takes one core and up to a gigabyte of memory."""
 LOOK_S = 0.2
 MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
 LACKS = re.compile(
     r"no module named|no such file|n[o']t find|not found|missing|cannot open shared object|cannot find", re.I
 )
-"""What compilers, CMake and Python report if something is not installed."""
+"""What compilers, CMake and Python print if something is not installed."""
 
 
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Build all targets and yield the outcome of each as soon as its build ends; calls `begin` before each build, on
-    another thread.
+    """Build all targets, and yield each outcome as soon as its build ends; call `begin` before each build, on another
+    thread.
 
-    Cargo uses all cores and uv locks an environment, so their targets are built one after another. Missing
-    `system_packages` are installed meanwhile if that is allowed; a target that needs a system package waits for all of
-    them.
+    Cargo uses all cores and uv locks an environment, so their targets are built one after another. With
+    `system_packages`, missing packages are installed meanwhile if possible; a target that needs system packages waits
+    until all are installed.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
     with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
         installed = apt.submit(system.install, packages)
         if tree is not None and any(target.language == "c++" for target in targets):
-            with suppress(BuildError):  # reported with each target that needs the library
+            with suppress(BuildError):  # each target that needs the library reports the error
                 _instrument(tree)
         begun: list[tuple[Target, Future[Outcome]]] = []
         for target in sorted(targets, key=_order):
@@ -100,8 +99,8 @@ def build_all(
 
 
 def _order(target: Target) -> tuple[bool, float]:
-    """Return the sort key: targets that need another target come last; among the others, the longest build comes first,
-    which shares the cores best."""
+    """Return a target's sort key: targets that need another target come last; among the others, the longest build
+    comes first, which uses the cores best."""
     return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
 
@@ -123,7 +122,7 @@ def _build(
 
 
 def _stop(begun: Sequence[Future[Outcome]]) -> None:
-    """Cancel the running and the waiting builds after an interruption."""
+    """Cancel the running and waiting builds after an interruption."""
     for each in begun:
         each.cancel()
     patience = time.monotonic() + subprocesses.GRACE_S
@@ -132,7 +131,7 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
 
 
 def build_one(target: Target) -> Outcome:
-    """Build a target and check that its node runs."""
+    """Build a target, and check that its node runs. Errors are in the returned outcome."""
     started = time.monotonic()
     outcome = Outcome(target)
     try:
@@ -172,7 +171,7 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
 
 
 def workshop() -> Path:
-    """Return the folder of intermediate files: `build/` in a checkout, otherwise the user's cache."""
+    """Return the folder for intermediate files: `build/` in a checkout, otherwise a folder in the user's cache."""
     tree = paths.checkout()
     return tree / "build" if tree else paths.cache() / "build"
 
@@ -207,8 +206,8 @@ def _cpp(target: Target, log: Path) -> None:
 
 @cache
 def _instrument(tree: Path) -> Path:
-    """Return the static library that all C++ nodes link, built once beforehand: each C++ build would otherwise wait for
-    Cargo to finish a Rust adapter."""
+    """Return the static library that all C++ nodes link. It is built once, before all targets: otherwise each C++
+    build would wait until Cargo has finished a Rust adapter."""
     log = workshop() / "logs" / "instrument.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -216,7 +215,7 @@ def _instrument(tree: Path) -> Path:
 
 
 def kit() -> cpp.Kit:
-    """Return what C++ nodes are built with, after the instrument's library was built."""
+    """Return what building C++ nodes needs; builds the instrument's library first in a checkout."""
     tree = paths.checkout()
     if tree is not None:
         return cpp.Kit(tree / "cpp/cmake", _instrument(tree), paths.node_folders())
@@ -230,7 +229,8 @@ def _python(target: Target, log: Path) -> None:
 
 
 def _library(target: Target, log: Path) -> None:
-    """Build the C library that some Rust adapters have for other languages; an installed package contains it."""
+    """Build the C library that some Rust adapters provide for other languages; an installed package already contains
+    it."""
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
         rust.build(target.transport, tree, paths.node_build_dir(), log)

@@ -1,4 +1,5 @@
-"""Build C++ adapters with CMake against the instrument's static library, in a checkout or from an installed package."""
+"""Builds C++ adapters with CMake and links them with the instrument's static library, from a checkout or from an
+installed package."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ MARK = "HOPMETER_BUILT_AGAINST"
 
 @dataclass(frozen=True)
 class Kit:
-    """The inputs of a C++ node's build: the folder of hopmeterConfig.cmake, the library to link, and the folder of the
-    transports' shared libraries."""
+    """What building a C++ node needs: the folder of hopmeterConfig.cmake, the library to link, and the folders with
+    the transports' shared libraries."""
 
     cmake: Path
     library: Path
@@ -25,26 +26,26 @@ class Kit:
 
 @dataclass(frozen=True)
 class Project:
-    """A CMake project that is installed, and what it is built with."""
+    """A CMake project to install, and how to build it."""
 
     source: Path
     folder: Path
     """The build folder."""
     prefix: Path
     owns_prefix: bool
-    """Whether nothing else is installed there. It is then removed with the build folder."""
+    """Whether only this project is installed in `prefix`. If so, `prefix` is removed together with the build folder."""
     python: Path
-    """The Python of its generators."""
+    """The Python that runs the project's code generators."""
     variables: Mapping[str, str]
-    """The environment of the build."""
+    """The environment variables for the build."""
     mark: str
-    """What it is built against. A build folder with another mark is removed."""
+    """Identifies what the project is built against. A build folder with another mark is removed."""
     options: tuple[str, ...] = ()
-    """Further options of CMake."""
+    """Additional CMake options."""
 
 
 def install(project: Project, log: Path, remedy: str) -> None:
-    """Build and install a project that has no node."""
+    """Build and install a CMake project that is not a node."""
     _leave_other_source(project.folder, project.source, project.mark)
     if project.owns_prefix and not project.folder.exists():
         shutil.rmtree(project.prefix, ignore_errors=True)
@@ -57,7 +58,8 @@ def install(project: Project, log: Path, remedy: str) -> None:
 
 
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path, mark: str = "") -> None:
-    """Build the node of one transport in `folder`, which is removed if it has another mark, and copy it to `node`."""
+    """Build a transport's node in `folder`, and copy it to `node`. If `folder` has another mark, it is removed
+    first."""
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, folder), *options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
@@ -66,13 +68,13 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
 
 
 def _configure(source: Path, folder: Path) -> list[str | Path]:
-    # A configured folder keeps its generator; CMake rejects a different generator.
+    # A configured folder keeps its generator; CMake rejects a different one.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
     return [_cmake(), "-S", source, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release"]
 
 
 def options(kit: Kit) -> list[str]:
-    """Return how CMake finds the kit."""
+    """Return the CMake options that locate the kit."""
     return [
         f"-Dhopmeter_DIR={kit.cmake}",
         f"-DHOPMETER_LIBRARY={kit.library}",
@@ -81,8 +83,8 @@ def options(kit: Kit) -> list[str]:
 
 
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
-    """Remove the build folder if it belongs to another source tree or has another mark. Installations share the user's
-    cache, and CMake refuses a build folder of another source tree."""
+    """Remove the build folder if it belongs to another source tree or has another mark. Installations of hopmeter
+    share the user's cache, and CMake rejects a build folder of another source tree."""
     cached = folder / "CMakeCache.txt"
     if not cached.exists():
         return

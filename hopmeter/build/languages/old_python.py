@@ -1,4 +1,4 @@
-"""Builds the instrument for a system's Python that is older than the limited API which the instrument uses."""
+"""Builds the instrument for a system Python that is older than the limited API that the instrument normally uses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.system import paths
 
 LIMITED = (3, 11)
-"""From this version on, one file serves all versions."""
+"""From this Python version on, one file works for all versions."""
 SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
 
 
 def provide_instrument(python: Interpreter, log: Path) -> None:
-    """Build the instrument for this Python next to the one for newer versions, if it needs one of its own. Raises
-    BuildError."""
+    """Build the instrument for this Python if it is too old for the common file, and put it next to that file.
+    Raises BuildError."""
     if python.version >= LIMITED:
         return
     tree, version = paths.checkout(), ".".join(map(str, python.version))

@@ -1,4 +1,4 @@
-"""Install the packages of Python adapters, in the environment that their manifest names."""
+"""Installs the packages of Python adapters, in the environment that their manifest names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ UV = [sys.executable, "-m", "uv"]
 
 
 def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
-    """Install the packages that a transport's nodes need, into the Python that runs the nodes; return that Python."""
+    """Install the packages that a transport's nodes need, into the Python that runs the nodes; return that Python.
+    Raises BuildError."""
     remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language python`"
     packages = _packages(offer)
     if offer.environment == "own":
@@ -49,15 +50,15 @@ def _packages(offer: Offer) -> list[str]:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
-    """Install packages for a Python, in the versions of the lock file if it agrees with them; an environment may have a
-    lock file of its own."""
+    """Install packages into a Python, in the locked versions unless these conflict with the packages; an environment
+    may have its own lock file."""
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages, environment), *packages]
     run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(manifest: Manifest, offer: Offer, found: Interpreter | None) -> None:
-    """Refuse a library that is not published for this processor or this Python, unless the user built it for a Python
-    that hopmeter does not make."""
+    """Raise BuildError for a package that is not published for this processor and this Python, unless the user has
+    built it for a Python that hopmeter does not create."""
     for text in offer.pip:
         if not here(text) and not (found and is_installed(name(text), found)):
             wanted = text.partition(";")[0].strip()
@@ -70,7 +71,7 @@ def _refuse_elsewhere(manifest: Manifest, offer: Offer, found: Interpreter | Non
 
 
 def _without_wheel(manifest: Manifest, found: Interpreter | None) -> str:
-    """Return the remedy if a package has no wheel here."""
+    """Return the remedy for a package that has no wheel for this machine."""
     if found is not None:
         return f"build it from source into {found.program}, or measure {manifest.name} in its other languages"
     user = manifest.languages["python"].user
@@ -81,11 +82,12 @@ def _without_wheel(manifest: Manifest, found: Interpreter | None) -> str:
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:
-    """Return whether a package is in the package folders of a Python."""
+    """Return whether a package is installed in one of a Python's package folders."""
     folders = [str(folder) for folder in found.packages]
     return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:
-    """Create an environment from scratch, so that no package of an older manifest or Python stays in it."""
+    """Create an environment, replacing an existing one, so that it contains no packages of an older manifest or
+    Python."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

@@ -1,4 +1,4 @@
-"""Build and install the CMake project that a transport needs before its adapters, such as generated messages."""
+"""Builds and installs the CMake project that a transport's adapters need, such as generated messages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from hopmeter.system import paths
 
 
 def install(manifest: Manifest, offer: Offer, python: Interpreter | None, workshop: Path, log: Path) -> None:
-    """Install the project into the environment of the transport if it has one, otherwise next to the nodes.
+    """Install the project into the transport's environment if it has one, otherwise next to the nodes. Do nothing if
+    the manifest names no project.
 
-    `python` is that of the adapter; an adapter in another language needs the system's. Raises BuildError.
+    `python` is the adapter's Python; with None, as for other languages, the system's Python is used. Raises BuildError.
     """
     if not offer.first:
         return
@@ -42,7 +43,7 @@ def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
 
 
 def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
-    """Return the environment variables of the adapter's build, which tell its tools where the project is."""
+    """Return the environment variables for an adapter's build, with which its tools find the project."""
     python = own(offer.environment_name) if offer.environment == "own" else None
     folder = str(python.program.parents[1] if python else _next_to_nodes(manifest, offer))
     found = python.fill(offer.variables) if python else {}
@@ -55,7 +56,8 @@ def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
 
 
 def system_python() -> Interpreter:
-    """Return the system's Python, which generates code for adapters in other languages. Raises BuildError."""
+    """Return the system's Python, which generates code for adapters in other languages. Raises BuildError if there
+    is none."""
     try:
         return system()
     except NoPythonError as none:
@@ -63,6 +65,7 @@ def system_python() -> Interpreter:
 
 
 def mark(offer: Offer, *more: str) -> str:
-    """Return a word for the library against which an adapter is built; empty if the system has just one."""
+    """Return a hash of the library against which an adapter is built, or an empty string if the system can have only
+    one such library."""
     library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
     return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

@@ -1,4 +1,4 @@
-"""Build Rust adapters with Cargo in the checkout's workspace, and copy the nodes to the node folder."""
+"""Builds Rust adapters with Cargo in the checkout's workspace, and copies the nodes to the node folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
 _ALONE = threading.Lock()
-"""Two builds may need the same crate: the build of its own adapter, and the build of an adapter in another language
-that uses its library."""
+"""Held during a build, because two builds may need the same crate: that of its own adapter, and that of an adapter
+in another language that uses its library."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str] | None = None) -> None:
-    """Build one transport, with these environment variables, and copy its node into `nodes`, together with the C
-    library for other languages if it has one."""
+    """Build a transport's Rust adapter with these environment variables, and copy its node into `nodes`, together
+    with its C library for other languages if it has one."""
     with _ALONE:
         _build(name, checkout, nodes, log, variables or {})
 
@@ -41,12 +41,12 @@ def _build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping
 
 
 def offers_library(name: str, checkout: Path) -> bool:
-    """Return whether adapters in other languages need the library of the Rust adapter."""
+    """Return whether the Rust adapter has a library that adapters in other languages use."""
     return any(product.endswith(".so") for product in products(metadata(checkout), f"hopmeter-transport-{name}"))
 
 
 def _feature_options(workspace: dict[str, Any], crate: str) -> list[str]:
-    """Return the options that enable the features without which Cargo leaves out the crate's node."""
+    """Return the Cargo options for the features without which Cargo omits the crate's node."""
     features = {name for target in _targets(workspace, crate) for name in target.get("required-features", ())}
     return ["--features", ",".join(sorted(features))] if features else []
 
@@ -56,7 +56,7 @@ def _targets(workspace: dict[str, Any], crate: str) -> list[dict[str, Any]]:
 
 
 def products(workspace: dict[str, Any], crate: str) -> list[str]:
-    """Return the files that a crate produces: nodes, and shared libraries with a C ABI."""
+    """Return the names of the files that a crate produces: nodes, and shared libraries with a C ABI."""
     targets = _targets(workspace, crate)
     nodes = [target["name"] for target in targets if "bin" in target["kind"]]
     return nodes + [f"lib{target['name']}.so" for target in targets if "cdylib" in target["kind"]]
@@ -75,7 +75,7 @@ def build_library(checkout: Path, log: Path) -> Path:
 
 
 def cargo() -> str:
-    """Return Cargo's path."""
+    """Return the path of Cargo. Raises BuildError if Cargo is not installed."""
     found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo/bin"))
     if found is None:
         raise BuildError("E-NO-TOOL", "Rust is not installed (no cargo on the path)", NO_CARGO)
@@ -83,8 +83,8 @@ def cargo() -> str:
 
 
 def cache_environment() -> dict[str, str]:
-    """Return the environment that shares Cargo's builds between clones if HOPMETER_CACHE is set; CARGO_TARGET_DIR takes
-    precedence."""
+    """Return the environment variables with which clones share Cargo's build folder, if HOPMETER_CACHE is set;
+    CARGO_TARGET_DIR takes precedence."""
     cache = os.environ.get("HOPMETER_CACHE")
     if not cache or "CARGO_TARGET_DIR" in os.environ:
         return {}
@@ -93,7 +93,7 @@ def cache_environment() -> dict[str, str]:
 
 @cache
 def metadata(checkout: Path) -> dict[str, Any]:
-    """Return Cargo's description of the workspace, with the real target folder."""
+    """Return Cargo's description of the workspace, with the actual target folder."""
     asked = [cargo(), "metadata", "--format-version", "1", "--no-deps"]
     environment = {**os.environ, **cache_environment()}
     answer = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
@@ -107,7 +107,7 @@ def metadata(checkout: Path) -> dict[str, Any]:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Copy to a temporary name and rename the copy, so that a running node keeps its own file."""
+    """Copy a file to a temporary name, then rename the copy, so that a running node keeps its own file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.new")
     try:

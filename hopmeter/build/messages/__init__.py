@@ -1,5 +1,5 @@
-"""Builds codec libraries: generated code for one message of a schema, and the object that is sent. Also generates the
-code of message types, for transports that carry messages as types of their own."""
+"""Builds codec libraries: generated code for one message of a schema, and the encoded object that is sent. Also
+generates the code of message types for transports that carry messages as their own types."""
 
 from hopmeter.build.messages.libraries import MessageTarget, build_library, library_log, select_messages
 from hopmeter.build.messages.types import TypeTarget, build_types, select_types, types_log

@@ -1,4 +1,4 @@
-"""Build codec libraries of ROS 2's messages: generated structs, which kept libraries encode as CDR."""
+"""Builds codec libraries for ROS 2 messages: generated structs, which existing libraries encode as CDR."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ type Message = generated::Message;"""
 
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
-    """Write the definitions into a folder, and the encoded object; of a service, its encoded request and response."""
+    """Write the definitions and the encoded object into a folder; for a service, the encoded request and response."""
     definitions = _sent_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
     (folder / OBJECT).write_bytes(_make_object(schema, schema.type))
@@ -42,7 +42,7 @@ def write_object(schema: Schema, folder: Path, _log: Path) -> None:
 
 
 def _make_object(schema: Schema, name: str) -> bytes:
-    """Return a message of a schema encoded, with the values to send."""
+    """Return the encoded message `name` of a schema, with the values to send."""
     definitions = ordered_definitions(schema, name)
     if isinstance(schema.values, Path):
         return encode_values(definitions, name, read_values(definitions, name, schema.values))
@@ -50,25 +50,25 @@ def _make_object(schema: Schema, name: str) -> bytes:
 
 
 def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]:
-    """Return the definitions of a message, by default the one that is sent, and of all messages in it. Each follows the
-    ones that it contains."""
+    """Return the definitions of a message, by default the schema's own, and of all messages that it contains. Each
+    definition follows those that it uses."""
     return {each.name: each for each in order(read_definitions(schema.imports.files), name or schema.type)}
 
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions that generated code gets: the same bytes without the type wstring."""
+    """Return the definitions for generated code, without the type wstring but with the same encoding."""
     return replace_wide_texts(ordered_definitions(schema))
 
 
 def encode_values(definitions: dict[str, Definition], name: str, values: dict[str, object]) -> bytes:
-    """Return a message with these values as ROS 2 encodes it."""
+    """Return a message with these values in the encoding of ROS 2."""
     definitions = replace_wide_texts(definitions)
     message = make_message(definitions, name, values)
     return bytes(type_store(tuple(definitions.values())).serialize_cdr(message, name, little_endian=True))
 
 
 def check_encoded(schema: Schema, folder: Path, _log: Path) -> None:
-    """Raise BuildError if the generated code encodes other bytes than those of the object."""
+    """Raise BuildError if the bytes that the generated code encodes differ from those of the object."""
     wanted, found = ((folder / name).read_bytes() for name in (OBJECT, ENCODED))
     if wanted != found:
         at = next((at for at, (one, two) in enumerate(zip(wanted, found, strict=False)) if one != two), len(wanted))
@@ -96,5 +96,5 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return nothing: Python makes its classes from the definitions."""
+    """Return no facts: Python creates its classes from the definitions."""
     return {}

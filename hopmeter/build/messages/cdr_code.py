@@ -1,6 +1,6 @@
-"""Generate the structs of ROS 2 messages in C++ and Rust.
+"""Generates the structs of ROS 2 messages in C++ and Rust.
 
-A field has its name from the definition and a trailing underscore, so that no name is a keyword.
+The name of a field is its name in the definition plus an underscore, so that no field name is a keyword.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ RUST = {"bool": "bool", "float32": "f32", "float64": "f64", "byte": "u8", "char"
 CPP |= {name: f"{name}_t" for name in INTEGERS}
 RUST |= {name: name.replace("uint", "u").replace("int", "i") for name in INTEGERS}
 SERDE_ARRAY = 32
-"""The longest array that serde itself has."""
+"""The longest array that serde itself supports."""
 BYTES = ("uint8", "byte", "char")
 LENGTH_BYTES = 4
 
 
 def struct_name(name: str) -> str:
-    """Return the name of a message's struct."""
+    """Return the name of the struct for a message."""
     return name.replace("/", "__")
 
 
 def cpp_code(definitions: Definitions, name: str) -> str:
-    """Return the C++ header of a message: a struct for each definition, and `Message` for this one."""
+    """Return the C++ header of a message: a struct for each definition, and `Message` as an alias for the message's
+    struct."""
     structs = "\n".join(line for each in definitions.values() for line in _cpp_struct(definitions, each))
     includes = "\n".join(f"#include <{each}>" for each in ("array", "cstddef", "cstdint", "string", "vector"))
-    # Without a name, so that one program may have several versions of a message.
+    # The namespace is anonymous, so that one program can contain several versions of a message.
     return f"{includes}\n\nnamespace {{\n{structs}\nusing Message = {struct_name(name)};\n}}\n"
 
 
@@ -65,7 +66,7 @@ def _cpp_bounds(kind: FieldType) -> str:
 
 
 def least_bytes(definitions: Definitions, definition: Definition) -> int:
-    """Return the fewest bytes of a message, without padding."""
+    """Return the smallest encoded size of a message in bytes, without padding."""
     return sum(_least_bytes(definitions, field.type) for field in definition.fields)
 
 
@@ -77,7 +78,8 @@ def _least_bytes(definitions: Definitions, kind: FieldType) -> int:
 
 
 def rust_code(definitions: Definitions, name: str) -> str:
-    """Return the Rust module of a message: a struct for each definition, and `Message` for this one."""
+    """Return the Rust module of a message: a struct for each definition, and `Message` as an alias for the message's
+    struct."""
     structs = "\n".join(line for each in definitions.values() for line in _rust_struct(definitions, each))
     return f"use serde::{{Deserialize, Serialize}};\n\n{structs}\npub type Message = {struct_name(name)};\n"
 
@@ -121,7 +123,7 @@ def _rust_checks(definitions: Definitions, field: Field) -> Iterator[str]:
 
 
 def has_bounds(definitions: Definitions, definition: Definition) -> bool:
-    """Return whether a message, or one in it, has a text or a sequence with a bound."""
+    """Return whether a message, or a message that it contains, has a bounded string or sequence."""
     kinds = [field.type for field in definition.fields]
     return any(
         kind.bound or kind.text_bound or (kind.is_message and has_bounds(definitions, definitions[kind.name]))

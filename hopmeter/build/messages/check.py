@@ -1,6 +1,6 @@
-"""`python -m hopmeter.build.messages.check FOLDER`: encode, decode and compare the object of a codec library.
+"""`python -m hopmeter.build.messages.check FOLDER`: encodes, decodes and compares the object of a codec library.
 
-It runs in a process of its own, because generated code may crash. Writes the encoded object into the folder.
+Runs as a separate process, because generated code may crash. Writes the encoded object into the folder.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hopmeter.schemas.library import LIBRARY, OBJECT
 ENCODED = "encoded.bin"
 """The file with the object as the generated code encodes it."""
 ABI = 1
-"""The version of the table; `HOPMETER_CODEC_ABI` in C."""
+"""The version of the function table; `HOPMETER_CODEC_ABI` in C."""
 
 
 class Functions(ctypes.Structure):
-    """The functions of a codec library; `struct hopmeter_codec_functions` in C."""
+    """The function table of a codec library; `struct hopmeter_codec_functions` in C."""
 
     _fields_ = (
         ("abi", c_uint32),
@@ -37,7 +37,7 @@ class Functions(ctypes.Structure):
 
 
 class LoadedCodec:
-    """A codec library in this process."""
+    """A codec library that is loaded into this process."""
 
     def __init__(self, library: Path, encoded: bytes) -> None:
         loaded = ctypes.CDLL(str(library))
@@ -50,7 +50,7 @@ class LoadedCodec:
             raise ValueError("the library does not read the object")
 
     def encode(self) -> bytes:
-        """Return the encoded object."""
+        """Return the object, encoded by the library. Raises ValueError if encoding fails."""
         size, encoder = c_size_t(), self._functions.open_encoder()
         try:
             found = self._functions.encode(self._object, encoder, ctypes.byref(size))
@@ -61,7 +61,8 @@ class LoadedCodec:
             self._functions.close_encoder(encoder)
 
     def verdict(self, payload: bytes, shift: int = 0) -> str:
-        """Return `equal`, `different`, or `invalid` if the payload is no such message; `shift` moves it in memory."""
+        """Decode a payload that starts `shift` bytes into its buffer, and compare it with the object. Return
+        `equal`, `different`, or `invalid` if the payload is not a message of the schema."""
         buffer = (c_uint8 * (shift + len(payload) + 1)).from_buffer_copy(bytes(shift) + payload + b"\0")
         decoded = self._functions.decode(ctypes.addressof(buffer) + shift, len(payload))
         if not decoded:
@@ -79,17 +80,18 @@ def _address(data: bytes) -> int:
 
 
 class PythonCodec:
-    """Generated Python code, with the same functions."""
+    """Generated Python code, with the same methods as `LoadedCodec`."""
 
     def __init__(self, folder: Path) -> None:
         self._message = MessageObject(folder)
 
     def encode(self) -> bytes:
-        """Return the encoded object."""
+        """Return the object, encoded by the generated code."""
         return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:
-        """Return `equal`, `different`, or `invalid` if the payload is no such message."""
+        """Decode a payload, and compare it with the object. Return `equal`, `different`, or `invalid` if the payload
+        is not a message of the schema."""
         try:
             came = self._message.decode(memoryview(payload))
             return "equal" if self._message.is_right(came, thoroughly=True) else "different"
@@ -98,14 +100,14 @@ class PythonCodec:
 
 
 def load_codec(folder: Path) -> LoadedCodec | PythonCodec:
-    """Return the code of a message from its folder."""
+    """Return the codec in a folder: a loaded library if there is one, otherwise Python code."""
     if (folder / LIBRARY).exists():
         return LoadedCodec(folder / LIBRARY, (folder / OBJECT).read_bytes())
     return PythonCodec(folder)
 
 
 def main(folder: str) -> int:
-    """Run the module for the build."""
+    """Encode, decode and compare the object in `folder`; return the exit code."""
     codec = load_codec(Path(folder))
     encoded = codec.encode()
     if (verdict := codec.verdict(encoded)) != "equal":

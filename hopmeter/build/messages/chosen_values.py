@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 STAMP_NS = 1_700_000_000_000_000_000
-"""64-bit integers are often times in nanoseconds; this one is a time in 2023."""
+"""The first 64-bit integer. Such integers are often times in nanoseconds; this one is a time in 2023."""
 FEW = 3
-"""The length of lists of messages and of texts, and of maps."""
+"""The length of lists of messages, of lists of strings, and of maps."""
 DEEP = 4
-"""From this depth on, lists of messages have one item, so that nested lists do not explode."""
+"""From this nesting depth on, lists of messages have one item, so that nested lists stay small."""
 
 
 def number(at: int) -> float:
@@ -16,7 +16,7 @@ def number(at: int) -> float:
 
 
 def integer(at: int, bits: int, signed: bool = True) -> int:
-    """Return the integer for an index, which fits into so many bits."""
+    """Return the integer for an index, within the range of a type with this many bits."""
     if bits == 64:
         return STAMP_NS + at
     if bits == 32:
@@ -25,7 +25,7 @@ def integer(at: int, bits: int, signed: bool = True) -> int:
 
 
 def text(name: str, at: int) -> str:
-    """Return the text for a field and an index."""
+    """Return the string for a field and an index."""
     return f"{name} {at}"
 
 
@@ -35,5 +35,5 @@ def byte(at: int) -> int:
 
 
 def many(depth: int) -> int:
-    """Return the length of a list of messages at a depth."""
+    """Return the length of a list of messages at a nesting depth."""
     return FEW if depth < DEEP else 1

@@ -9,17 +9,17 @@ from pathlib import Path
 from hopmeter.system import paths
 
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-w")
-"""As C++ nodes are compiled, except for warnings about generated code, and for the standard: older compilers of schemas
-do not rename fields that are keywords of C++20."""
+"""The flags of C++ nodes, with two differences: warnings about generated code are off, and the standard is older,
+because older schema compilers do not rename fields that are keywords of C++20."""
 
 
 def compiler() -> list[str]:
-    """Return the C++ compiler: `CXX` if it is set."""
+    """Return the command of the C++ compiler: `CXX` if it is set, otherwise `c++`."""
     return shlex.split(os.environ.get("CXX", "")) or ["c++"]
 
 
 def library_command(codec: str, header: Path) -> list[str | Path]:
-    """Return the command that compiles the library of a codec around the generated header of the probe."""
+    """Return the command that compiles a codec's library with the probe's generated header."""
     root = paths.cpp_folder()
     source = root / "codecs" / f"{codec}.cpp"
     return [*compiler(), *FLAGS, "-I.", f"-I{root / 'include'}", f'-DHOPMETER_GENERATED="{header}"', source]

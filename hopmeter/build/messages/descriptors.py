@@ -1,4 +1,4 @@
-"""The types of a schema of Protocol Buffers, as protoc describes them."""
+"""The types of a Protocol Buffers schema, as protoc describes them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hopmeter.system.toml_files import one_of
 
 
 class Types:
-    """The files, messages and enumerations of a schema; types by full name with a leading dot."""
+    """The files, messages and enumerations of a schema. The keys of types are their full names with a leading dot."""
 
     def __init__(self, files: list[Tree]) -> None:
         self.files = files
         self.messages: dict[str, Tree] = {}
         self.enums: dict[str, Tree] = {}
         self.homes: dict[str, str] = {}
-        """The file of each message."""
+        """The name of the file that defines each message."""
         for file in files:
             package, known = file.get("package", [""])[0], set(self.messages)
             self._add(f".{package}" if package else "", file.get("message_type", ()), file.get("enum_type", ()))
@@ -34,7 +34,8 @@ class Types:
 
 
 def read_types(schema: Schema, described: bytes) -> Types:
-    """Return the types of a schema from its descriptor set. Raises BuildError if it lacks the message."""
+    """Return the types of a schema from its descriptor set. Raises BuildError if the set does not contain the
+    schema's message."""
     types = Types(describe(described))
     if f".{schema.type}" not in types.messages or is_map_entry(types.messages[f".{schema.type}"]):
         known = [name[1:] for name in _own_messages(types)]
@@ -51,5 +52,5 @@ def _own_messages(types: Types) -> Iterator[str]:
 
 
 def is_map_entry(message: Tree) -> bool:
-    """Return whether a message is the entry of a map, which has no name in the schema."""
+    """Return whether a message is a map entry, which protoc creates and the schema does not name."""
     return any("true" in options.get("map_entry", ()) for options in message.get("options", ()))

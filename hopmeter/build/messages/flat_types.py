@@ -1,4 +1,4 @@
-"""The types of a schema of FlatBuffers, as flatc describes them."""
+"""The types of a FlatBuffers schema, as flatc describes them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hopmeter.system.toml_files import one_of
 FLATC = COMPILERS["flatbuffers"]
 REFLECTION = Path(__file__).with_name("reflection.fbs")
 LEAST_ALIGNMENT = 8
-"""The size of the largest scalar."""
+"""The size of the largest scalar in bytes."""
 Description = dict[str, Any]
-"""An object of reflection.fbs; a missing key has its default."""
+"""An object of reflection.fbs as JSON; a missing key means the default."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,21 @@ class FlatTypes:
 
     @property
     def alignment(self) -> int:
-        """Return the alignment that a payload needs in C++."""
+        """Return the alignment in bytes that a payload needs in C++."""
         return max([LEAST_ALIGNMENT, *(int(each.get("minalign", 0)) for each in self.objects)])
 
 
 def flatc_words(schema: Schema, folder: Path) -> list[Word]:
-    """Return the command that compiles a schema into a folder, without its output and its files."""
+    """Return the start of the flatc command that compiles a schema into a folder, without the options for output and
+    the files."""
     steps = len(Path(schema.name).parts)
     search = [*schema.imports.search, schema.file.parents[steps - 1]]
     return [FLATC, *(word for each in search for word in ("-I", each)), "-o", folder]
 
 
 def read_flat_types(schema: Schema, folder: Path, log: Path) -> FlatTypes:
-    """Return the types of a schema. Raises BuildError if flatc rejects it, or if it lacks the table."""
+    """Return the types of a schema. Raises BuildError if flatc rejects the schema, or if the schema does not contain
+    the table."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     run_compiler([*flatc_words(schema, folder), "--binary", "--schema", "--bfbs-builtins", schema.file], schema, log)

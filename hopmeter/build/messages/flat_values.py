@@ -1,4 +1,4 @@
-"""Choose the values of a message of FlatBuffers, as JSON."""
+"""Chooses the values of a FlatBuffers message, as JSON."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from hopmeter.build.messages.flat_types import Description, FlatTypes
 
 Table = dict[str, Any]
 TYPE_OF_UNION = "_type"
-"""The suffix of the field that names the member of a union."""
+"""The suffix of the field that names the type of a union's value."""
 TYPE, BOOL, UBYTE = 1, 2, 4
 INT, UINT, LONG, ULONG, FLOAT, DOUBLE = range(7, 13)
 STRING, VECTOR, OBJECT, UNION, ARRAY = range(13, 18)
-"""The kinds of fields, as flatc numbers them; TYPE is the field beside a union that names its member."""
+"""The numbers of field types in flatc; TYPE is the field next to a union that names the type of its value."""
 BITS = {LONG: 64, ULONG: 64, INT: 32, UINT: 32}
-"""The size of the values of whole numbers; those of smaller ones fit into 8 bits."""
+"""The bits of integer types; values of smaller types fit into 8 bits."""
 OWN_FORMS = ("nested_flatbuffer", "flexbuffer")
-"""Attributes of fields of bytes that are a message of their own."""
+"""Attributes of byte fields whose bytes are a separate message."""
 
 
 class FlatValues:
-    """Chooses values for the tables of a schema; lists of numbers have a given length."""
+    """Chooses values for the tables of a schema; lists of numbers have the given length."""
 
     def __init__(self, types: FlatTypes, length: int) -> None:
         self._types = types
         self._length = length
 
     def of(self, name: str) -> Table:
-        """Return values for every field of a table. A field whose table contains itself stays empty, and so does a list
-        of unions, and a field whose bytes are a message of their own."""
+        """Return values for every field of a table. These fields stay empty: fields whose table contains itself,
+        lists of unions, and byte fields that are a separate message."""
         return self._values(next(each for each in self._types.objects if each["name"] == name), (), 0)
 
     def _values(self, described: Description, above: tuple[str, ...], at: int) -> Table:
@@ -60,7 +60,7 @@ class FlatValues:
         return {}
 
     def _value(self, name: str, base: int, kind: Description, above: tuple[str, ...], at: int) -> Any:
-        """Return the value of a field or of an item of a list; None if it stays empty."""
+        """Return the value of a field or of a list item; None if it stays empty."""
         if base == OBJECT:
             described = self._types.objects[kind["index"]]
             return None if described["name"] in above else self._values(described, above, at)

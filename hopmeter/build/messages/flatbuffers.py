@@ -1,4 +1,4 @@
-"""Build codec libraries of FlatBuffers."""
+"""Builds codec libraries for FlatBuffers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import GENERATED, LIBRARY, OBJECT
 
 FIRST_YEAR = 22
-"""The first major version of flatc that is a year; versions of the crate have the same number since then."""
+"""The first major version of flatc that is a year; from it on, crate and flatc have the same version numbers."""
 OLD_CRATE = "2.1.2"
 MODULE = f"pub mod {NAME} {{"
 TABLE = re.compile(r"pub fn message\(&self\) -> Option<(.+)<'a>>")
@@ -43,7 +43,7 @@ def write_object(schema: Schema, folder: Path, log: Path) -> None:
     encoded = folder / "encoded"
     words: list[Word] = ["--binary", "--root-type", schema.type, schema.file, values]
     run_compiler([*flatc_words(schema, encoded), *words], schema, log, about="the schema or the values")
-    (found,) = encoded.iterdir()  # the schema may choose another suffix than .bin
+    (found,) = encoded.iterdir()  # the schema may choose a suffix other than .bin
     found.rename(folder / OBJECT)
     encoded.rmdir()
 
@@ -62,7 +62,7 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Build the library in Rust, with the crate that belongs to this version of flatc."""
+    """Build the library in Rust, with the version of the crate that matches flatc."""
     crate = folder / "crate/src"
     crate.mkdir(parents=True)
     probe = write_probe(folder, ".fbs", schema.name, schema.type)
@@ -75,7 +75,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def _name_types(code: str, schema: Schema) -> str:
-    """Return generated code in which the module of the probe also names the types of its field."""
+    """Return generated code in which the probe's module also has names for the types of its field."""
     table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
     if table is None or obj is None:
         what = f"the code that flatc generates for {schema.type} has another form than hopmeter knows"
@@ -85,16 +85,16 @@ def _name_types(code: str, schema: Schema) -> str:
 
 
 def _crate_version() -> str:
-    """Return the version of the crate that fits the code which this flatc generates: the versions are the same since
-    22.9.29; the crate of the releases 2.0 is 2.1.2."""
+    """Return the version of the crate that matches the code that this flatc generates. The versions are equal since
+    22.9.29; for flatc 2.0, the crate is 2.1.2."""
     said = subprocess.run([FLATC, "--version"], capture_output=True, text=True, check=False).stdout
     version = said.split()[-1] if said.split() else ""
     return version if int(version.partition(".")[0] or 0) >= FIRST_YEAR else OLD_CRATE
 
 
 def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Generate the modules of a schema. Return the module of the table, and all modules, which a program can have only
-    once."""
+    """Generate the Python modules of a schema. Return the name of the table's module, and all modules, because a
+    program can load each only once."""
     generated = folder / GENERATED
     generated.mkdir()
     run_compiler([*flatc_words(schema, generated), "--python", "--gen-object-api", *schema.files], schema, log)
@@ -106,8 +106,8 @@ def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object
 
 
 def _find_module(modules: Iterable[str], schema: Schema) -> str:
-    """Return the module of the table. flatc adds an underscore to names that are keywords, in some versions only to
-    some of them."""
+    """Return the module of the table. flatc appends an underscore to names that are keywords, in some versions only
+    to some of them."""
     alike = [name for name in modules if name.replace("_", "") == schema.type.replace(".", "/").replace("_", "")]
     if not alike:
         raise BuildError("E-SCHEMA", f"flatc generates no Python code for {schema.type}", "choose another language")

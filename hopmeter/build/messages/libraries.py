@@ -1,4 +1,5 @@
-"""Build one codec library: check the schema, make the object, generate and compile code, and try it."""
+"""Builds one codec library: checks the schema, encodes the object, generates and compiles code, and tests the
+result."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "flatbuffers": flatbuffers.write_object,
     "cdr": cdr.write_object,
 }
-"""What writes the object to send, by codec."""
+"""The function that writes the object to send, by codec."""
 BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]]] = {
     ("protobuf", "c++"): protobuf.build_cpp,
     ("protobuf", "rust"): protobuf.build_rust,
@@ -42,14 +43,14 @@ BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]
     ("cdr", "rust"): cdr.build_rust,
     ("cdr", "python"): cdr.describe_python,
 }
-"""What generates and compiles the code, by codec and language; returns what the nodes need to know."""
+"""The function that generates and compiles the code, by codec and language; it returns facts that the nodes need."""
 CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "protobuf": protobuf.check_encoded,
     "flatbuffers": lambda *_: None,
     "cdr": cdr.check_encoded,
 }
-"""What compares the values that the generated code encodes with those to send, by codec. FlatBuffers are compared when
-they are decoded."""
+"""The function that compares what the generated code encodes with the values to send, by codec. FlatBuffers objects
+are compared when they are decoded."""
 PATIENCE_S = 60
 
 
@@ -63,15 +64,15 @@ class MessageTarget:
 
     @property
     def title(self) -> str:
-        """The name of the target in messages."""
+        """The name of the target in messages to the user."""
         return f"{self.payload.removeprefix(KIND)} ({self.codec}, {self.language})"
 
 
 def select_messages(
     payloads: Sequence[str], codecs: Sequence[str] = (), languages: Sequence[str] = ()
 ) -> list[MessageTarget]:
-    """Return the libraries of these messages, in all codecs that have a schema of the message and in all languages, or
-    in those named. Raises UsageError for unknown names."""
+    """Return the codec libraries of these messages, in the given codecs and languages. By default, these are all
+    languages, and all codecs for which the message has a schema. Raises UsageError for an unknown name."""
     for known, given in ((CODECS, codecs), (LANGUAGES, languages)):
         if wrong := next((each for each in given if each not in known), ""):
             raise UsageError("E-VALUE-CHOICE", one_of(wrong, known))
@@ -85,12 +86,13 @@ def select_messages(
 
 
 def _codecs_of(text: str) -> Iterator[str]:
-    """Yield the codecs for which a schema of the message exists."""
+    """Yield the codecs for which the message has a schema file."""
     yield from (codec for codec, file in candidates(parse_message(text)).items() if file.is_file())
 
 
 def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
-    """Build a library and return it. Raises BuildError or UsageError, with the compiler's line for a faulty schema."""
+    """Build a codec library, and return it. Raises BuildError, for a faulty schema with the compiler's message, or
+    UsageError."""
     _demand_packages(target, system_packages)
     schema = find_schema(target.payload, target.codec)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +108,8 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
 
 
 def put_library(partial: Path, folder: Path) -> None:
-    """Give a finished folder its name. If another process has just built the same, its folder stays."""
+    """Rename a finished folder to its final name. If another process has just finished the same library, its folder
+    stays."""
     old = partial.with_suffix(".old")
     with suppress(FileNotFoundError):
         folder.rename(old)
@@ -127,7 +130,7 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
 
 
 def _has_own_compiler(target: MessageTarget) -> bool:
-    """Return whether the compiler of schemas is not the system's package: then the library may not be either."""
+    """Return whether the schema compiler is not a system package; then the codec's library need not be one either."""
     found = shutil.which(FORMATS[target.codec].compiler)
     return found is not None and not found.startswith("/usr/bin/")
 
@@ -152,7 +155,7 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
 
 
 def _encode(folder: Path, target: MessageTarget) -> bytes:
-    """Return the object as the generated code encodes it. Raises BuildError if decoding it does not give the same
+    """Return the object as the generated code encodes it. Raises BuildError if decoding does not reproduce the
     object."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     try:
@@ -168,13 +171,14 @@ def _encode(folder: Path, target: MessageTarget) -> bytes:
 
 
 def _compiler_version(kind: Format, language: str) -> str:
-    """Return what the first program that builds a library says about its version; empty if none does."""
+    """Return the version that the first build program of a language prints, or an empty string if there is no such
+    program."""
     program = next(iter(kind.programs[language]), "")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if program else None
     return next(iter(done.stdout.splitlines()), "") if done else ""
 
 
 def library_log(target: MessageTarget, folder: Path) -> Path:
-    """Return the path of a target's log in the folder of logs."""
+    """Return the path of a target's log in the log folder."""
     word = "".join(char if char.isalnum() else "-" for char in target.payload.removeprefix(KIND))[-60:]
     return folder / f"message-{word}-{target.codec}-{target.language.replace('+', 'p')}.log"

@@ -1,6 +1,7 @@
-"""Build a library for each file of a schema of Protocol Buffers in C++.
+"""Builds a C++ library for each file of a Protocol Buffers schema.
 
-A program may define a file only once. So messages that share a file share its library: the loader loads it once.
+A program may define a file only once. Messages that share a file therefore share its library, which the loader loads
+once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hopmeter.system import paths
 
 @dataclass(frozen=True)
 class ProtoFile:
-    """The library of one file."""
+    """The C++ library of one schema file."""
 
     identity: str
     """A text that changes with the content of the file and of its imports."""
@@ -35,12 +36,12 @@ class ProtoFile:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of its generated code."""
+        """Return the folder of the generated code."""
         return _files_folder() / self.identity
 
     @property
     def library(self) -> Path:
-        """Return its library, which is built last."""
+        """Return the path of the library, whose existence means that the build is complete."""
         return _files_folder() / f"lib{self.identity}.so"
 
 
@@ -49,8 +50,8 @@ def _files_folder() -> Path:
 
 
 def build_files(schema: Schema, described: Sequence[Tree], work: Path, log: Path) -> dict[str, ProtoFile]:
-    """Build the missing libraries of a schema's files, and return all of them by file name. The Protocol Buffers
-    library contains some files itself: those have no library."""
+    """Build the missing libraries of a schema's files, and return all libraries by file name. Files that are part of
+    the Protocol Buffers library itself are omitted."""
     files = _identify(schema, described)
     if missing := [name for name, file in files.items() if not file.library.exists()]:
         _generate(schema, {name: files[name] for name in missing}, work, log)
@@ -80,7 +81,7 @@ def _identity(name: str, path: Path, imported: Iterable[ProtoFile], builder: byt
 
 @functools.cache
 def _is_in_protobuf(name: str) -> bool:
-    """Return whether the library of Protocol Buffers contains a file: then its header is there, too."""
+    """Return whether the Protocol Buffers library contains a file; if it does, the file's header is also installed."""
     if not name.startswith(WELL_KNOWN) or "/" in name.removeprefix(WELL_KNOWN):
         return False
     included = f"#include <{name.removesuffix('.proto')}.pb.h>".encode()
@@ -90,7 +91,7 @@ def _is_in_protobuf(name: str) -> bool:
 
 @functools.cache
 def library_flags() -> tuple[list[str], list[str]]:
-    """Return the words that compile and link with the library of Protocol Buffers that belongs to protoc."""
+    """Return the compiler flags and the linker flags for the Protocol Buffers library that belongs to protoc."""
     found = shutil.which(PROTOC)
     prefix = Path(found).resolve().parent.parent if found else Path("/usr")
     if prefix in (Path("/usr"), Path("/")) or shutil.which("pkg-config") is None:
@@ -106,11 +107,11 @@ def library_flags() -> tuple[list[str], list[str]]:
 
 
 def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: Path) -> None:
-    """Generate the code of files, each in its own folder."""
+    """Generate the code of all given files, each into its own folder."""
     generated, empty = work / "all", work / "empty"
     generated.mkdir()
     empty.mkdir()
-    # protoc takes a name for a path if there is a file; in an empty folder it is the name of an import.
+    # protoc treats a name as a path if such a file exists; in an empty folder, the name is that of an import.
     words = [PROTOC, *search_words(schema.imports.search), f"--cpp_out={generated}", *files]
     run_compiler(words, schema, log, cwd=empty)
     for name, file in files.items():
@@ -122,7 +123,7 @@ def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: P
 
 
 def _compile(files: Sequence[ProtoFile], schema: Schema, log: Path) -> None:
-    """Compile files at the same time, each after its imports."""
+    """Compile files in parallel, each after its imports."""
     started: dict[str, Future[None]] = {}
 
     def compile_one(file: ProtoFile) -> None:
@@ -143,7 +144,7 @@ def _compile(files: Sequence[ProtoFile], schema: Schema, log: Path) -> None:
 
 
 def _closure(file: ProtoFile) -> list[ProtoFile]:
-    """Return a file and all that it imports, directly or through others."""
+    """Return a file and all files that it imports, directly or indirectly."""
     found = {file.identity: file}
     for each in file.imported:
         found |= {one.identity: one for one in _closure(each)}
@@ -151,7 +152,7 @@ def _closure(file: ProtoFile) -> list[ProtoFile]:
 
 
 def link_words(headers: Iterable[ProtoFile], libraries: Iterable[ProtoFile]) -> list[Word]:
-    """Return the words that compile with the headers of some files, and link with the libraries of others."""
+    """Return the flags that compile with the headers of some files and link with the libraries of others."""
     flags, links = library_flags()
     folder = f"-Wl,--no-as-needed,-rpath,$ORIGIN,-rpath,$ORIGIN/../{_files_folder().name}"
     return [*flags, *(f"-I{each.folder}" for each in headers), folder, *(each.library for each in libraries), *links]

@@ -1,4 +1,4 @@
-"""The values of a ROS 2 message as plain data. hopmeter chooses them, or a user's YAML file lists them."""
+"""The values of a ROS 2 message as plain data. hopmeter chooses them, or reads them from a user's YAML file."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ from hopmeter.system.input_files import read_text
 
 Definitions = Mapping[str, Definition]
 Values = dict[str, Any]
-"""The value of each field of a message: a number, a bool, a text, values of a message, or a list of these."""
+"""The value of each field of a message: a number, a bool, a string, the values of a message, or a list of these."""
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
 """The time that `now` and `auto` stand for: the same in every run."""
 TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
-"""What separates the values of a service's request from those of its response."""
+"""The line that separates the values of a service's request from those of its response."""
 ITEMS = "!items"
-"""The tag of a number of values that hopmeter chooses."""
+"""The YAML tag for a number of items whose values hopmeter chooses."""
 
 
 class _Items(int):
-    """The number of values of a list that a file leaves to hopmeter."""
+    """The length of a list whose values hopmeter chooses."""
 
 
 def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:
-    """Return values for every field of a message; sequences of numbers have this length, or their bound."""
+    """Return values for every field of a message; sequences of numbers have this length, but no more than their
+    bound."""
     return {field.name: _choose_field(definitions, field, length, depth, at) for field in definitions[name].fields}
 
 
@@ -73,16 +74,16 @@ def _choose_one(definitions: Definitions, field: Field, length: int, depth: int,
 
 
 def read_values(definitions: Definitions, name: str, file: Path) -> Values:
-    """Return the values of a YAML file, as `ros2 topic pub` takes them; fields that it leaves out have their defaults.
-    Of a service, the file has those of the request, a line `---`, and those of the response.
+    """Return the values in a YAML file, in the format of `ros2 topic pub`; omitted fields have their defaults.
 
-    Raises BuildError for a field that does not exist, and for a value that does not fit its type.
+    For a service, the file contains the values of the request, a line `---`, and the values of the response. Raises
+    BuildError for an unknown field, and for a value that does not fit its type.
     """
     return Reader(definitions, file).message(name, _load(name, file), "")
 
 
 def _text_of(name: str, file: Path) -> str:
-    """Return the part of a file that has the values of a message."""
+    """Return the part of a file that contains the values of a message."""
     if not name.endswith((REQUEST, RESPONSE)):
         return read_text(file)
     parts = PARTS.split(read_text(file))
@@ -110,7 +111,7 @@ class Reader:
         self._file = file
 
     def message(self, name: str, given: Any, path: str) -> Values:
-        """Return the values of a message."""
+        """Return a message's values, checked and completed with defaults; `path` locates them in error messages."""
         given = _expand_words(name, given)
         if not isinstance(given, dict):
             raise self._wrong(path, f"{name} is a mapping of fields, not {_excerpt(given)}", "write {field: value, …}")
@@ -180,7 +181,7 @@ class Reader:
         return given
 
     def _number(self, kind: FieldType, given: Any, path: str) -> int | float:
-        if isinstance(given, str) and _is_float(kind):  # YAML 1.1 reads 1e3 as a text
+        if isinstance(given, str) and _is_float(kind):  # YAML 1.1 reads 1e3 as a string
             given = _parsed_float(given)
         if isinstance(given, bool) or not isinstance(given, (int, float) if _is_float(kind) else int):
             raise self._wrong(path, f"{_excerpt(given)} is no {kind.name}", "write a number")
@@ -201,7 +202,7 @@ class Reader:
 
 
 MOST_FLOAT32 = 3.4028235677973366e38
-"""The least number that becomes infinite."""
+"""The smallest number that rounds to infinity as a float32."""
 
 
 def _is_float(kind: FieldType) -> bool:
@@ -209,7 +210,7 @@ def _is_float(kind: FieldType) -> bool:
 
 
 def _expand_words(name: str, given: Any) -> Any:
-    """Return the values for the words that `ros2 topic pub` allows for a header and a time."""
+    """Return values with `auto` for a header and `now` for a time replaced, as `ros2 topic pub` does."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
     return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given

@@ -1,4 +1,4 @@
-"""Generate the code of a message type for a transport that carries messages as types of its own."""
+"""Generates the code of a message type for a transport that carries messages as its own types."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from hopmeter.schemas.ros2.definition import PLACEHOLDER
 from hopmeter.schemas.ros2.types import RosType, has_header, missing_packages, package_of, payload_type
 
 FRAMED = "builtin_interfaces/Time stamp\nuint8[64] label\n{type} value\n"
-"""The message around a type: the header of its frame is in the time and the label."""
+"""The message that wraps a type: the time and the label contain the header of its frame."""
 CALL = "{type} it\n---\n{type} it\n"
 PARTS = ("Request", "Response")
-"""What the parts of a service are called."""
+"""The names of the parts of a service."""
 PACKAGE = """<?xml version="1.0"?>
 <package format="3">
   <name>{name}</name>
@@ -49,7 +49,7 @@ PACKAGE = """<?xml version="1.0"?>
 </package>
 """
 COMPLAINT = re.compile(r"^(?:\S*(?:Error|Exception)|CMake Error[^:]*): ?(.*\S)", re.MULTILINE)
-"""What a generator of ROS 2 or CMake rejects."""
+"""An error that a ROS 2 generator or CMake prints."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class TypeTarget:
 
     @property
     def title(self) -> str:
-        """The name of the target in messages."""
+        """The name of the target in messages to the user."""
         return f"{self.wanted.name} ({self.manifest.reference}, {self.offer.language})"
 
 
 def select_types(
     payloads: Sequence[str], languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[TypeTarget]:
-    """Return the code of these messages' types for each built transport that carries messages as types of its own, in
-    all languages or in those named, and for the installations that settings choose. Raises UsageError."""
+    """Return a target for each of these messages and each built transport that carries messages as its own types, in
+    the given languages, by default all, and for the installations that the settings choose. Raises UsageError."""
     names = [each.name for each in every().values() if any(offer.types for offer in each.offers.values())]
     built = [
         target
@@ -89,8 +89,8 @@ def select_types(
 
 
 def build_types(target: TypeTarget, log: Path) -> Library:
-    """Generate the packages that the installation lacks, and the one around the type; return where they are. Raises
-    BuildError."""
+    """Generate the packages that the installation does not have, and the package that wraps the type; return their
+    folder. Raises BuildError."""
     found = code_of(target.manifest, target.offer, target.wanted)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -121,7 +121,8 @@ def _fill(folder: Path, target: TypeTarget, log: Path) -> None:
 
 
 def _exclusive(wanted: RosType, missing: Sequence[str]) -> dict[str, str]:
-    """Return the generated packages, of which a program can load one version, each with what defines it."""
+    """Return the generated packages, each with an id of its content, because a program can load only one version of
+    a package."""
     return {package: f"{package} {framed_package(_part(wanted, package))}" for package in missing}
 
 
@@ -142,7 +143,7 @@ def _python(target: TypeTarget) -> Interpreter:
 
 
 def _write_package(place: Path, package: str, target: TypeTarget) -> Path:
-    """Write the sources of a package with those of its types that the wanted type contains."""
+    """Write the sources of a package, with those of its types that the wanted type uses."""
     wanted = target.wanted
     own = [each for name, each in wanted.messages.items() if package_of(name) == package]
     used = {package_of(field.type.name) for each in own for field in each.messages()} - {package}
@@ -153,7 +154,7 @@ def _write_package(place: Path, package: str, target: TypeTarget) -> Path:
 
 
 def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
-    """Write the sources of the package around a type."""
+    """Write the sources of the package that wraps a type."""
     wanted = target.wanted
     named = (
         [field.type.name for part in wanted.parts for field in part.messages()] if wanted.is_service else [wanted.name]
@@ -169,8 +170,9 @@ def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
 
 
 def _part_texts(wanted: RosType, folder: Path) -> Iterator[str]:
-    """Yield the definitions of a service's parts with a frame's header: their own fields if the first of them is a
-    header; otherwise a message with their fields, which is written into the folder, in a frame."""
+    """Yield the definitions of a service's request and response, each with a frame header. A part whose first field
+    is a header keeps its own fields; any other part becomes a message, which is written into the folder and wrapped
+    in a frame."""
     for word, part in zip(PARTS, wanted.parts, strict=True):
         lines = (f"{field.type.text} {field.name}\n" for field in part.fields if field.name != PLACEHOLDER)
         if has_header(part):
@@ -203,7 +205,7 @@ def _generate(source: Path, prefix: Path, target: TypeTarget, python: Interprete
 
 
 def _build_library(place: Path, prefix: Path, target: TypeTarget, python: Interpreter, log: Path) -> None:
-    """Build the library of a type in C++, after its packages."""
+    """Build the C++ library of a type, after its packages."""
     assert target.offer.types is not None, "the transport has libraries of types"
     wanted, source = target.wanted, target.manifest.folder / target.offer.types.library
     options = {
@@ -227,18 +229,18 @@ def _cmake(is_so: bool) -> str:
 
 
 def header_name(word: str) -> str:
-    """Return the name of a type in the names of its headers, as ROS 2 makes it: of `PointCloud2`, `point_cloud2`."""
+    """Return a type's name as ROS 2 spells it in header names: `point_cloud2` for `PointCloud2`."""
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", word)).lower()
 
 
 def _variables(prefix: Path, target: TypeTarget, python: Interpreter) -> dict[str, str]:
-    """Return the environment in which ROS 2 also finds the packages that were just generated."""
+    """Return the environment variables with which ROS 2 also finds the packages that were just generated."""
     given = {"AMENT_PREFIX_PATH": os.environ.get("AMENT_PREFIX_PATH", ""), **python.fill(target.offer.variables)}
     return {**given, "AMENT_PREFIX_PATH": os.pathsep.join(filter(None, [str(prefix), given["AMENT_PREFIX_PATH"]]))}
 
 
 def _explain(failed: BuildError, package: str, target: TypeTarget, log: Path) -> BuildError:
-    """Return an error with the first complaint of ROS 2's generators."""
+    """Return an error with the first message of ROS 2's generators."""
     missing = system.missing(target.offer.apt)
     if failed.code == "E-NO-TOOL" or missing:
         return BuildError(
@@ -251,6 +253,6 @@ def _explain(failed: BuildError, package: str, target: TypeTarget, log: Path) ->
 
 
 def types_log(target: TypeTarget, folder: Path) -> Path:
-    """Return the path of a target's log in the folder of logs."""
+    """Return the path of a target's log in the log folder."""
     word = "".join(char if char.isalnum() else "-" for char in target.title.replace("+", "p"))
     return folder / f"types-{word}.log"

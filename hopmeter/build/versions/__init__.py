@@ -1,1 +1,1 @@
-"""Other versions to compare with: of a library, of a crate, of this checkout."""
+"""Other versions to compare with: of a Python library, of a crate, of this checkout."""

@@ -1,4 +1,5 @@
-"""Another version of a transport's Rust library: a copy of the checkout whose adapter requires that version."""
+"""Builds another version of a transport's Rust library: in a copy of the checkout whose adapter requires that
+version."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ LANGUAGE = "rust"
 
 
 def crate(manifest: Manifest) -> str:
-    """Return the crate that a Rust adapter is made for; empty if its library is no crate."""
+    """Return the crate that a Rust adapter uses, or an empty string if its library is not a crate."""
     file = manifest.folder / "rust/Cargo.toml"
     if LANGUAGE not in manifest.offers or not file.is_file():
         return ""
@@ -33,13 +34,13 @@ def crate(manifest: Manifest) -> str:
 
 
 def has_cells(manifest: Manifest, plan: Plan) -> bool:
-    """Return whether cells of the run use the crate."""
+    """Return whether the run has cells that use the crate."""
     return bool(crate(manifest)) and any(not why_unused(cell, manifest.name, LANGUAGE) for cell in plan.runnable)
 
 
 def side(manifest: Manifest, version: str, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
-    """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if it cannot
-    be built."""
+    """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if the
+    build fails."""
     name = manifest.name
     node = _build(manifest, version, say)
     return node_side(f"{name}@{version}", capabilities, node, lambda cell: why_unused(cell, name, LANGUAGE))
@@ -64,7 +65,7 @@ def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Re
 
 
 def _copy_of(name: str, version: str) -> Revision:
-    """Return the copy of the working tree that is built with this version. Changes that are not committed are in it."""
+    """Return the copy of the working tree for this version. The copy includes uncommitted changes."""
     head = revisions.find("HEAD")
     checkout = head.tree.parents[2]
     commit = _git(checkout, "stash", "create") or head.commit
@@ -78,7 +79,8 @@ def _git(checkout: Path, *words: str) -> str:
 
 
 def _require(file: Path, name: str, version: str) -> None:
-    """Make the adapter require exactly this version of its crate."""
+    """Edit an adapter's Cargo.toml so that it requires exactly this version of its crate. Raises BuildError if the
+    file names no version."""
     text = file.read_text(encoding="utf-8")
     escaped = re.escape(name)
     inline = rf'^({escaped} = (?:\{{[^}}\n]*?version = )?")[^"]*(")'

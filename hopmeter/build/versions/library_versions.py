@@ -31,17 +31,18 @@ class Library:
 
     manifest: Manifest
     package: str
-    """The requirement in the manifest; empty if the transport has no Python package."""
+    """The package's requirement in the manifest; empty if the transport has no Python package."""
     version: str
 
     @property
     def name(self) -> str:
-        """Return the reference `NAME@VERSION` as the user may write it."""
+        """Return the library's reference, `NAME@VERSION`, in the form that the user may write."""
         return f"{self.manifest.name}@{self.version}"
 
 
 def parse(name: str, capabilities: Capabilities) -> Library | None:
-    """Return the library that `NAME@VERSION` names, by transport or by Python package; None if no library matches."""
+    """Return the library for `NAME@VERSION`, where NAME is a transport or a Python package; None if no library
+    matches."""
     word, at, version = name.partition("@")
     if not at or not version or version.startswith("{"):
         return None
@@ -62,7 +63,7 @@ def _packages(manifest: Manifest) -> list[str]:
 
 
 def _installations(manifest: Manifest) -> Mapping[str, Installation]:
-    """Return the installations from which a setting of the transport chooses."""
+    """Return the installations that a setting of the transport chooses from."""
     part = manifest.languages.get("python")
     return part.installations if part else {}
 
@@ -73,14 +74,14 @@ def _installed_packages(manifest: Manifest) -> list[str]:
 
 
 def has_cells(library: Library, plan: Plan) -> bool:
-    """Return whether cells of the run use the package."""
+    """Return whether the run has cells that use the package."""
     return bool(library.package) and any(not _why_same(cell, library.manifest.name) for cell in plan.runnable)
 
 
 def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Install this version, and return the side that uses it.
 
-    Raises UsageError if no cell of the run uses the package, and BuildError if it cannot be installed.
+    Raises UsageError if no cell of the run uses the package, and BuildError if the package cannot be installed.
     """
     name = library.manifest.name
     if _installations(library.manifest):
@@ -92,7 +93,8 @@ def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable
 
 
 def _whole(library: Library) -> str:
-    """Return why a single package of an installation has no other version; name the installation that has it."""
+    """Return the reason why a single package of an installation cannot have another version, and the installation
+    that contains this version, if there is one."""
     wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
     made = _installations(library.manifest)
     having = [word for word, each in made.items() if wanted in (text.partition(";")[0].strip() for text in each.pip)]
@@ -110,7 +112,7 @@ def _other_installations(library: Library) -> str:
 
 
 def _refusal(library: Library) -> str:
-    """Return the reason why no cell of the run can use this library in two versions."""
+    """Return the reason why no cell of the run can use two versions of this library."""
     if library.package:
         package = Requirement(library.package).name
         return f"only a Python node without a codec can use another version of {package}, and this run has no such node"
@@ -134,7 +136,7 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return a node whose environment has this version; an existing environment is used again."""
+    """Return a node whose environment contains this version. A complete existing environment is reused."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():

@@ -1,4 +1,4 @@
-"""Prepares the old side of a run with `--against`, as its reference describes it."""
+"""Prepares the old side of a run with `--against`, from its reference."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
 
 Say = Callable[[str], object]
-"""Shows a line about a step that takes a while."""
+"""Prints a line about a step that takes some time."""
 
 
 def prepare(name: str, plan: Plan, capabilities: Capabilities, say: Say) -> OldSide:
-    """Return the old side that a reference names: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
+    """Return the old side for a reference: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
 
     Raises UsageError if there is no such side, and BuildError if it cannot be built.
     """

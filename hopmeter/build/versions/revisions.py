@@ -29,7 +29,7 @@ from hopmeter.system import paths
 FORMAT_FILE = "instrument/src/spec.rs"
 SOURCE_FORMAT = "const SPEC_FORMAT: u32 = "
 AdapterKey = tuple[str, str]
-"""The name of a transport and a language."""
+"""A transport and a language."""
 
 
 @dataclass(frozen=True)
@@ -37,31 +37,31 @@ class Revision:
     """A revision of the checkout, and the copy of its files."""
 
     name: str
-    """The name of the revision, as the user wrote it."""
+    """The name of the revision as the user wrote it."""
     commit: str
     tree: Path
 
     @property
     def python(self) -> Path:
-        """Return the Python of the revision's environment."""
+        """Return the path of the Python in the revision's environment."""
         return self.tree / ".venv/bin/python"
 
     @property
     def log(self) -> Path:
-        """Return the log of all builds of the revision."""
+        """Return the log file for all builds of the revision."""
         return self.tree.with_name(f"{self.tree.name}.log")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which programs of the revision find its own package."""
+        """Return the environment variables with which the revision's programs import the revision's own package."""
         return {"PYTHONPATH": str(self.tree)}
 
 
 def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Build the nodes of a revision, and return the side that uses them.
 
-    Raises UsageError if there is no such revision or its nodes read another spec format, and BuildError if it cannot be
-    built.
+    Raises UsageError if there is no such revision or its nodes read another spec format, and BuildError if a build
+    fails.
     """
     revision = find(name)
     _check_source(revision)
@@ -81,7 +81,8 @@ def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str],
 
 
 def find(name: str) -> Revision:
-    """Return a revision of this checkout. Raises UsageError if there is no checkout, or no such revision in it."""
+    """Return a revision of this checkout. Raises UsageError if hopmeter does not run from a checkout, or if the
+    revision does not exist."""
     checkout = paths.checkout()
     if checkout is None or not (checkout / ".git").exists():
         why = f"--against {name}: only a checkout of hopmeter has revisions"
@@ -142,9 +143,10 @@ def _make_environment(revision: Revision) -> None:
 
 
 def _cargo(revision: Revision) -> dict[str, str]:
-    """Give each revision a target folder of its own.
+    """Return the environment variables that give each revision its own target folder.
 
-    In a shared one Cargo takes the crates of another revision for those of this one, because it compares file times.
+    In a shared folder, Cargo would mistake the crates of another revision for those of this one, because it compares
+    file times.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
@@ -190,7 +192,7 @@ def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]
 
 
 def _check_source(revision: Revision) -> None:
-    """Raise UsageError if the source of the revision has another spec format, before anything is built."""
+    """Raise UsageError if the revision's source has another spec format, before anything is built."""
     found = re.search(rf"{SOURCE_FORMAT}(\d+)", _git(revision, "show", f"{revision.commit}:{FORMAT_FILE}"))
     if found and int(found[1]) != SPEC_FORMAT:
         this = f"-S{SOURCE_FORMAT}{SPEC_FORMAT}"
@@ -203,7 +205,7 @@ def _check_source(revision: Revision) -> None:
 
 
 def _git(revision: Revision, *words: str) -> str:
-    """Return the output of a git command in the checkout; empty if it fails."""
+    """Return the output of a git command in the checkout, or an empty string if the command fails."""
     command = ["git", "-C", str(revision.tree.parents[2]), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
@@ -218,7 +220,7 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell as the old manifest describes it, with those settings that differ from the defaults."""
+    """Return the cell as the old manifest describes it, with only those settings that differ from their defaults."""
     if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):
