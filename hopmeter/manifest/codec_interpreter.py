@@ -1,8 +1,8 @@
-"""Choose the Python that runs a transport's nodes when they carry objects of a codec: it needs the packages of both.
+"""Chooses the Python that runs a transport's nodes if they carry a codec's objects: it needs the packages of both.
 
 A framework that is compatible with hopmeter's packages is installed next to them. A framework that conflicts, and any
-framework on a transport with its own environment, gets an environment with the packages of transport and framework and
-nothing else.
+framework on a transport with its own environment, gets an environment that contains only the packages of the transport
+and the framework.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has not
     created it yet.
 
-    Raises NoPythonError if only the user can install the packages, as on the system's own Python.
+    Raises NoPythonError if only the user can install the packages, for example into the system's own Python.
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
@@ -50,7 +50,8 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
 
 def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
-    """Return the Python of a joint environment, or that of the transport's own environment if it has the packages."""
+    """Return the Python of a joint environment, or else that of the transport's own environment if it has the
+    codec's packages; None if neither has them."""
     found = own(environment)
     if found is not None and has(found, codec):
         return found
@@ -59,13 +60,13 @@ def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
 
 
 def _fits(found: Interpreter, codec: str) -> bool:
-    """Return whether a Python has the packages of a codec in versions that hopmeter supports."""
+    """Return whether a Python has a codec's packages in versions that hopmeter supports."""
     wanted = zip(map(Requirement, requirements(codec)), versions(codec, found), strict=True)
     return all(version and each.specifier.contains(version, prereleases=True) for each, version in wanted)
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
-    """Return the codec whose Python has the packages of all these codecs, or None if there is no such Python."""
+    """Return the first of these codecs whose Python has the packages of all of them, or None if there is none."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -74,7 +75,7 @@ def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
-    """Return the name of the joint environment of transport and codec, or None if one Python has all packages."""
+    """Return the name of the joint environment of transport and codec, or None if no separate environment is needed."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.environment_name}" if offer.pip else f"codec-{codec}"
@@ -86,7 +87,7 @@ def apart(codec: str) -> tuple[str, ...]:
 
 
 def requirements(codec: str) -> list[str]:
-    """Return the packages of a codec's environment, as arguments for `uv pip install`; the framework comes first."""
+    """Return a codec's packages, the framework first, as arguments for `uv pip install`."""
     if apart(codec):
         return list(apart(codec))
     module = _module(codec)
@@ -104,25 +105,26 @@ def extra(name: str) -> list[str]:
 
 
 def frameworks() -> list[str]:
-    """Return the codecs whose framework must be installed; the other frameworks are dependencies of hopmeter."""
+    """Return the codecs whose framework must be installed separately; other frameworks are dependencies of hopmeter."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
 
 
 def has(found: Interpreter, codec: str) -> bool:
-    """Return whether the packages of a codec are in a Python's folders; imports no package."""
+    """Return whether all packages of a codec are in a Python's package folders; imports none of them."""
     return not _absent(found, codec)
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """Return the first package of a codec that a Python lacks, the framework before other packages; empty if no package
-    is missing."""
+    """Return the first package of a codec that a Python does not have, with the framework checked first, or an empty
+    string if it has all."""
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
     return next(missing, "")
 
 
 def versions(codec: str, found: Interpreter) -> list[str]:
-    """Return the versions of a codec's packages, the framework first; empty if a package declares none."""
+    """Return the versions of a codec's packages, the framework first; the version of a missing package is an empty
+    string."""
     first, *others = (name_of(text) for text in requirements(codec))
     builds = getattr(_module(codec), "BUILDS", ())
     framework = next(filter(None, (_version(name, found.packages) for name in (first, *builds))), "")
@@ -145,7 +147,7 @@ def _module(codec: str) -> ModuleType:
 
 
 def _package(codec: str) -> str:
-    """Return the package to import for a codec; NumPy if the codec needs no other package."""
+    """Return the package that a codec imports; NumPy if it needs no other package."""
     module = _module(codec)
     named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
     return named
@@ -155,7 +157,7 @@ def _package(codec: str) -> str:
 def _declared_requirements(extra: str = "") -> list[str]:
     """Return hopmeter's own requirements, or those of one of its extras."""
     tree = paths.checkout()
-    if tree is not None:  # the installed hopmeter may be older or newer than the checkout
+    if tree is not None:  # the installed metadata may be older or newer than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
         texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
         return [text for each in texts if (text := here(each))]

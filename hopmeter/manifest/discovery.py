@@ -1,4 +1,4 @@
-"""Find transports by a glob over folders; no file lists them."""
+"""Finds transports by searching folders; no file lists them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """Return all transports by name; skip broken manifests, so that they do not block other transports."""
+    """Return all transports by name. Broken manifests are skipped, so that they do not block other transports."""
     return _read(folders)[0]
 
 
 def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
-    """Return the errors of manifests that cannot be read, by folder name."""
+    """Return the errors of broken manifests, by folder name."""
     return _read(folders)[1]
 
 
@@ -36,7 +36,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """Load one manifest. Raises UsageError with all errors of the manifest."""
+    """Load one manifest. Raises UsageError, which lists all errors in the manifest."""
     manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
@@ -51,8 +51,8 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the Python of a transport's nodes, on which its broker may also run, or None if this Python is not built
-    yet."""
+    """Return the path of the Python that runs a transport's nodes, which may also run its broker, or None if this
+    Python is not available."""
     try:
         found = interpreter(offer)
     except NoPythonError:
@@ -64,11 +64,11 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
     "direct": lambda manifest: manifest.ranked and manifest.broker is None,
 }
-"""Words that stand for many transports: all transports that can be ranked, and those without a broker."""
+"""Words that select several transports: all that can be ranked, and all of these that need no broker."""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return the transports that the given names and group words select. Raises UsageError for an unknown name."""
+    """Return the transports that names and group words select. Raises UsageError for an unknown name."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -80,8 +80,8 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 
 
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return transports by name. Raises UsageError for a broken manifest; for an unknown name, the error suggests the
-    most similar name."""
+    """Return transports by name. Raises UsageError for a broken manifest, and for an unknown name, with the most
+    similar name as a suggestion."""
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:

@@ -1,8 +1,9 @@
-"""Examples: a small program for each transport and language, without hopmeter, that sends and receives messages, or
+"""Examples: for each transport and language, a small program without hopmeter that sends and receives messages, or
 makes and answers calls.
 
-`python/example.py`, `cpp/example.cpp` or `rust/examples/NAME.rs` in the transport's folder; `idl/example.*` and
-`rust/examples/build.rs` belong to it. Each begins with values, such as `PAYLOAD_BYTES = 1000`, which hopmeter replaces.
+The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's folder;
+`idl/example.*` and `rust/examples/build.rs` belong to them. Each program begins with constants, such as `PAYLOAD_BYTES
+= 1000`, whose values hopmeter replaces.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.allowed_words import Value
 
 NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
-"""The line that sets a value, up to the value: `NAME = `, `const NAME: usize = `, `constexpr int NAME = `."""
+"""Matches the line that sets a constant, up to its value: `NAME = `, `const NAME: usize = `, `constexpr int NAME =
+`."""
 VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
 BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
-"""The lines of an example with the commands that build it, or that generate its code."""
+"""Matches the comment lines of an example that contain the commands to build it or to generate its code."""
 SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
-"""The two sides of a program for messages and of one for calls, each with the side that starts first."""
+"""The words that start the two sides of a program, by its pattern; the first side must start first."""
 CARGO = """[package]
 name = "example"
 version = "0.1.0"
@@ -39,7 +41,7 @@ README = "README.md"
 
 @dataclass(frozen=True)
 class Example:
-    """The example of a transport in one language."""
+    """A transport's example in one language."""
 
     manifest: Manifest
     language: str
@@ -49,12 +51,12 @@ class Example:
 
     @property
     def text(self) -> str:
-        """Return the program."""
+        """Return the source of the program."""
         return self.path.read_text(encoding="utf-8")
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the files of the program by name."""
+        """Return the contents of the program's files, by file name."""
         files = {self.program: self.text}
         if self.build_script:
             files["build.rs"] = self.build_script
@@ -65,7 +67,7 @@ class Example:
 
     @property
     def build_script(self) -> str:
-        """Return the build script of a program in Rust that generates code; empty for other programs."""
+        """Return the build script of a Rust program that generates code; empty for other programs."""
         path = self.path.parent / "build.rs"
         return path.read_text(encoding="utf-8") if self.language == "rust" and path.is_file() else ""
 
@@ -75,39 +77,41 @@ class Example:
 
     @property
     def program(self) -> str:
-        """Return the name of the file with the program."""
+        """Return the file name of the program."""
         return "src/main.rs" if self.language == "rust" else self.path.name
 
     @property
     def build(self) -> list[str]:
-        """Return the commands that build the program; empty if that is not needed."""
+        """Return the commands that build the program; empty if none is needed."""
         return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
 
     @property
     def patterns(self) -> list[str]:
-        """Return whether the program has messages, calls, or both."""
+        """Return the patterns that the program implements: `pubsub`, `rpc`, or both."""
         return [pattern for pattern, sides in SIDES.items() if f'"{sides[1]}"' in self.text]
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Return the words that start the two sides of the program, first the one to start first."""
+        """Return the words that start the two sides of the program, in the order in which they must start."""
         return SIDES[_pattern_of_library(self.manifest, self.pattern)]
 
     @property
     def note(self) -> str:
-        """Return why a user who makes calls gets a program with messages; empty for every other program."""
+        """Return why a user who makes calls gets a program that sends messages; empty if the program fits the
+        pattern."""
         if self.pattern == "pubsub" or self.manifest.rpc == "native":
             return ""
         return f"{self.manifest.title} has no calls: hopmeter sends a message each way for a call, the program one way"
 
     @property
     def run(self) -> str:
-        """Return the command that runs the program, without the word for its side."""
+        """Return the command that runs the program, without the word for the side."""
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
     def install(self) -> list[str]:
-        """Return the commands that install the library, and the broker if it needs one; Cargo installs crates."""
+        """Return the commands that install the library, and the broker if there is one. Cargo installs crates
+        without them."""
         offer = self.manifest.offers[self.language]
         apt = " ".join(offer.apt)
         pip = " ".join(f"'{each}'" for each in offer.pip)
@@ -115,16 +119,17 @@ class Example:
 
     @property
     def crates(self) -> dict[str, Any]:
-        """Return the crates that a program in Rust uses, with the versions that the adapter uses."""
+        """Return the crates that a Rust program uses, in the versions that the adapter uses."""
         return self._used_crates("dependencies", self.text)
 
     @property
     def build_crates(self) -> dict[str, Any]:
-        """Return the crates that the build script of a program in Rust uses."""
+        """Return the crates that the build script of a Rust program uses."""
         return self._used_crates("build-dependencies", self.build_script)
 
     def _used_crates(self, table: str, text: str) -> dict[str, Any]:
-        """Return the crates of the adapter that a text names; a program names those of its generated code, too."""
+        """Return the adapter's crates that `text` mentions. A program must also mention the crates that its
+        generated code uses."""
         known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
         return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
 
@@ -134,19 +139,20 @@ def _toml_lines(table: Mapping[str, Any]) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value of a dependency as TOML, in one line."""
+    """Return a dependency's value as one line of TOML."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
     return json.dumps(value)
 
 
 def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
-    """Return how a library carries a pattern: one without calls of its own carries them as messages."""
+    """Return the pattern with which a library carries calls or messages: `pubsub` for calls if the library has none
+    of its own."""
     return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
 
 
 def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> Example | None:
-    """Return the example of a transport in one language, or None if it has none for messages or for calls."""
+    """Return a transport's example in one language, or None if there is no example for this pattern."""
     places = {"rust": f"rust/examples/{manifest.name}.rs", "c++": "cpp/example.cpp", "python": "python/example.py"}
     path = manifest.folder / places[language]
     if language not in manifest.offers or not path.is_file():
@@ -156,12 +162,12 @@ def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> 
 
 
 def values_of(example: Example) -> set[str]:
-    """Return the names of the values that the example begins with."""
+    """Return the names of the constants that the example begins with."""
     return {found["name"] for found in re.finditer(NAME.format(name="(?P<name>[A-Z][A-Z0-9_]+)"), example.text)}
 
 
 def fill_values(text: str, values: Mapping[str, Value]) -> str:
-    """Replace values of an example; ignore the values that it does not have."""
+    """Replace the values of constants in an example's text; names that it does not contain are ignored."""
     for name, value in values.items():
         text = re.sub(NAME.format(name=re.escape(name)) + VALUE, partial(_line, value), text)
     return text
@@ -172,7 +178,7 @@ def _line(value: Value, found: re.Match[str]) -> str:
 
 
 def _literal(value: Value, before: str) -> str:
-    """Return a value in the notation of the one that it replaces."""
+    """Return a value in the notation of the value `before`, which it replaces."""
     if isinstance(value, bool):
         return str(value) if before in ("True", "False") else str(value).lower()
     if isinstance(value, str):
@@ -181,7 +187,8 @@ def _literal(value: Value, before: str) -> str:
 
 
 def write_examples(examples: Sequence[Example], values: Mapping[str, Value], folder: Path) -> list[Path]:
-    """Write the programs of a transport with these values, and how to build and run them; return the files."""
+    """Write a transport's programs with these values, and a README with the commands to build and run them; return
+    the files."""
     files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
     files[README] = readme(examples, values)
     for name, text in files.items():
@@ -196,7 +203,7 @@ def _filled_files(example: Example, values: Mapping[str, Value]) -> dict[str, st
 
 
 def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
-    """Return how to install, build and run the programs of a transport."""
+    """Return a README that explains how to install, build and run a transport's programs."""
     known, (first, second) = examples[0].manifest, examples[0].sides
     what = "Messages" if first == "receive" else "Calls"
     parts = [f"# {what} with {known.title}\n\nStart `{first}` first, then `{second}` in a second terminal."]
@@ -213,7 +220,7 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
 
 
 def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
-    """Return the settings that differ from the manifest's defaults and that the example does not have."""
+    """Return the settings that differ from the manifest's defaults and for which the example has no constant."""
     changed = {
         name: values[name.upper()]
         for name, setting in example.manifest.settings.items()

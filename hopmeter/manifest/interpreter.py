@@ -1,4 +1,4 @@
-"""Choose the Python that runs the nodes of a transport: hopmeter's own Python, one with the transport's packages, or
+"""Chooses the Python that runs a transport's nodes: hopmeter's own Python, one in the transport's environment, or
 the system's Python."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 10)
-"""The oldest Python that runs nodes, that of Ubuntu 22.04; hopmeter itself needs a newer one."""
+"""The oldest Python that can run nodes, which is that of Ubuntu 22.04; hopmeter itself needs a newer one."""
 PATIENCE_S = 20
 ABOUT = (
     "import json, site, sys; "
@@ -27,23 +27,24 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python, and the folders of its packages."""
+    """A Python interpreter and its package folders."""
 
     program: Path
     packages: tuple[Path, ...]
     borrowed: Path | None = None
-    """A folder of packages of another Python, which precede its own."""
+    """A package folder of another Python, which is searched before the Python's own package folders."""
     version: tuple[int, ...] = sys.version_info[:2]
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return environment variables of a manifest, with the folder of this Python's environment."""
+        """Return a manifest's environment variables, with `{environment}` replaced by the folder of this Python's
+        environment."""
         environment = str(self.program.parents[1])
         return {name: text.replace("{environment}", environment) for name, text in variables.items()}
 
     @property
     def command(self) -> list[str]:
-        """Return the command that runs a node."""
-        # -P: a file of the user's working folder must not replace a module of a library. A script does not look there.
+        """Return the command that runs a node, without arguments."""
+        # -P: files in the user's working folder must not shadow library modules. A script does not search that folder.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
@@ -59,8 +60,8 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """Return the Python of a transport, or None if `hopmeter build` has not created it yet. Raises NoPythonError if
-    only the user can install that Python."""
+    """Return a transport's Python, or None if `hopmeter build` has not created it yet. Raises NoPythonError if only
+    the user can install that Python."""
     if offer.interpreter == "system":
         return system()
     if offer.environment == "own":
@@ -74,12 +75,12 @@ def ours() -> Interpreter:
 
 
 def folder(name: str) -> Path:
-    """Return the folder of a transport's or a codec's environment."""
+    """Return the folder of the environment of a transport or codec."""
     return paths.environment_folder() / name
 
 
 def own(name: str) -> Interpreter | None:
-    """Return the Python of the environment of a transport or codec, or None if the environment does not exist yet."""
+    """Return the Python in the environment of a transport or codec, or None if the environment does not exist yet."""
     program = folder(name) / "bin/python"
     packages = tuple(sorted(folder(name).glob("lib/python*/site-packages")))
     return Interpreter(program, packages) if os.access(program, os.X_OK) else None
@@ -87,8 +88,8 @@ def own(name: str) -> Interpreter | None:
 
 @functools.cache
 def system_with_ours() -> Interpreter | None:
-    """Return the system's Python with the packages that are installed next to hopmeter; None if the minor versions
-    differ, because compiled packages then do not load. Raises NoPythonError."""
+    """Return the system's Python with the packages installed next to hopmeter. Returns None if their minor versions
+    differ, because compiled packages cannot be imported then. Raises NoPythonError."""
     found, own_packages = system(), ours().packages
     about = _about(found.program)
     if about is None or tuple(about[0]) != sys.version_info[:2]:
@@ -98,8 +99,8 @@ def system_with_ours() -> Interpreter | None:
 
 @functools.cache
 def system() -> Interpreter:
-    """Return the system's Python, for which the system's packages are built: it is on the standard path and not in a
-    virtual environment."""
+    """Return the system's Python, for which the system's packages are built: it is in the system's standard PATH and
+    not in a virtual environment. Raises NoPythonError if there is none, or if it is too old."""
     found = "the system has no python3"
     for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
         about = _about(Path(place) / "python3")
@@ -116,7 +117,7 @@ def system() -> Interpreter:
 
 
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
-    """Return the version of a Python, whether it is in a virtual environment, and its package folders; None if the
+    """Return a Python's version, whether it is in a virtual environment, and its package folders; None if the
     program does not run."""
     try:
         asked = [str(program), "-I", "-c", ABOUT]

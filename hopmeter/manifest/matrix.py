@@ -1,5 +1,5 @@
-"""Formats the page that shows the features of each transport in each language; `python -m hopmeter.manifest.matrix`
-prints it."""
+"""Formats the page that shows the features of each transport in each language. `python -m hopmeter.manifest.matrix`
+prints the page."""
 
 from __future__ import annotations
 
@@ -57,14 +57,15 @@ def page(manifests: Iterable[Manifest]) -> str:
 
 
 def summary_row(manifest: Manifest) -> list[str]:
-    """Format the row of one transport: its languages, its broker and one sentence."""
+    """Return the cells of a transport's row: its languages, broker, network, language pairs and summary."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
     return [f"`{manifest.name}`", *languages, broker(manifest), network(manifest), language_pairs(manifest), what]
 
 
 def broker(manifest: Manifest) -> str:
-    """Return the broker of a transport, and the settings with which the transport needs it."""
+    """Return the title of a transport's broker, and the settings with which the transport needs it; a dash if it has
+    none."""
     broker = manifest.any_broker
     if broker is None:
         return NONE
@@ -72,14 +73,15 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return whether messages reach another machine, with the settings for it."""
+    """Return whether messages can reach another machine, and the settings that this needs; a dash if they cannot."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
 
 
 def language_pairs(manifest: Manifest) -> str:
-    """Return the pairs of different languages: `all`, `none`, or a list of pairs."""
+    """Return the pairs of different languages that can exchange messages: `all`, a list, or a dash if there are
+    none."""
     mixed = [pair for pair in manifest.language_pairs if ">" in pair]
     if len(mixed) == len(LANGUAGES) * (len(LANGUAGES) - 1):
         return "all"
@@ -87,7 +89,7 @@ def language_pairs(manifest: Manifest) -> str:
 
 
 def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
-    """Format the row of one adapter."""
+    """Return the cells of one adapter's row."""
     return [
         f"`{manifest.name}`",
         offer.language,
@@ -100,8 +102,8 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
 
 
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
-    """Return the library, and who installs the packages that the adapter needs: the user, or `hopmeter build`. The page
-    does not depend on what the user has installed here."""
+    """Return the library, and who installs the packages that the adapter needs: the user, or `hopmeter build`. The
+    result does not depend on what the user has installed on this machine."""
     if part.user is None:
         return offer.library, _build_command(offer.apt, offer.pip)
     own = f"you: set `{part.user.variable}`"

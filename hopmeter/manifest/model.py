@@ -1,4 +1,4 @@
-"""The manifest of a transport, `transport.toml`: the features in each language, and the settings."""
+"""A transport's manifest, `transport.toml`: its features in each language, and its settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 
 class Manifest(Strict):
-    """A whole `transport.toml`."""
+    """A complete `transport.toml`."""
 
     name: Name
     title: str
@@ -40,40 +40,41 @@ class Manifest(Strict):
     network: dict[str, Value] | None = None
     """The settings with which messages reach another machine; None if they cannot."""
     meets_in_folder: bool = False
-    """Whether endpoints find each other in the folder of a trial; each host of a machine has one of its own."""
+    """Whether endpoints find each other through the trial's folder; each agent on a machine has its own folder."""
     message_limit: bool = False
-    """Whether receivers refuse messages that are larger than the largest frame, before they take memory for them."""
+    """Whether receivers reject messages larger than the largest frame before they allocate memory for them."""
     system_copies: Annotated[int, Field(ge=0)] | None = None
-    """Copies of a payload that the operating system makes on each hop; None if unknown."""
+    """How many times the operating system copies a payload on each hop; None if unknown."""
     reply: Literal["inline", "deferred"] | None = None
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """The largest number of receivers of one link; None if the library has no limit."""
+    """The largest number of receivers on one link; None if the library has no limit."""
     varying_sizes: bool = True
-    """Whether the messages of one link may have different sizes, up to the largest one of the link."""
+    """Whether the messages of one link may have different sizes, up to the link's largest size."""
     ranked: bool = True
     installable: bool = True
-    """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""
+    """Whether the transport is a library that a program can install; otherwise hopmeter uses it only as a reference."""
     usual_language: Language | None = None
-    """The language in which `language = "one"` measures it, if several suit a cell equally well."""
+    """The language that `language = "one"` measures if several languages suit a cell equally well."""
     cross_language: bool = True
     leftovers: list[str] = []
     open_leftovers: dict[str, list[str]] = {}
-    """Patterns of files whose names hopmeter does not choose, and the files that go with each of them (`{name}`)."""
+    """Patterns for files whose names hopmeter does not choose; each has a list of files that belong to a matching
+    file (`{name}`)."""
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     any_broker: BrokerTable | None = Field(None, alias="broker")
-    """The broker that the transport needs, with all settings or with some."""
+    """The broker that the transport needs, with all settings or only with some."""
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
-    """None if messages can be lost with all settings, or if that is unknown."""
+    """How to avoid message loss; None if messages can be lost with all settings, or if that is unknown."""
     hint: list[Hint] = []
-    """Settings that explain lost messages or an overload, and those that cure it."""
+    """Hints that relate settings to lost messages, overload or cost, and name the settings that help."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
     _chosen: dict[str, Value] = PrivateAttr(default={})
-    """The settings on which the environment depends, as far as they are not the defaults."""
+    """The chosen values of the settings on which the environment depends, as far as they differ from the defaults."""
 
     @model_validator(mode="after")
     def _rpc_is_explained(self) -> Manifest:
@@ -166,7 +167,7 @@ class Manifest(Strict):
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
-        """Return the offers by language, in the order of `LANGUAGES`."""
+        """Return what the transport offers in each language, in the order of `LANGUAGES`."""
         return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
 
     def _offer(self, language: Language) -> Offer:
@@ -179,7 +180,8 @@ class Manifest(Strict):
         return Offer(transport=self.name, language=language, **own, **plain)
 
     def _installation(self, part: LanguagePart) -> dict[str, Any]:
-        """Return the values of the installation that the settings choose, or of the one that replaces the user's."""
+        """Return the values of the installation that the settings choose, or of the one that replaces a missing
+        library of the user."""
         chosen = {name: self._chosen.get(name, setting.default) for name, setting in self.settings.items()}
         found = (name for name, each in part.installations.items() if each.is_chosen(chosen))
         is_missing = part.user is not None and not part.user.is_here
@@ -191,7 +193,7 @@ class Manifest(Strict):
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that the chosen settings set."""
+        """Return the environment variables that the chosen settings define."""
         chosen = [self.settings[name].fill(value, self._folder) for name, value in self._chosen.items()]
         return {name: text for variables in chosen for name, text in variables.items()}
 
@@ -205,28 +207,29 @@ class Manifest(Strict):
         return broker.model_copy(update={"own_environment": own}) if self.variables else broker
 
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
-        """Return whether settings, by default the chosen ones, are in force with values that `where` lists."""
+        """Return whether every setting in `where` is in force with one of its listed values. `settings` are the
+        chosen ones by default."""
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 
     def value_in_force(self, name: str, settings: Mapping[str, Value] | None = None) -> Value:
-        """Return the value of a setting, by default the chosen one; instead of the default that of the user's
-        environment."""
+        """Return the value of a setting that is in force, by default with the chosen settings. The user's
+        environment may replace a default."""
         setting, values = self.settings[name], self._chosen if settings is None else settings
         return setting.in_force(values.get(name, setting.default))
 
     def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the environment that these settings choose: installations, variables and broker."""
+        """Return the manifest with the installations, environment variables and broker that these settings choose."""
         others = {name for name, each in self.settings.items() if each.variables or each.needs}
         others |= set(self.any_broker.where) if self.any_broker else set()
         return self._choose(settings, others | self.choosing)
 
     def for_installation(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the installations that these settings choose, without other variables."""
+        """Return the manifest with only the installations that these settings choose."""
         return self._choose(settings, self.choosing)
 
     @property
     def choosing(self) -> set[str]:
-        """Return the settings that choose installations."""
+        """Return the names of the settings that choose installations."""
         return {name for part in self.languages.values() for each in part.installations.values() for name in each.where}
 
     def _choose(self, settings: Mapping[str, Value], names: set[str]) -> Manifest:
@@ -240,29 +243,30 @@ class Manifest(Strict):
         return other
 
     def chooses_for(self, language: str) -> bool:
-        """Return whether the chosen settings change the environment of the nodes in a language."""
+        """Return whether the chosen settings change the environment of the nodes in this language."""
         installations = any(part.installations for name, part in self.languages.items() if name == language)
         return installations or bool(set(self._chosen) - self.choosing)
 
     @property
     def reference(self) -> str:
-        """Return the words that name the transport, and its installation, on the command line of a build."""
+        """Return the words that name the transport and its installation on the command line of `hopmeter build`."""
         chosen = self.for_installation(self._chosen).choice
         return " ".join([self.name, *(f"--set {each}" for each in chosen)])
 
     @property
     def key(self) -> str:
-        """Return what tells the environment of its nodes from that with other settings."""
+        """Return a key that distinguishes the environment of the transport's nodes from those with other settings."""
         return " ".join([self.name, *self.choice])
 
     @property
     def choice(self) -> list[str]:
-        """Return the settings on which the environment depends, as far as they are not the defaults."""
+        """Return, as `NAME=VALUE`, the chosen settings on which the environment depends and that differ from their
+        defaults."""
         return [f"{name}={self.settings[name].label(value)}" for name, value in sorted(self._chosen.items())]
 
     @property
     def language_pairs(self) -> list[str]:
-        """Return the languages of source and sink that can exchange messages: `rust`, `rust>python`, …"""
+        """Return the language pairs of source and sink that can exchange messages: `rust`, `rust>python`, …"""
         return [
             one if one == other else f"{one}>{other}"
             for one in self.offers
@@ -271,11 +275,12 @@ class Manifest(Strict):
         ]
 
     def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
-        """Return the settings with which messages reach another machine, except for those that the user gives."""
+        """Return the settings with which messages reach another machine, without the settings that the user has
+        given."""
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:
-        """Return why messages with these settings do not reach another machine; empty if they do."""
+        """Return why messages with these settings cannot reach another machine, or an empty string if they can."""
         if self.network is None:
             return f"{self.name} does not leave the machine"
         for name, value in self.network.items():
@@ -285,7 +290,7 @@ class Manifest(Strict):
         return ""
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
-        """Return every setting, with the given values instead of the defaults."""
+        """Return every setting with its value: the given one, otherwise the default."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
@@ -293,6 +298,6 @@ PLAIN = (
     *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
     *("build_variables", "environment", "interpreter", "objects", "types"),
 )
-"""Keys that only the table of a language may have."""
+"""Keys that occur only in the table of a language."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
-"""Keys whose values for a language may differ from those of the transport."""
+"""Keys whose values in a language's table may override those of the transport."""

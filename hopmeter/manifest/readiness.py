@@ -1,5 +1,5 @@
-"""Find out whether a transport's node runs here, by starting the node with `--describe`; the answer is cached until the
-node changes."""
+"""Determines whether a transport's node runs on this machine, by starting it with `--describe`; the answer is cached
+until the node changes."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from hopmeter.system import paths
 
 PATIENCE_S = 30
 SPEC_FORMAT = 7
-"""The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same number."""
+"""The version of the spec format, which a node must support; `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether you can measure this transport in this language, and if not, the missing part and the command that
+    """Whether you can measure this transport in this language; if not, which part is missing and which command
     installs it."""
 
     transport: str
     language: str
-    """Empty if the languages of the transport are unknown."""
+    """The language; empty if the transport's languages are unknown."""
     ready: bool
     version: str = ""
     code: str = ""
-    """The code of the message in `missing`."""
+    """The message code of `missing`."""
     missing: str = ""
     get: str = ""
     command: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Readiness:
     about: dict[str, Any] = field(default_factory=dict)
     """The node's description of itself: compiler, flags, instrument."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Environment variables that the node needs in addition to those of all nodes."""
+    """Environment variables for the node, in addition to those of all nodes."""
 
     @property
     def has_turns(self) -> bool:
@@ -55,7 +55,7 @@ class Readiness:
         return bool(self.about.get("turns"))
 
     def as_json(self) -> dict[str, Any]:
-        """Return one line of `hopmeter transports --json`."""
+        """Return the readiness as an object for a line of `hopmeter transports --json`."""
         return {
             "transport": self.transport,
             "language": self.language or None,
@@ -68,7 +68,8 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of these transports in every language; their nodes describe themselves in parallel."""
+    """Return the readiness of these transports in every language, by transport and language; the nodes are queried
+    in parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)
@@ -76,8 +77,8 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
 
 
 def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
-    """Return the readiness of one transport in one language; with a codec, on the Python that also has the framework of
-    the codec."""
+    """Return the readiness of one transport in one language; with a codec, on the Python that also has the codec's
+    framework."""
     user = manifest.offers[language].user
     if user is not None and (problem := user.problem()):
         return _unready(manifest, language, "E-NOT-INSTALLED", *problem)
@@ -113,8 +114,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 
 def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
-    """Return the code of what the chosen settings, or the user's environment, need that is not installed, its name, and
-    how to install it; `variables` are those of the node."""
+    """Return what is missing for the chosen settings or the user's environment, as a message code, a text and a
+    remedy; None if nothing is. `variables` are the node's environment variables."""
     for name, setting in manifest.settings.items():
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
@@ -125,7 +126,7 @@ def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned |
 
 
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
-    """Return the readiness of the Python node of a transport on a Python with the frameworks of all these codecs."""
+    """Return the readiness of a transport's Python node, on a Python that has the frameworks of all these codecs."""
     from hopmeter.manifest import codec_interpreter  # this imports NumPy, which only codecs need
 
     try:
@@ -138,7 +139,7 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 def describe(
     manifest: Manifest, language: str, command: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Return the readiness of a node that another command starts. The answer is not cached."""
+    """Return the readiness of a node that `command` starts. The answer is not cached."""
     adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
     try:
         about = _ask([*command, "--describe", *adapter], environment)
@@ -158,8 +159,8 @@ def describe(
 
 
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
-    """Return the command that starts a node, without arguments, or None if the node is not built. Raises NoPythonError
-    if the system lacks the Python that the node needs."""
+    """Return the command that starts a node, without arguments, or None if the node is not built. Raises
+    NoPythonError if the system does not have the Python that the node needs."""
     offer = manifest.offers[language]
     if language == "python":
         found = _interpreter(offer, codec)
@@ -169,7 +170,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> dict[str, str]:
-    """Return the environment variables that a node needs in addition to those of all nodes."""
+    """Return the environment variables for a node, in addition to those of all nodes."""
     offer = manifest.offers[language]
     found = _interpreter(offer, codec) if offer.variables else None
     return found.fill(offer.variables) if found else {}
@@ -184,8 +185,8 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
 
 
 def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
-    """Return the error if no Python has the packages of both transport and codec, and the command that installs them;
-    all transports on hopmeter's own Python have the same command."""
+    """Return the error if no Python has the packages of both transport and codec, and the command that installs
+    them. The command is the same for all transports that use hopmeter's own Python."""
     from hopmeter.manifest import codec_interpreter
 
     if codec_interpreter.joint_environment(codec, manifest.offers["python"]) is None:
@@ -195,18 +196,19 @@ def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
 
 
 DEFAULTS = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-"""What nodes get unless you set it. JAX takes three quarters of a GPU's memory when it starts, but several nodes share
-the GPU, and those of other frameworks then find no memory."""
+"""Environment variables that nodes get unless you set them. By default, JAX allocates three quarters of a GPU's
+memory when it starts; several nodes share the GPU, and those of other frameworks would find no free memory."""
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of nodes, in which they find this package and libraries start no compute threads."""
+    """Return the environment variables of nodes, with which they can import this package, and libraries start no
+    compute threads."""
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
         folders.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
-    # Node logs are UTF-8 whatever the terminal uses, and no text in them causes an encoding error.
+    # Node logs are always UTF-8, whatever the terminal uses, and no text in them can cause an encoding error.
     fixed = {"PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1"}
     return {**DEFAULTS, **os.environ, **fixed, **found}
 
@@ -217,7 +219,7 @@ def _unready(manifest: Manifest, language: str, code: str, missing: str, get: st
 
 
 class UndescribedError(Exception):
-    """A node did not describe itself; the text states the reason."""
+    """A node did not describe itself; the text contains the reason."""
 
 
 def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
-    """Return the files that the answer of a node depends on; a Python adapter also depends on the packages of its
+    """Return the files that a node's answer depends on; a Python adapter also depends on the packages of its
     environment."""
     if language != "python":
         return [Path(command[0])]
@@ -263,13 +265,13 @@ def _mark(files: Iterable[Path]) -> list[list[str | int]]:
 
 
 def _user_library(user: Owned | None) -> list[list[str | int]]:
-    """Return the location of the user's library, because another location may have another version."""
+    """Return the location of the user's library, because the library may have another version at another location."""
     return [[user.variable, user.location]] if user else []
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
-    # Two environments on one machine have different libraries, and so has each codec with its own environment. Settings
-    # may choose another library.
+    # The name depends on the environment, because two environments on one machine have different libraries, and a codec
+    # may have its own environment. It also depends on the settings, which may choose another library.
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 
@@ -290,4 +292,4 @@ def _remember(manifest: Manifest, language: str, mark: list[list[str | int]], ab
         beside.write_text(json.dumps({"mark": mark, "about": about}))
         beside.replace(path)
     except OSError:
-        pass  # without a cache the next command only takes longer
+        pass  # without a cache, the next command only takes longer

@@ -1,5 +1,5 @@
-"""Requirements with a marker: packages for some processors only, such as `; platform_machine == 'x86_64'`, or for an
-extra."""
+"""Requirements with a marker: for packages that only some processors need, such as `; platform_machine == 'x86_64'`,
+or that belong to an extra."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """Return a requirement without its marker; empty if the marker is for another processor or another extra.
+    """Return a requirement without its marker, or an empty string if the marker is for another processor or another
+    extra.
 
     Raises ValueError if the marker is malformed.
     """

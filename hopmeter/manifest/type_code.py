@@ -1,5 +1,5 @@
-"""The code of a message type for a transport that carries messages as types of its own: whether it needs any, and
-where it is."""
+"""The generated code of a message type, for a transport that carries messages as its own types: whether the type
+needs code, and where the code is."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from hopmeter.schemas.ros2.types import RosType, missing_packages
 from hopmeter.system import paths
 
 KIND = "types"
-"""How the name of a folder begins, as that of a codec library begins with its codec."""
+"""The beginning of the folder's name; the folder of a codec library begins with its codec instead."""
 Form = Literal["message", "octets", "call"]
-"""As what messages are sent: as objects that the transport encodes, as octets that are already encoded, or as objects
-in calls."""
+"""The form in which messages are sent: as objects that the transport encodes, as already encoded octets, or as
+objects in calls."""
 
 
 def prefixes(offer: Offer) -> list[Path]:
-    """Return the folders of the installation that a transport uses; empty if there is none yet."""
+    """Return the folders of the installation that a transport uses; empty if the user has none."""
     if offer.user is not None:
         return [Path(each) for each in offer.user.location.split(":") if each]
     return [interpreter.folder(offer.environment_name)]
 
 
 def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
-    """Return whether code must be generated before messages of a type can be sent. Raises UsageError if the
-    installation defines a type in it differently."""
+    """Return whether code must be generated before messages of a type can be sent in this form. Raises UsageError if
+    the installation defines one of the contained types differently."""
     missing = missing_packages(wanted, prefixes(offer))
     is_framed = form == "call" or (wanted.is_bounded if form == "octets" else not wanted.has_header)
     return bool(missing) or is_framed or (offer.types is not None and bool(offer.types.library))
 
 
 def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
-    """Return where the code of a type is, or would be once it is built."""
+    """Return the folder of a type's code as a library, whether or not the code is built."""
     digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
     for name, text in sorted(wanted.texts.items()):
         digest.update(f"\n{name}\n{text}".encode())
@@ -53,7 +53,7 @@ def _installation(offer: Offer) -> str:
 
 
 def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
-    """Yield the files of the transport that decide what the code is."""
+    """Yield the transport's files that affect the generated code."""
     if offer.types is None:
         return
     yield from sorted((manifest.folder / offer.types.packages).glob("[Ccp]*.[tx]*"))
@@ -63,7 +63,7 @@ def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
 
 
 def framed_package(wanted: RosType) -> str:
-    """Return the name of the package that hopmeter generates around a type: a message with a frame's header, and a
+    """Return the name of the package that hopmeter generates to wrap a type: a message with a frame's header, and a
     service."""
     digest = blake2b(repr(sorted(wanted.texts.items())).encode(), digest_size=4)
     return f"hopmeter_{digest.hexdigest()}"

@@ -1,1 +1,1 @@
-"""The tables of a manifest, `transport.toml`: a class for each, with its keys."""
+"""The tables of a manifest, `transport.toml`: a class for each table."""

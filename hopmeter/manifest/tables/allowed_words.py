@@ -1,4 +1,4 @@
-"""The words that several keys of a manifest choose from."""
+"""The allowed words for several keys of a manifest."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class BuildCost(Strict):
-    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
-    because many transports share them."""
+    """The cost of the first build, with two cores and an empty cache. It excludes the instrument and system
+    packages, because many transports share them."""
 
     seconds: Annotated[float, Field(gt=0)]
     megabytes: Annotated[float, Field(ge=0)] = 0
-    """The size of the download in megabytes."""
+    """The download size in megabytes."""

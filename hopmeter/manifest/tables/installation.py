@@ -1,4 +1,4 @@
-"""Installations of a transport's library that hopmeter makes, each in an environment of its own."""
+"""Installations of a transport's library that hopmeter creates, each in a separate environment."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class Installation(Strict):
-    """`[languages.X.installations.Y]`: packages that hopmeter installs in an environment of their own; in Rust, the
-    libraries of the environment that Python has."""
+    """The table `[languages.X.installations.Y]`: packages that hopmeter installs into a separate environment. A Rust
+    installation uses the libraries in the environment of the Python installation."""
 
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Settings of the transport, with the values that choose this installation."""
+    """The settings that choose this installation, with the values that choose it."""
     pip: list[str] = []
     apt: list[str] = []
     library: str = ""
-    """The default is that of the language."""
+    """The library's name; by default, that of the language."""
     build_cost: BuildCost | None = None
     variables: dict[str, str] = {}
-    """Environment variables of its nodes and of its build; `{environment}` is the folder of the environment."""
+    """Environment variables for the installation's nodes and their build; `{environment}` is the environment's
+    folder."""
 
     def is_chosen(self, settings: Mapping[str, Value]) -> bool:
-        """Return whether the values of the settings choose this installation."""
+        """Return whether these settings choose this installation."""
         return bool(self.where) and all(settings[name] in values for name, values in self.where.items())
 
     def as_offer(self, library: str, environment: str) -> dict[str, Any]:
-        """Return its values of an offer, instead of those of the user's installation."""
+        """Return the values of an `Offer` that this installation replaces."""
         return {
             "pip": self.pip,
             "apt": self.apt,

@@ -1,4 +1,4 @@
-"""A transport in one language: as the manifest has it, and with every default filled in."""
+"""A transport in one language: as written in the manifest, and with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""If several compiled languages would do, a build of at most this time is preferred."""
+"""If several compiled languages are equally suitable, one whose build takes at most this time in seconds is
+preferred."""
 LONGEST_BUILD_S = 120.0
-"""If any language would do, a longer build is left to the user."""
+"""If all languages are equally suitable, hopmeter does not choose one whose build takes longer than this, in
+seconds."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
 }
-"""Keys for one language only."""
+"""Keys that only one language may have."""
 
 
 class MessageTypes(Strict):
-    """`[languages.X.types]`: how a transport carries messages as types of its own."""
+    """The table `[languages.X.types]`: how a transport carries messages as its own types."""
 
     codec: str
-    """The codec whose encoded messages the transport understands, and whose schemas define its types."""
+    """The codec whose encoded messages the transport accepts, and whose schemas define its types."""
     packages: str
-    """A folder of the transport with a CMake project that generates a package of message types."""
+    """A folder in the transport's folder with a CMake project that generates a package of message types."""
     library: str = ""
-    """For C++: a folder of the transport with a CMake project that builds the library of a type."""
+    """For C++: a folder in the transport's folder with a CMake project that builds the library of a type."""
 
 
 class LanguagePart(Strict):
-    """A transport in one language: its library, how to install it, and how it differs from the other languages."""
+    """A transport in one language: its library, how to install it, and what differs from the other languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
     library: str
@@ -46,27 +48,29 @@ class LanguagePart(Strict):
     apt: list[str] = []
     build_cost: BuildCost | None = None
     copies: bool = False
-    """Whether the adapter offers its library's own copy function (`work = "copy:frame:own"`)."""
+    """Whether the adapter provides its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
     """How the user installs the library, if no registry has it."""
     after: Language | None = None
     """The language of the same transport whose build also produces a part of this adapter."""
     environment: Literal["own"] | None = None
-    """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
+    """For Python: `own` if its packages conflict with others, so they get a separate environment."""
     interpreter: Literal["system"] | None = None
-    """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
+    """For Python: `system` if its packages are system packages, so its nodes run on the system's Python."""
     installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
-    """Installations of the library that hopmeter makes instead, by name. Those in Rust are of the environments of the
-    same name in Python, whose libraries its nodes load."""
+    """Installations of the library that hopmeter can create instead, by name. A Rust installation belongs to the
+    Python installation with the same name, whose libraries its nodes load."""
     first: str = ""
-    """A folder of the transport with a CMake project that is installed before the adapter is built."""
+    """A folder in the transport's folder with a CMake project to install before the adapter is built."""
     build_variables: dict[str, str | dict[str, str]] = {}
-    """For Rust: environment variables of the build; `{first}` is where the `first` project is installed, and `$NAME` a
-    variable of the user. A table replaces only the values of the user that it names."""
+    """For Rust: environment variables for the build. `{first}` is the folder where the `first` project is installed,
+    and `$NAME` is one of the user's variables. A table of values replaces only those values of the user's variable
+    that it lists."""
     objects: list[str] = []
-    """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
+    """For Python: the codecs whose objects the transport encodes itself; most transports carry only bytes and list
+    none."""
     types: MessageTypes | None = None
-    """None if messages of a user's own type are bytes for the transport."""
+    """How the transport carries messages as its own types; None if it carries such messages as bytes."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -78,7 +82,7 @@ class LanguagePart(Strict):
 
 
 class Offer(BaseModel):
-    """What a transport offers in one language, with every default filled in."""
+    """What a transport offers in one language, with all defaults filled in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -103,9 +107,9 @@ class Offer(BaseModel):
     after: str | None = None
     environment: str | None = None
     environment_name: str = ""
-    """The name of its environment, if it has one of its own."""
+    """The name of the offer's environment, if it has a separate one."""
     variables: dict[str, str] = {}
-    """Environment variables of its nodes."""
+    """Environment variables for the offer's nodes."""
     interpreter: str | None = None
     first: str = ""
     build_variables: dict[str, str | dict[str, str]] = {}
@@ -114,18 +118,18 @@ class Offer(BaseModel):
 
     @property
     def node(self) -> str:
-        """Return the name of its node: that of the transport, or of the installation for which it is built."""
+        """Return the name of the node: that of the transport, or of the installation for which the node is built."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property
     def is_installed(self) -> bool:
-        """Return False only if something is missing that the user must install."""
+        """Return False only if a library is missing that the user must install."""
         return self.user is None or self.user.is_here
 
 
 def check_installations(language: str, part: LanguagePart, in_python: Mapping[str, Installation]) -> None:
-    """Raise RefusedValueError unless the installations in Python have packages, those in Rust are of the same names and
-    have none, and the one that replaces the user's exists."""
+    """Raise RefusedValueError if a Python installation has no packages, if a Rust installation has packages or no
+    Python installation of the same name, or if the installation that replaces the user's does not exist."""
     for name, each in part.installations.items():
         if language == "python" and not each.pip:
             raise RefusedValueError("E-MISSING-KEY", f"installations.{name} needs packages: `pip`")

@@ -10,17 +10,17 @@ from hopmeter.manifest.tables.user_environment import expand, expand_paths
 
 
 class Needs(Strict):
-    """`[settings.X.needs]` of a manifest. In its texts, `{value}` is the value, and `{package}` the same with hyphens,
-    as Debian names packages."""
+    """The table `[settings.X.needs]` of a manifest. In its texts, `{value}` stands for the value, and `{package}`
+    for the value with hyphens instead of underscores, as in Debian's package names."""
 
     file: str
-    """A file that exists if the part is installed. It may begin with an environment variable that has several
-    folders."""
+    """A file that exists if the part is installed. The path may begin with an environment variable that lists
+    several folders."""
     remedy: str
-    """How to install the part; it may contain environment variables."""
+    """How to install the part; the text may contain environment variables."""
 
     def is_met(self, value: str, variables: Mapping[str, str]) -> bool:
-        """Return whether the part is installed; `variables` replace those of the user."""
+        """Return whether the part is installed; `variables` override the user's environment variables."""
         return any(Path(each.replace("{value}", value)).is_file() for each in expand_paths(self.file, variables))
 
     def how(self, value: str, variables: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A setting of a transport: its default, which values it allows, and what it changes in the environment of nodes."""
+"""A setting of a transport: its default, its allowed values, and its effect on the environment of nodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hopmeter.system.toml_files import one_of
 
 VALUE = "{value}"
 FOLDER = "{folder}"
-"""Stand for the value and for the transport's folder in the texts of `variables`."""
+"""In the texts of `variables`, these stand for the value and for the transport's folder."""
 
 
 class Setting(Strict):
-    """One setting of a transport: its default, and the other allowed values."""
+    """One setting of a transport: its default, and its other allowed values."""
 
     default: Value
     help: str
@@ -31,23 +31,23 @@ class Setting(Strict):
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """The languages in which the setting has an effect; all by default. The next three keys have the same form."""
+    """The languages in which the setting has an effect; all by default. The next three keys work in the same way."""
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
     placements: list[Placement] | None = None
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Other settings, with those of their values for which this setting has an effect."""
+    """Other settings, with the values for which this setting has an effect."""
     pattern: str = ""
-    """A regular expression for the values of a word that has no `choices`; the default need not match it."""
+    """A regular expression for the allowed values of a word without `choices`; the default need not match it."""
     file: bool = False
     """Whether a value other than the default is the path of a file, which must exist."""
     text: str = ""
-    """For a file: how a value begins that is the content itself instead of a path."""
+    """For a file setting: a value that begins with this text is the content itself, not a path."""
     variables: dict[str, str] = {}
-    """Environment variables of the nodes and of the broker if the value is not the default; `{value}` is the value, and
-    `{folder}` the transport's folder."""
+    """Environment variables for nodes and broker if the value is not the default; `{value}` stands for the value,
+    and `{folder}` for the transport's folder."""
     needs: Needs | None = None
-    """What a value other than the default needs, which only the user can install."""
+    """What values other than the default need, which only the user can install."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -55,7 +55,7 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """Convert the value to the type of the default. Raises ValueError with the allowed values."""
+        """Return a value, converted to the type of the default. Raises RefusedValueError with the allowed values."""
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
             raise RefusedValueError(
@@ -75,24 +75,24 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the value, or instead of the default the one that the user's environment has."""
+        """Return the value that is in force: a default may be replaced by a value in the user's environment."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables that a value sets: none for the default; `folder` is the transport's."""
+        """Return the environment variables for a value, or none for the default; `folder` is the transport's folder."""
         if value == self.default:
             return {}
         texts = ((name, text.replace(FOLDER, str(folder))) for name, text in self.variables.items())
         return {name: text.replace(VALUE, humanize.setting(value)) for name, text in texts}
 
     def label(self, value: Value) -> str:
-        """Return a word for the value in results; that of a file changes with the content."""
+        """Return a word for the value in results; for a file, the word depends on the file's content."""
         return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
-        """Convert a word of the command line to a value. Raises ValueError with the allowed values."""
+        """Convert a word of the command line to a value. Raises RefusedValueError with the allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:

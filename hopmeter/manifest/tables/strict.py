@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Strict(BaseModel):
-    """A pydantic model that rejects unknown keys and is immutable."""
+    """A pydantic model that is immutable and rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -1,4 +1,4 @@
-"""What the environment of the user says about settings and about folders of libraries."""
+"""What the user's environment variables say about settings and library folders."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def value_in_environment(variables: Mapping[str, str], value: str) -> str:
-    """Return what the user's environment has for the first of these variables whose whole text is the `value`; empty if
-    it has none."""
+    """Return the user's value of the first environment variable whose whole text in the manifest is `value`, or an
+    empty string if it is not set."""
     return next((os.environ.get(name, "") for name, text in variables.items() if text == value), "")
 
 
 def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a path that begins with an environment variable, once for each folder of the variable (`A:B`); `variables`
-    replace those of the user."""
+    """Yield a path that begins with an environment variable, once for each folder in the variable (`A:B`);
+    `variables` override the user's."""
     known = {**os.environ, **(variables or {})}
     first, slash, rest = text.partition("/")
     named = VARIABLE.fullmatch(first)
@@ -26,6 +26,6 @@ def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Itera
 
 
 def expand(text: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text with the values of the environment variables that are set."""
+    """Return a text in which the environment variables that are set are replaced by their values."""
     known = {**os.environ, **(variables or {})}
     return VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)

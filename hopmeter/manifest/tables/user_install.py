@@ -13,17 +13,17 @@ VERSION = re.compile(r"<version>\s*(\d+)[^<]*</version>")
 
 
 class Owned(Strict):
-    """`[languages.X.user]` of a manifest."""
+    """The table `[languages.X.user]` of a manifest."""
 
     variable: str
-    """The environment variable that the user's installation sets: `LIBXR_ROOT`, `ROS_DISTRO`."""
+    """The environment variable that the user's installation defines: `LIBXR_ROOT`, `ROS_DISTRO`."""
     remedy: str
     """How to install the library."""
     otherwise: str = ""
-    """The installation that hopmeter makes if the user has none."""
+    """The installation that hopmeter creates if the user has none."""
     release: str = ""
-    """A `package.xml` in a folder of the variable (`A:B`). Its major version tells one release of the library from
-    another; empty if the variable has one folder."""
+    """A `package.xml` relative to each folder in the variable (`A:B`). Its major version distinguishes releases of
+    the library; empty if the variable has only one folder."""
 
     @property
     def is_here(self) -> bool:
@@ -32,13 +32,15 @@ class Owned(Strict):
 
     @property
     def location(self) -> str:
-        """Return the location of the library that the variable names; empty if the user has none."""
+        """Return the location of the library, which is the value of the variable, or an empty string if the user has
+        none."""
         return os.environ.get(self.variable, "")
 
     def problem(self, title: str = "it") -> tuple[str, str] | None:
-        """Return why the library, which the text calls `title`, cannot be used, and the remedy; None if it can be.
+        """Return why the library cannot be used, and the remedy, or None if it can be used; the text calls the library
+        `title`.
 
-        An overlay may have the library, too, but not another release of it: a node would use parts of both.
+        An overlay may also contain the library, but not another release of it, because a node would mix parts of both.
         """
         if not self.is_here:
             return f"{title} is not installed here", self.remedy
@@ -49,7 +51,7 @@ class Owned(Strict):
         return f"two releases of {title} are sourced: {named}", "open a new shell, and source only one of them"
 
     def _releases(self) -> Iterator[tuple[str, Path]]:
-        """Yield a release for each folder that has one: the version of `release` with its package, and the folder."""
+        """Yield the release in each folder that has one, as package name and major version, and the folder."""
         if not self.release:
             return
         for folder in map(Path, filter(None, self.location.split(os.pathsep))):
