@@ -1,1 +1,1 @@
-"""Files, processes and the terminal, for every other package of hopmeter."""
+"""Files, processes and the terminal, as used by every other package of hopmeter."""

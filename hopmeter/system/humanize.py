@@ -1,4 +1,4 @@
-"""Format durations, sizes and settings for people."""
+"""Formats durations, sizes and settings for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 DECIMAL = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 BINARY = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 DIGITS = 3
-"""The significant digits of a size."""
+"""The number of significant digits of a size."""
 
 
 def time(seconds: float) -> str:
@@ -30,10 +30,10 @@ def setting(value: object) -> str:
 
 
 def byte_size(count: float, space: str = " ") -> str:
-    """Format bytes in their short form: `28 B`, `1.5 kB`, `100 kB`, `64 KiB`, `4.67 MB`.
+    """Format a number of bytes briefly: `28 B`, `1.5 kB`, `100 kB`, `64 KiB`, `4.67 MB`.
 
-    Units are decimal, as in networks; powers of two that have no short decimal form get binary units. An exact size has
-    no zeros at its end: `1 MB` is exact, and `1.00 MB` is rounded.
+    Units are decimal, as in networks; powers of two without a short decimal form get binary units. Exact sizes have no
+    trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
     """
     name, unit = _unit(count, DECIMAL)
     value = count / unit
@@ -49,7 +49,7 @@ def byte_size(count: float, space: str = " ") -> str:
 
 
 def _unit(count: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the largest unit that is not larger than the size."""
+    """Return the largest unit that does not exceed the size, with its name."""
     return next(((name, unit) for name, unit in units if count >= unit), ("B", 1))
 
 
@@ -59,12 +59,12 @@ def _round_text(value: float) -> str:
 
 
 def join(words: Sequence[str], last: str = "and") -> str:
-    """Return `a`, `a and b`, `a, b and c`; empty without words."""
+    """Return `a`, `a and b` or `a, b and c`; an empty string if there are no words."""
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def plural(many: int, one: str, more: str = "") -> str:
-    """Return `1 cell`, `3 cells`."""
+    """Return a number with its noun: `1 cell`, `3 cells`."""
     return f"{many} {one if many == 1 else more or one + 's'}"
 
 

@@ -1,4 +1,4 @@
-"""Read files that a user or a foreign run folder names."""
+"""Reads files that the user, or a run folder from another machine, names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NOT_REGULAR = "it is not a regular file; copy its content into a file, and name 
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file. Also raises OSError for a pipe or a device, because reading it may never end.
+    """Open a regular file. Raises OSError, also for a pipe or a device, because reading these may never end.
 
-    The file is opened without blocking, so that a pipe without a writer does not block the caller.
+    The file is opened in non-blocking mode, so that a pipe without a writer does not block the caller.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if (wrong := _why_not_regular(os.fstat(handle).st_mode)) is not None:
@@ -45,7 +45,7 @@ def read_short_text(path: Path, most_bytes: int) -> str:
 
 
 def read_tail(path: Path, most_bytes: int) -> str:
-    """Return the end of a text file; bytes that are not UTF-8 are replaced."""
+    """Return the last `most_bytes` of a text file; bytes that are not UTF-8 are replaced."""
     with open_regular(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
         return file.read(most_bytes).decode(errors="replace")

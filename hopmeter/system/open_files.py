@@ -1,6 +1,6 @@
 """Files that processes have open or mapped under names that hopmeter does not choose, such as Fast DDS's shared memory.
 
-A manifest has patterns of their paths. hopmeter notes the files that match while a node has them open. Afterwards it
+A manifest lists patterns for their paths. hopmeter records the matching files while a node has them open, and later
 removes those that no process uses. Such a file belongs to a process only as long as the process has it open or mapped.
 """
 
@@ -19,22 +19,23 @@ from types import TracebackType
 from typing import Any, Self
 
 Patterns = Mapping[str, Sequence[str]]
-"""By the pattern of a path: the files that go with a file of this pattern, with `{name}` for the name of the file."""
+"""For each path pattern, the paths of the files that belong to a matching file; `{name}` stands for the matching
+file's name."""
 
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that a process had open, and the files that go with it."""
+    """A file that a process had open, and its companion files."""
 
     path: str
     device: int
     inode: int
     companions: tuple[str, ...] = ()
-    """Their paths. They may be missing, and need not be open while the file is in use."""
+    """The paths of the companion files. These may be missing, and need not be open while the file is in use."""
 
     @classmethod
     def find(cls, path: str, patterns: Patterns) -> Self | None:
-        """Return the file at a path, or None if it does not exist or no pattern matches the path."""
+        """Return the file at a path, or None if it does not exist or its path matches no pattern."""
         pattern = next((each for each in patterns if fnmatchcase(path, each)), None)
         found = _status(path)
         if pattern is None or found is None:
@@ -44,32 +45,33 @@ class OpenFile:
 
     @classmethod
     def parse(cls, fields: Any) -> Self:
-        """Return the file that a note describes. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return the file that an entry of a note describes. Raises ValueError, TypeError or KeyError for any other
+        entry."""
         path, companions = str(fields["path"]), tuple(map(str, fields["companions"]))
         return cls(path, int(fields["device"]), int(fields["inode"]), companions)
 
     @property
     def is_there(self) -> bool:
-        """Return whether its path still leads to this file."""
+        """Return whether the path still refers to this file."""
         found = _status(self.path)
         return found is not None and (found.st_dev, found.st_ino) == (self.device, self.inode)
 
     @property
     def present(self) -> list[str]:
-        """Return the paths of the file and its companions, as far as they exist."""
+        """Return the paths of the file and its companions that exist."""
         return [path for path in (self.path, *self.companions) if _status(path) is not None]
 
 
 def to_json(files: Iterable[OpenFile]) -> list[dict[str, Any]]:
-    """Describe files, for a note that another process reads."""
+    """Return files as JSON objects, for a note that another process reads."""
     return [asdict(file) for file in files]
 
 
 class OpenFiles:
-    """The files that some processes have open, beginning with the construction of this object."""
+    """The files that certain processes have had open since this object was created."""
 
     def __init__(self, patterns: Patterns, not_of: int | None = None) -> None:
-        """Exclude the files that other programs left behind, and those that the process `not_of` has open now."""
+        """Ignore files that other programs have left behind, and files that the process `not_of` has open now."""
         self._patterns = patterns
         present = self._find(_matching(patterns))
         self._foreign = present - _used(present)
@@ -78,7 +80,7 @@ class OpenFiles:
         self.files: set[OpenFile] = set()
 
     def note(self, pid: int) -> bool:
-        """Note the files that a process has open now; return whether it has new ones."""
+        """Record the files that a process has open now; return whether any of them is new."""
         new = self._find(_paths(pid) if self._patterns else ()) - self._foreign - self.files
         self.files |= new
         return bool(new)
@@ -88,10 +90,10 @@ class OpenFiles:
 
 
 def remove_unused(files: Iterable[OpenFile]) -> list[str]:
-    """Remove those files that no process uses and that belong to this user; return their paths.
+    """Remove those files that no process uses and that belong to this user; return the removed paths.
 
     A file and its companions stay if another process has one of them open, mapped or locked. This process locks them
-    meanwhile, so that no process that locks its files begins to use them.
+    meanwhile, so that no process that locks its files can start to use them.
     """
     removed: list[str] = []
     with _Locks() as locks:
@@ -105,7 +107,7 @@ def remove_unused(files: Iterable[OpenFile]) -> list[str]:
 
 
 class _Locks:
-    """Locks on files of this user, until the end of the `with` block."""
+    """Locks on files of this user, held until the `with` block ends."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, int | None] = {}
@@ -125,7 +127,7 @@ class _Locks:
         return {handle for handle in self._by_path.values() if handle is not None}
 
     def take(self, path: str) -> bool:
-        """Lock a file; return whether this process has the lock. It gets none on the files of other users."""
+        """Lock a file, and return whether this process now holds the lock. Files of other users cannot be locked."""
         if path not in self._by_path:
             self._by_path[path] = _lock(path)
         return self._by_path[path] is not None
@@ -147,7 +149,8 @@ def _lock(path: str) -> int | None:
 
 
 def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
-    """Return the files of which a process has the file or a companion open or mapped, apart from `own` descriptors."""
+    """Return the files that a process uses, that is, has open or mapped, or whose companions it uses. The
+    descriptors `own` of this process do not count."""
     by_path: dict[str, set[OpenFile]] = {}
     for file in files:
         for path in file.present:
@@ -170,8 +173,8 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 
 
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
-    """Return the paths of the files that a process has open or mapped, apart from `own` descriptors; empty if this
-    information may not be read. The path of a removed file differs from the path that it had."""
+    """Return the paths of the files that a process has open or mapped, except through the descriptors `own`; empty
+    if /proc denies access. The path of a removed file differs from its former path."""
     found: set[str] = set()
     with contextlib.suppress(OSError):
         fields = (line.split(maxsplit=5) for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines())

@@ -1,8 +1,8 @@
 """Determines which process owns a folder, and whether that process still runs.
 
-The owner locks its folder. The kernel releases the lock when the owner ends for any reason. Every process of the
-machine that sees the folder also sees the lock, in any PID or time namespace. A process on another host cannot see the
-lock, so it leaves the folder alone.
+The owner locks its folder. The kernel releases the lock when the owner ends for any reason. Every process on the
+machine that sees the folder also sees the lock, whatever its PID or time namespace. A process on another host cannot
+see the lock, so it leaves the folder alone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _held: dict[Path, int] = {}
 
 @dataclass(frozen=True)
 class Owner:
-    """A process as it describes itself to other processes, which may run on other hosts."""
+    """A process, described so that other processes can identify it, even on other hosts."""
 
     pid: int
     started: int
-    """Start time in clock ticks since boot: the kernel may have given the same pid to another process."""
+    """The start time in clock ticks since boot: the kernel may have reused the pid for another process."""
     host: str
     machine: str
-    """Distinguishes hosts with the same host name."""
+    """The machine id, which distinguishes hosts with the same host name."""
     boot: str
     namespaces: str
 
@@ -40,31 +40,32 @@ class Owner:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Return whether this process can see the locks of the owner."""
+        """Return whether the owner runs on this host, so that this process can see its locks."""
         return (self.host, self.machine) == (os.uname().nodename, _machine_id())
 
     @property
     def shares_namespaces(self) -> bool:
-        """Return whether the owner's process numbers, start times and paths have the same meaning in this process."""
+        """Return whether the owner's process ids, start times and paths have the same meaning in this process."""
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
-        """Return whether the owner of this folder may still run; False only if this process knows that it has ended."""
+        """Return whether the owner of this folder may still run. False means that the owner has certainly ended."""
         if not self.is_on_this_host:
             return True
         locked = _is_locked(folder)
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """Return the same for a folder that this process does not see."""
+        """Return whether the owner may still run, without checking its lock, for a folder that this process does not
+        see."""
         if self.boot != boot_id():
             return False
         return not self.shares_namespaces or start_ticks(self.pid) == self.started
 
     @contextmanager
     def take_over(self, folder: Path) -> Iterator[bool]:
-        """Yield whether the owner of a folder has ended. Inside the `with` block no other process can take over the
-        folder."""
+        """Lock a folder, and yield whether its owner has ended. Inside the `with` block, no other process can take
+        over the folder."""
         try:
             handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
         except FileNotFoundError:
@@ -80,7 +81,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Describe this process as an owner."""
+    """Return this process as an owner."""
     return _describe(os.getpid())
 
 
@@ -90,19 +91,20 @@ def _describe(pid: int) -> Owner:
 
 
 def hold(path: Path, flags: int = FOLDER) -> int:
-    """Lock a path until `release` or the end of this process; BlockingIOError if another process holds the lock."""
+    """Lock a path until `release` or the end of this process; return its descriptor. Raises BlockingIOError if
+    another process holds the lock."""
     _held[path] = _lock(path, flags, fcntl.LOCK_EX)
     return _held[path]
 
 
 def release(path: Path) -> None:
-    """Unlock a path, if this process holds the lock."""
+    """Unlock a path if this process holds the lock."""
     if (handle := _held.pop(path, None)) is not None:
         os.close(handle)
 
 
 def _let_go_after_fork() -> None:
-    """In a forked child process, release the locks of the parent; otherwise the child would hold them longer than the
+    """Release the parent's locks in a forked child process; otherwise the child would hold them longer than the
     parent."""
     for path in list(_held):
         release(path)
@@ -112,7 +114,8 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 
 
 def _lock(path: Path, flags: int, how: int) -> int:
-    """Return an open file that holds the lock. Raises FileNotFoundError if the path no longer leads to that file."""
+    """Return the descriptor of an open file that holds the lock. Raises FileNotFoundError if the path no longer
+    refers to that file, and BlockingIOError if another process holds the lock."""
     handle = os.open(path, flags, 0o600)
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
@@ -125,8 +128,8 @@ def _lock(path: Path, flags: int, how: int) -> int:
 
 
 def _is_locked(folder: Path) -> bool | None:
-    """Return whether a folder is locked, or None if this process does not see it. If the lock cannot be tested, the
-    folder counts as locked."""
+    """Return whether a folder is locked, or None if this process does not see the folder. If the lock cannot be
+    tested, the folder counts as locked."""
     try:
         os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
     except FileNotFoundError:
@@ -144,7 +147,7 @@ def _machine_id() -> str:
 
 
 def _namespaces() -> str:
-    """Return the namespaces of this process; empty if /proc belongs to another namespace."""
+    """Return the ids of this process's namespaces, or an empty string if /proc belongs to another PID namespace."""
     with suppress(OSError):
         own = Path("/proc/self")
         if str(own.readlink()) == str(os.getpid()):

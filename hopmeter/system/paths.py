@@ -1,5 +1,5 @@
-"""The locations of files: next to the package in a checkout, inside the package if it is installed, and in the data
-folder of the user."""
+"""The locations of hopmeter's files: next to the package in a checkout, inside an installed package, and in the
+user's data folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def checkout() -> Path | None:
-    """Return the source tree that contains this package, if there is one."""
+    """Return the source tree that contains this package, or None if the package is installed."""
     parent = PACKAGE.parent
     return parent if (parent / "transports").is_dir() and (parent / "Cargo.toml").is_file() else None
 
@@ -23,7 +23,7 @@ def data() -> Path:
 
 
 def home() -> Path:
-    """Return the data folder of the user, which contains the files that `hopmeter build` and `hopmeter new` made
+    """Return the user's data folder, which contains the files that `hopmeter build` and `hopmeter new` create
     outside a checkout."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
@@ -38,8 +38,8 @@ def cache() -> Path:
 
 
 LONGEST = 40
-"""The maximum length of the folder's path: Unix socket paths may have about 100 characters, and the transport needs the
-rest."""
+"""The maximum length of XDG_RUNTIME_DIR: Unix socket paths may have about 100 characters, and transports need the
+remaining ones."""
 
 
 def short_folder() -> Path:
@@ -57,7 +57,7 @@ def node_build_dir() -> Path:
 
 
 def node_folders() -> list[Path]:
-    """Return the folders that hopmeter searches for nodes, in order."""
+    """Return the folders in which hopmeter searches for nodes, in order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
@@ -68,7 +68,7 @@ def codec_folder() -> Path:
 
 
 def environment_folder() -> Path:
-    """Return the folder of the environments of transports and codecs."""
+    """Return the folder that contains the environments of transports and codecs."""
     tree = checkout()
     return (tree / "build" if tree else cache()) / "environments"
 
@@ -85,7 +85,7 @@ def codec_sources() -> Path:
 
 
 def transport_folders() -> list[Path]:
-    """Return the folders that hopmeter searches for transports, in order."""
+    """Return the folders in which hopmeter searches for transports, in order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
@@ -102,7 +102,7 @@ def results() -> Path:
 
 
 def language_word(language: str) -> str:
-    """Return a language in the spelling of folder and executable names."""
+    """Return a language as it is spelled in folder and executable names."""
     return "cpp" if language == "c++" else language
 
 
@@ -118,8 +118,8 @@ def node(transport: str, language: str) -> Path | None:
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return every transport's manifest. Of two transports with the same name, the first one counts; names that begin
-    with `_` are skipped."""
+    """Return the path of every transport's manifest. If two transports have the same name, the first one counts;
+    names that begin with `_` or `.` are skipped."""
     found: dict[str, Path] = {}
     for folder in transport_folders() if folders is None else folders:
         for path in sorted(folder.glob("*/transport.toml")):

@@ -1,4 +1,5 @@
-"""Identify processes by process id and start time, because the kernel reuses ids."""
+"""Starts, identifies and measures processes. A process is identified by its id and start time, because the kernel
+reuses ids."""
 
 from __future__ import annotations
 
@@ -22,14 +23,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_launcher() -> None:
-    """Make the kernel kill this process when the launcher ends. Call this in the new process, before its program
-    starts."""
+    """Make the kernel kill this process when the launcher ends. Call this in the new process before it executes its
+    program."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @functools.cache
 def _setpriv() -> str | None:
-    """Return the path of util-linux's `setpriv`; None if it is missing or cannot replace `die_with_launcher`."""
+    """Return the path of util-linux's `setpriv`, or None if `setpriv` is missing or does not support `--pdeathsig`."""
     path = shutil.which("setpriv")
     if path is None:
         return None
@@ -38,9 +39,9 @@ def _setpriv() -> str | None:
 
 
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
-    """Return the options of Popen that start a program and make the kernel kill it when the launcher ends.
+    """Return the Popen options that start a program and make the kernel kill it when the launcher ends.
 
-    A `preexec_fn` would make Python copy the launcher's page tables for each start, which takes 10 to 20 ms; `setpriv`
+    A `preexec_fn` would make Python copy the launcher's page tables at each start, which takes 10 to 20 ms; `setpriv`
     takes 1 ms. Raises OSError if the program cannot be executed.
     """
     if not shutil.which(command[0]):
@@ -52,30 +53,32 @@ def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot; None if the process has ended, reaped or not."""
+    """Return the start time of a process in clock ticks since boot; None if the process has ended, whether reaped or
+    not."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on (field 3 of proc(5)); empty if there is no such process."""
+    """Return the fields of /proc/PID/stat, from the state (field 3 in proc(5)) on; empty if there is no such
+    process."""
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:  # noqa: PTH123 (a Path takes three times as long, per message)
             text = os.fsdecode(file.read())
     except OSError:
         return []
-    # The program's name may contain spaces and parentheses, but the text after the last closing parenthesis does not.
+    # The program's name may contain spaces and parentheses, but the fields after its closing parenthesis contain none.
     return text.rpartition(")")[2].split()
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a child has ended. The child is not reaped, so its process id stays reserved."""
+    """Return whether a child process has ended. The child is not reaped, so its process id stays reserved."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The resources that a process has used since it started, summed over its living threads."""
+    """The resources that a process has used since its start, summed over its running threads."""
 
     at_ns: int = 0
     cpu_ns: int = 0
@@ -88,8 +91,8 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """Return the resources that were used between two readings, with the keys of a node's `resources`. The split
-        into user and system time follows the clock ticks; without any tick, the whole time counts as user time."""
+        """Return the resources used between two readings, with the keys of a node's `resources`. Clock ticks
+        determine how CPU time is split into user and system time; without any tick, all of it counts as user time."""
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
         system_us = used_us * system // (user + system) if user + system > 0 else 0
@@ -106,8 +109,8 @@ class Reading:
 
 
 def reading(pid: int) -> Reading:
-    """Read a process's resources from /proc. CPU time comes from the scheduler's counters, which are finer than
-    clock ticks."""
+    """Return the resources that a process has used, from /proc. CPU time comes from the scheduler's counters, which
+    are more precise than clock ticks."""
     folder = Path(f"/proc/{pid}")
     tasks = [_task(task) for task in folder.glob("task/*")]
     cpu_ns, voluntary, involuntary = (sum(task[at] for task in tasks) for at in range(3))
@@ -117,8 +120,8 @@ def reading(pid: int) -> Reading:
 
 
 def pss_bytes(pid: int) -> int | None:
-    """Return the proportional set size of a process: its resident memory, in which each page that several processes
-    share counts in equal parts for each. None if the kernel does not report it, or the process has ended."""
+    """Return the proportional set size of a process: its resident memory, with each shared page divided by the
+    number of processes that share it. None if the kernel does not report it, or if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
@@ -127,7 +130,7 @@ def pss_bytes(pid: int) -> int | None:
 
 
 def _task(folder: Path) -> tuple[int, int, int]:
-    """Return a thread's CPU time in nanoseconds and its voluntary and involuntary context switches."""
+    """Return a thread's CPU time in nanoseconds, and its voluntary and involuntary context switches."""
     try:
         cpu_ns = int((folder / "schedstat").read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -136,7 +139,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 
 
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return (minor, major) page faults and (user, system) clock ticks."""
+    """Return (minor, major) page faults and (user, system) clock ticks, as two pairs."""
     try:
         # The program's name may contain any characters, but it ends at the last closing parenthesis.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
@@ -154,7 +157,7 @@ def _status(folder: Path, name: str) -> int:
 
 
 def boot_id() -> str:
-    """Return the kernel's id of the current boot."""
+    """Return the kernel's id of the current boot, or an empty string if it cannot be read."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -162,6 +165,7 @@ def boot_id() -> str:
 
 
 def kill_group(pid: int) -> None:
-    """Kill a process group, given the process id of its leader."""
+    """Kill a process group, given its leader's process id. Nothing happens if the group has ended or may not be
+    killed."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

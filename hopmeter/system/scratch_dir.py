@@ -1,4 +1,4 @@
-"""The private folder of a command, and the note with which the next command can clean up after a crash."""
+"""The private folder of a command, and the note with which a later command can clean up after a crash."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ def new_run_id() -> str:
 
 
 class ScratchDir:
-    """A private folder and its clean-up note; both exist only inside the `with` block."""
+    """A private folder with a clean-up note; both exist only inside the `with` block."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
-        # Lock before writing the note: a folder that a note names and that no process locks belongs to a killed run.
+        # Lock the folder before writing the note: a folder that a note names but no process locks belongs to a killed
+        # command.
         owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
         self._trials = 0
@@ -52,14 +53,15 @@ class ScratchDir:
         owner_lock.release(self.directory)
 
     def trial(self) -> Path:
-        """Make a new folder for one trial."""
+        """Create a new folder for one trial, and return it."""
         self._trials += 1
         folder = self.directory / str(self._trials)
         folder.mkdir(mode=0o700)
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str], open_files: Iterable[OpenFile] = ()) -> None:
-        """Write a note of the files that must be removed if this process is killed."""
+        """Write the clean-up note: the processes and files that a later command must end and remove if this process
+        is killed."""
         left, opened = list(leftovers), list(open_files)
         patterns = [*left, *(file.path for file in opened)]
         note = {
@@ -70,7 +72,7 @@ class ScratchDir:
             "open_files": to_json(opened),
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in patterns}},
         }
-        # hopmeter also measures without a writable cache; then only a SIGKILL would leave files behind.
+        # hopmeter also works without a writable cache; then a SIGKILL leaves files behind.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -79,8 +81,8 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return the device and inode of a folder, which distinguish it from a folder with the same path in another
-    container."""
+    """Return the device and inode of a folder, which differ from those of the same path in another container; empty
+    if there is no such folder."""
     with contextlib.suppress(OSError):
         found = Path(place).stat()
         return [found.st_dev, found.st_ino]
@@ -92,7 +94,8 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside its folder; only names with the id of this run match."""
+    """Remove the files that a killed node left outside its folder, and return their paths; only names that contain
+    this run id match."""
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
         with contextlib.suppress(OSError):
@@ -101,8 +104,7 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Clean up after launchers that were killed, and return the folders of those launchers. A run that may still be
-    running is not touched."""
+    """Clean up after killed commands, and return their folders. Commands that may still run are left alone."""
     swept = (_sweep(path) for path in _notes().glob("*.json"))
     return [str(directory) for directory in swept if directory]
 
@@ -124,7 +126,7 @@ def _sweep(path: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Note:
-    """The clean-up note of a launcher."""
+    """The clean-up note of a command."""
 
     owner: Owner
     directory: Path
@@ -146,8 +148,8 @@ def _read(path: Path) -> Note | None:
 
 
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
-    """Return the owner that a note in the former format describes. Such a note does not name a host: the owner counts
-    as a process of this host if the folder is here and the note is older than this boot."""
+    """Return the owner in a note of the former format, which does not name a host. If the folder exists here and the
+    note is older than this boot, the owner counts as a process of this host."""
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
         return Owner(pid, started, "", "", note["boot"], "")
@@ -155,7 +157,8 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Return whether this process sees the folders of the owner's leftovers; after a reboot, these folders are new."""
+    """Return whether this process sees the same folders for leftover files as the owner did. After a reboot, this is
+    not required, because these folders are new."""
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
@@ -170,13 +173,13 @@ def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
 
 
 def _clean(note: Note) -> None:
-    # Nodes with process ids of another namespace have already ended: the kernel ends them with their launcher. But
-    # other processes that use their files are then invisible.
+    # Nodes whose process ids belong to another namespace have already ended, because the kernel kills them with their
+    # launcher. However, other processes that use the nodes' files may be invisible here, so the files stay.
     if note.owner.shares_namespaces:
         _kill(note.nodes)
         remove_unused(note.open_files)
     for pattern in note.leftovers:
-        # Resolved patterns contain the id of a run; hopmeter must not delete any other file that a damaged note names.
+        # A resolved pattern contains a run id; hopmeter must not delete any other file that a damaged note names.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
     if note.directory.name.startswith(PREFIX):

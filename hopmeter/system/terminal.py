@@ -13,10 +13,10 @@ from rich.segment import Segment
 from rich.text import Text
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
-"""Characters that begin escape sequences, with which a text could set colours, move the cursor, overwrite lines or
-rename the window."""
+"""Control characters, which can begin escape sequences that set colours, move the cursor, overwrite lines or rename
+the window."""
 BIDIRECTIONAL = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-"""Characters that change the order in which a text is shown."""
+"""Characters that change the display order of a text."""
 VISIBLE = {
     **{code: f"\\x{code:02x}" for code in CONTROLS if chr(code) not in "\n\t"},
     **{code: f"\\u{code:04x}" for code in BIDIRECTIONAL},
@@ -24,29 +24,30 @@ VISIBLE = {
 
 
 class Console(rich.console.Console):  # noqa: TID251 (here it is wrapped)
-    """A Rich console that escapes control characters, and reads markup only if `markup` is set."""
+    """A Rich console that escapes control characters, and interprets markup only if `markup` is set."""
 
     def __init__(self, *, markup: bool = False, **options: Any) -> None:
         super().__init__(markup=markup, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Convert a string to escaped text, so that tables measure the escaped width."""
+        """Convert a string to text with control characters escaped, so that tables measure the escaped width."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object with its text escaped; Rich's own control codes, such as those of a progress bar, pass
-        through."""
+        """Render an object with its text escaped. Rich's own control codes, such as those of a progress bar, pass
+        unchanged."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def visible(text: str) -> str:
-    """Return a text with its control characters written as escapes such as \x1b."""
+    """Return a text whose control characters are replaced by escapes such as \x1b."""
     return text.translate(VISIBLE)
 
 
 def replace_what_cannot_be_encoded() -> None:
-    """Print `?` for characters that the encoding of the output lacks, so that results are never lost."""
+    """Make stdout and stderr print `?` for characters that their encoding does not support, so that printing never
+    fails."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""Read TOML files into models, and report errors with the file, the key and the allowed values."""
+"""Reads TOML files into models, and reports errors with the file, the key and the allowed values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hopmeter.system.toml_lines import key_in, line_of
 
 Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
-"""The names of pydantic's errors for values out of range."""
+"""The beginnings of pydantic's error names for values out of range."""
 MOST_BYTES = 1 << 20
-"""The maximum size of a scenario or a manifest in bytes; the files of hopmeter have a few thousand."""
+"""The maximum size of a scenario or manifest in bytes; those of hopmeter have a few thousand."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -33,7 +33,7 @@ SUFFIX = ".toml"
 
 
 def complete_name(path: Path) -> Path:
-    """Return the path of a TOML file, whose name may lack its suffix."""
+    """Return the path of a TOML file; adds the suffix if only the file with the suffix exists."""
     written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
     return written if written.is_file() and not path.is_file() else path
 
@@ -56,8 +56,8 @@ def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str, text: str = "") -> Model:
-    """Convert a table to a model. Raises UsageError with all errors at once, and with the line of each in the text of
-    the file if there is one."""
+    """Convert a table to a model. Raises UsageError, which lists all errors, each with its line in `text`, the
+    file's text, if it is given."""
     try:
         return model.model_validate(table)
     except ValidationError as cause:
@@ -70,19 +70,19 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str, text: st
 
 
 def one_of(word: object, allowed: Iterable[object]) -> str:
-    """Return a message such as `"bock" is not one of spin, block, callback; did you mean "block"?`."""
+    """Return a text such as `"bock" is not one of spin, block, callback; did you mean "block"?`."""
     words = [str(each) for each in allowed]
     return f'"{word}" is not one of {", ".join(words)}{nearest(str(word), words)}'
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
-    """Return the question "did you mean …?" for a mistyped word; empty if no allowed word is similar."""
+    """Return the question "did you mean …?" for a mistyped word, or an empty string if no allowed word is similar."""
     close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """Return the code and the text of the error."""
+    """Return the code and the text of an error."""
     key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
         return "E-UNKNOWN-KEY", _unknown(error["loc"], model)
@@ -91,7 +91,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # A message of hopmeter's own validators is a complete sentence; to a message of pydantic, the value must be added.
+    # A message of hopmeter's own validators is a complete sentence; a message of pydantic needs the value in addition.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
@@ -100,14 +100,14 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _with_line(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
-    """Return the code and the text of the error, after the line in the file's text if it is known."""
+    """Return the code and the text of an error; the text begins with the line in the file, if the line is known."""
     code, what = _complaint(error, model)
     line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))
     return code, f"{line}: {what}" if line else f" {what}"
 
 
 def _is_inner(part: int | str) -> bool:
-    # Leave out the names of a union's branches, which the author of the file does not know.
+    # Omit the names of a union's branches, which the author of the file does not know.
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 
@@ -125,7 +125,7 @@ def _unknown(where: tuple[int | str, ...], model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that the table at `place` may have, found in the annotations of the model."""
+    """Return the keys that the table at `place` may have, from the annotations of the model."""
     current: Any = model
     for part in place:
         fields = getattr(current, "model_fields", {})
@@ -136,7 +136,7 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`."""
+    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_model_in(each) for each in getattr(annotation, "__args__", ()))

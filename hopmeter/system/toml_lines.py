@@ -1,4 +1,4 @@
-"""Find the line of a key in the text of a TOML file, which `tomllib` does not report."""
+"""Finds the line of a key in the text of a TOML file, which `tomllib` does not report."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 MOST_CHARACTERS = 100_000
-"""No lines are found in longer texts, because each line of a long value is parsed again with the next one."""
+"""Lines are searched only in texts up to this length, because a value of many lines is parsed again for each line."""
 
 Key = tuple[str, ...]
 
 
 def line_of(text: str, key: Sequence[str]) -> int | None:
-    """Return the number of the line, from 1, that sets a key such as `("flow", "frames", "to")`.
+    """Return the number of the line, counted from 1, that sets a key such as `("flow", "frames", "to")`.
 
-    If the key is absent, return the line of the innermost table that would contain it; None if there is none. An item
-    of an array of tables is named by its index, as in `("case", "0", "wait")`. The text has to be valid TOML.
+    If the text does not have the key, return the line of the innermost table that would contain it, or None. An item of
+    an array of tables is named by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
     """
     best, depth = None, 0
     for number, place in _places(text):
@@ -29,13 +29,14 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
 
 
 def key_in(message: str) -> Key:
-    """Return the key with which a message begins, such as `flow.frames.to` in `flow.frames.to: …`."""
+    """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`; empty if there
+    is none."""
     found = re.match(r"\[?([\w-]+(?:\.[\w-]+)*)", message)
     return tuple(found[1].split(".")) if found else ()
 
 
 def _places(text: str) -> Iterator[tuple[int, Key]]:
-    """Yield the key of each header and of each value, with the line on which it begins."""
+    """Yield the number of its first line and the key of each header and each value."""
     table: Key = ()
     items: Counter[Key] = Counter()
     for number, is_header, parsed in _statements(text):
@@ -48,20 +49,21 @@ def _places(text: str) -> Iterator[tuple[int, Key]]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """Yield each statement, parsed alone: its first line, whether it is the header of a table, and its content."""
+    """Yield each statement, parsed separately: the number of its first line, whether it is a table header, and its
+    content."""
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
         lines.append(line)
         try:
             parsed = tomllib.loads("\n".join(lines))
         except tomllib.TOMLDecodeError:
-            continue  # the value goes on in the next line
+            continue  # the value continues in the next line
         yield first, lines[0].lstrip().startswith("["), parsed
         first, lines = number + 1, []
 
 
 def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
-    """Return the key of the table that a header begins, with the indices of the arrays of tables around it."""
+    """Return the key of the table that a header begins, including the indices of enclosing arrays of tables."""
     table: Key = ()
     for place, part in enumerate(header, 1):
         table += (part,)
@@ -73,7 +75,7 @@ def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
 
 
 def _keys(value: Any) -> Iterator[Key]:
-    """Yield the keys of all values in a table, those of nested tables after the table's own."""
+    """Yield the keys of all values in a table; each key precedes those of its nested table."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (key,)
@@ -81,6 +83,6 @@ def _keys(value: Any) -> Iterator[Key]:
 
 
 def _common(place: Key, key: Sequence[str]) -> int:
-    """Return how many parts `place` and `key` have in common; 0 if neither contains the other."""
+    """Return the number of parts that the shorter key has if the longer key begins with it; otherwise 0."""
     many = min(len(place), len(key))
     return many if place[:many] == tuple(key[:many]) else 0

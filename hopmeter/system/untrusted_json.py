@@ -1,4 +1,4 @@
-"""Parse JSON from other programs. JSON that hopmeter itself would not write raises ValueError."""
+"""Parses JSON from other programs. JSON that hopmeter itself would not write raises ValueError."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 MAX_DEPTH = 32
-"""The deepest nesting of lists and objects. Deeper nesting would exhaust the stack of a recursive function."""
+"""The deepest allowed nesting of lists and objects. Deeper nesting would exhaust the stack of recursive functions."""
 INTEGERS = range(-(1 << 63), 1 << 64)
-"""The range of whole numbers of 64 bits, with or without a sign."""
+"""The range of signed and unsigned 64-bit integers."""
 
 
 def parse(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError with the reason."""
+    """Return the value of a JSON text. Raises ValueError with the reason if the text is invalid."""
     try:
         value = json.loads(text)
     except RecursionError as cause:
