@@ -1,7 +1,7 @@
-"""Convert objects to frames and back.
+"""Converts objects to frames and back.
 
 `encode(obj)` returns frames that share the object's memory; `decode(frames)` returns an object that shares the frames'
-memory. docs/codecs.md describes the format, how objects travel, and which objects are refused.
+memory. docs/codecs.md describes the frame format, how each object is encoded, and which objects are refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
-"""Names of the previous release, which still work in this one."""
+"""Names of the previous release, which still work but warn."""
 
 if not TYPE_CHECKING:
 
@@ -48,10 +48,10 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
     """Return `[header, frame, …]`: the header is bytes; every other frame is a memoryview of the object's memory, or of
     a copy if necessary.
 
-    The frames share the object's memory: do not change the object until the frames have been sent. `share="cuda-ipc"`,
-    or a `Lender`, sends handles of GPU tensors to receivers on this machine that accept them. Do not change these
-    tensors until the receiver has them. Raises CodecError for an object without a codec, such as
-    an array of Python objects.
+    Do not change the object until the frames have been sent, because they share its memory. With `share="cuda-ipc"` or
+    a `Lender`, GPU tensors are sent as handles to receivers on this machine that accept handles; do not change such
+    tensors until the receiver has them. Raises CodecError for an object without a codec, such as an array of Python
+    objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -66,14 +66,15 @@ def decode(
 ) -> Any:
     """Return the object that was encoded, in the memory of `frames` if its framework can share memory.
 
-    `as_` selects another framework (`"torch"` for an array of NumPy), and `device` a device (`"cpu"`, `"cuda:0"`; by
-    default the sender's device, or the CPU if there is no such device). Frames may be any objects with the buffer
-    protocol. In read-only memory an array is read-only; an object of a framework without read-only objects is copied.
-    Handles of GPU memory are opened only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
+    `as_` requests another framework (`"torch"` for a NumPy array), and `device` a device (`"cpu"`, `"cuda:0"`; by
+    default the sender's kind of device, or the CPU if this machine has none). Frames may be any objects that support
+    the buffer protocol. In read-only memory, an array is read-only; objects of frameworks that have no read-only
+    objects are copied. Handles of GPU memory are opened only with `share="cuda-ipc"`. Raises only CodecError, even for
+    damaged or hostile frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 
 
 def frameworks() -> list[str]:
-    """Return the names of all codecs. `install_hint(name)` says whether a codec's framework is installed."""
+    """Return the names of all codecs. `install_hint(name)` explains how to install a missing framework."""
     return list(_codecs())

@@ -1,5 +1,5 @@
-"""Writes and reads arrays in memory, of any framework: the node `["array", framework, dtype, shape, order, extra]` and
-one frame."""
+"""Writes and reads in-memory arrays of any framework: the node `["array", framework, dtype, shape, order, extra]`
+and one frame."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _kept: dict[Any, tuple[str, Callable[[Any], memoryview], np.dtype[Any]]] = {}
 
 
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
-    """Return the node of an array. The frame is the array's own memory if that array is contiguous.
+    """Append the frame of an array, and return its node. The frame is the array's own memory if it is contiguous,
+    otherwise a copy.
 
-    `extra` holds other properties that the framework needs; `dtype` is the name of a dtype that NumPy lacks.
+    `extra` contains other properties that the framework needs; `dtype` is the name of a dtype that NumPy does not have.
     """
     flags = array.flags
     if flags.c_contiguous:
@@ -49,7 +50,7 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 
 
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
-    """Return the node of an array whose memory is contiguous, without adding a frame."""
+    """Return the node of an array with contiguous memory, without appending a frame."""
     order = "C" if array.flags.c_contiguous else "F"
     return _new_array_node((dtypes.cache_key(array.dtype), array.shape, order, framework, extra, dtype), array)[0]
 
@@ -73,13 +74,13 @@ def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryvi
 
 
 def is_castable(dtype: np.dtype[Any]) -> bool:
-    """Whether a memoryview of such an array can be cast to bytes, which takes a third of the time that a NumPy view
-    takes."""
+    """Return whether a memoryview of such an array can be cast to bytes, which is three times as fast as a NumPy
+    view."""
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes the array, in its original framework or in the requested one."""
+    """Return a function that makes the array from the frames, in its original framework or in the requested one."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
@@ -95,7 +96,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 
 def array_maker_as_sent(node: list[Any], place: int) -> Maker:
-    """Return a function that makes the NumPy array of a node in a frame; an array of bytes if NumPy lacks the dtype."""
+    """Return a function that makes the NumPy array of a node from the frame at `place`; an array of bytes or 16-bit
+    integers if NumPy does not have the dtype."""
     _, _, dtype, shape, order, _ = listing(node, 6)
     of = dtypes.raw_dtype(dtype)
     return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
@@ -103,20 +105,20 @@ def array_maker_as_sent(node: list[Any], place: int) -> Maker:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The properties of a tensor that a framework creates from an array."""
+    """The requested properties of a tensor that a framework makes from an array."""
 
     raw: str
-    """The name of the dtype that the bytes of the array stand for, if NumPy lacks that dtype; otherwise empty. This
-    value is set only for codecs that have `RAW`."""
+    """If NumPy does not have the dtype: its name, which the array's bytes represent; otherwise empty. Set only for
+    codecs that define `RAW`."""
     device: str | None
     """The device that the receiver requests; None means the device in `extra`."""
     extra: Any
-    """Properties that the sender's framework wrote; they are not to be trusted. None if another framework wrote the
+    """The properties that the sender's framework wrote, which are untrusted; None if another framework wrote the
     array."""
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
-    """Return a function that converts an array to the requested type, for objects that contain arrays."""
+    """Return a function that converts a NumPy array to the requested framework, for objects that contain arrays."""
     if reading.as_ in (None, "numpy"):
         devices.refuse_gpu("NumPy", reading.device)
         return lambda array: array
@@ -168,7 +170,7 @@ def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int)
 
 
 def valid_text(array: Array) -> Array:
-    """Return the array; raise CodecError for text with an invalid code point, which NumPy would read with a
+    """Return the array. Raises CodecError for text with an invalid code point, on which NumPy would raise
     SystemError."""
     return _valid_text(array, *dtypes.code_points(array.dtype))
 
@@ -202,7 +204,7 @@ def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int)
 
 
 class _Lent:
-    """A DLPack capsule in the form that NumPy accepts."""
+    """A wrapper through which NumPy accepts a DLPack capsule."""
 
     __slots__ = ("_capsule",)
 
@@ -217,7 +219,7 @@ class _Lent:
 
 
 def from_capsule(capsule: Any) -> Array:
-    """Return the array in the memory of a DLPack capsule, old or new, in host memory."""
+    """Return the array in the host memory of a DLPack capsule, old or new."""
     array: Array = np.from_dlpack(_Lent(capsule))
     return array
 
@@ -226,8 +228,8 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
     """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`,
     otherwise `public`.
 
-    A framework's internal function may be several times faster, but any release may change it, so its result is checked
-    once. `properties` returns a tensor's address, dtype, device and values. The check compares them.
+    A framework's internal function may be several times as fast, but any release may change it, so its result is
+    checked once. `properties` returns what the check compares, such as a tensor's address, dtype, device and values.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
@@ -240,12 +242,12 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
 
 
 def to_native_order(array: Array) -> Array:
-    """Return the array in this machine's byte order, which tensors need: a copy if its byte order differs."""
+    """Return the array in this machine's byte order, which tensors need; a copy if the array has another byte order."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_writable(array: Array) -> Array:
-    """Return the array, or a copy if it is read-only: some frameworks have no read-only tensors."""
+    """Return the array, or a writable copy if it is read-only: some frameworks have no read-only tensors."""
     return array if array.flags.writeable else aligned_copy(array)
 
 

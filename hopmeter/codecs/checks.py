@@ -1,4 +1,4 @@
-"""Checks that each node of a header must pass before hopmeter builds an object from it."""
+"""Checks that each node of a header must pass before hopmeter makes an object from it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ ALIKE = 64
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """Return the node as a list, of the given length if there is one."""
+    """Return the node if it is a list, of this length if one is given. Raises CodecError otherwise."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
 
 
 def integer(node: Any) -> int:
-    """Return the node as a whole number from 0 to 2^63 - 1."""
+    """Return the node if it is an integer from 0 to 2^63 - 1. Raises CodecError otherwise."""
     if type(node) is not int or not 0 <= node < 2**63:
         raise CodecError("E-HEADER", "a length or an offset in the header is not a whole number")
     return node
 
 
 def text(node: Any) -> str:
-    """Return a string."""
+    """Return the node if it is a string. Raises CodecError otherwise."""
     if type(node) is not str:
         raise CodecError("E-HEADER", "a name in the header is not a string")
     return node
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """Return the node if it is one of the known values."""
+    """Return the node if it is one of the known values. Raises CodecError otherwise."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError(
             "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
@@ -46,10 +46,10 @@ def one_of(node: Any, *known: Any) -> Any:
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Return keys of a dict or members of a set; raise CodecError if too many have the same hash.
+    """Return the keys of a dict or the members of a set. Raises CodecError if too many of them have the same hash.
 
-    Python salts the hashes of text and bytes only. A sender can choose other keys that collide, which takes time that
-    grows with the square of their number; so the number is limited.
+    Python salts only the hashes of strings and bytes. A sender can choose other keys that collide, which takes time
+    proportional to the square of their number; so their number is limited.
     """
     if len(found) <= ALIKE:
         return found
@@ -65,7 +65,7 @@ def keys(found: list[Any]) -> list[Any]:
 
 
 def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
-    """Return a function that makes a dict from frames. A few keys need no check for collisions."""
+    """Return a function that makes a dict from frames. It skips the collision check if there are few keys."""
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 

@@ -1,8 +1,8 @@
-"""Codecs to compare hopmeter's codec with, by name: each file in `compared/` is one codec, named after the file with
-hyphens.
+"""Finds the codecs that hopmeter's own codec is compared with: each file in `compared/` is one, named after the file
+with hyphens.
 
-A codec that needs a separate package has its name in `PACKAGE`, and in `EXTRA` the extra of hopmeter that installs the
-package.
+If a codec needs a separate package, `PACKAGE` is the package's name, and `EXTRA` is the extra of hopmeter that installs
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hopmeter.codecs.errors import CodecError
 
 
 def comparison_codecs() -> list[str]:
-    """Every codec that you can select by name."""
+    """Return the names of all comparison codecs."""
     return list(_sorted_names())
 
 
@@ -27,7 +27,7 @@ def _sorted_names() -> tuple[str, ...]:
 
 
 def comparison_codec(name: str) -> ModuleType:
-    """Return a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
+    """Return the module of a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
     `pickle-in-band` and `pickle-out-of-band` run any program that the sender put into the frames: use these codecs only
     if you trust everyone who can send.

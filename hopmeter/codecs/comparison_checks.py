@@ -1,5 +1,5 @@
-"""What a codec for comparison can represent: one walk through an object refuses whatever the codec would change, and
-whatever would make its library fail."""
+"""Checks whether a comparison codec can represent an object: refuses everything that the codec would change or on
+which its library would fail."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from hopmeter.codecs.header import MAX_DEPTH
 
 Encoder = Callable[[Any], list[Any]]
 Rule = Callable[[Any], str]
-"""Returns why a value cannot be represented; an empty text if it can."""
+"""Returns the reason why a value cannot be represented, or an empty string if it can."""
 KEPT = 1024
 REMEDY = "convert it, or choose hopmeter's own codec or a pickle codec"
 
 
 def accept(_: Any) -> str:
-    """Accept every value of a type."""
+    """Accept every value of the type."""
     return ""
 
 
 def between(least: int, most: int) -> Rule:
-    """Return a rule for integers in a range."""
+    """Return a rule that accepts integers in a range."""
     return lambda value: "" if least <= value <= most else "the integer is too large"
 
 
 def encodable(text: str) -> str:
-    """Refuse text that UTF-8 cannot encode."""
+    """Refuse text that UTF-8 cannot encode; return the reason."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -43,24 +43,25 @@ def encodable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """What a codec can represent apart from arrays, which are tried."""
+    """What a codec can represent, apart from arrays, which are tested by encoding and decoding small ones."""
 
     name: str
     values: Mapping[type, Rule]
-    """Types that the codec represents, with a rule for their values. A subclass is another type."""
+    """The types that the codec can represent, each with a rule for its values. A subclass counts as another type."""
     keys: Mapping[type, Rule] = field(default_factory=dict)
-    """Types of the keys of dicts, with a rule for them; without any, the codec has no dicts and no lists."""
+    """The types of dict keys, each with a rule; if empty, the codec supports neither dicts nor lists."""
     lists: bool = True
     depth: int = MAX_DEPTH
-    """How deep containers may nest."""
+    """How deeply containers may be nested."""
     reserved: Sequence[frozenset[str]] = ()
-    """The keys of dicts with which the codec itself describes an array."""
+    """Sets of dict keys with which the codec itself represents an array, so no dict may have these keys."""
     other: Rule | None = None
-    """A rule for objects of a library, which is imported when the first of them is encoded."""
+    """A rule for objects of a library, which is imported when the first such object is encoded."""
 
 
 def check_with(profile: Profile) -> Callable[[Encoder], Encoder]:
-    """Return a decorator for `encode` of a codec: it refuses, by CodecError, what would not arrive as it is."""
+    """Return a decorator for a codec's `encode` that raises CodecError for any object that would not arrive
+    unchanged."""
 
     def decorate(encode: Encoder) -> Encoder:
         decode = functools.cache(lambda: sys.modules[encode.__module__].decode)
@@ -149,7 +150,7 @@ def _check_part(obj: Any, profile: Profile, check_array: Callable[[Any], None], 
 
 
 def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], array: Any) -> None:
-    """Raise CodecError if a small array of this dtype and as many dimensions does not arrive as it is."""
+    """Raise CodecError if a small array with the same dtype and number of dimensions does not arrive unchanged."""
     node = dtypes.to_node(array.dtype)
     probe = _probe(array.dtype, tuple(min(length, 2) for length in array.shape))
     try:
@@ -165,7 +166,8 @@ def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], 
 
 
 def _has_same_bytes(one: Any, other: Any) -> bool:
-    """Return whether the values of two arrays have the same bytes; NumPy does not copy gaps between fields."""
+    """Return whether the values of two arrays have the same bytes, apart from gaps between fields, which NumPy does
+    not copy."""
     if one.dtype.names is None or one.dtype.names != other.dtype.names:
         return bool(one.tobytes() == other.tobytes())
     return all(_has_same_bytes(one[name], other[name]) for name in one.dtype.names)
@@ -177,7 +179,7 @@ def _array_refusal(profile: Profile, array: Any, why: str) -> CodecError:
 
 
 def _probe(dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Return an array whose bytes all differ where its dtype allows any bytes."""
+    """Return an array; if its dtype allows any bytes, these count up from 1."""
     made = np.zeros(shape, dtype)
     if made.dtype.kind in "iufcmM" and made.dtype.char not in "gG" and made.nbytes:
         made.reshape(-1).view(np.uint8)[...] = np.arange(1, made.nbytes + 1, dtype=np.uint64)

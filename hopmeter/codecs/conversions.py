@@ -1,4 +1,4 @@
-"""What to send instead of an object that no codec can represent."""
+"""Suggests what to send instead of an object that no codec can represent."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ KNOWN = {
     "types.SimpleNamespace": "send `vars(it)`",
     "time.struct_time": "send `tuple(it)`",
 }
-"""By the name of a type."""
+"""The suggestion for each type, by the type's name."""
 BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo")
-"""Modules of types that are carried, whose subclasses are not: a subclass may hold more than its base."""
+"""Modules of types that have a codec. Their subclasses have none, because a subclass may contain more than its base
+class."""
 OTHERWISE = "send a type of Python, an array or a registered dataclass, or choose a pickle codec by name"
 
 
 @functools.lru_cache(1024)
 def conversion(kind: type) -> str:
-    """Return the remedy for objects of a type."""
+    """Return the suggestion for objects of a type."""
     for base in kind.__mro__[:-1]:
         name = f"{base.__module__}.{base.__qualname__}"
         if name in KNOWN:

@@ -1,4 +1,4 @@
-"""Converts NumPy's dtypes to JSON and back. Text from a frame is checked before it reaches NumPy's own parser."""
+"""Converts NumPy dtypes to JSON and back. Text from a frame is checked before NumPy's parser gets it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hopmeter.codecs.lookup import import_package
 Type = np.dtype[Any]
 SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnuz|b11fnuz)?")
-"""Dtypes that the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
+"""Dtypes that the package ml_dtypes adds to NumPy, which JAX and TensorFlow use."""
 
 
 STRUCTURES: dict[str, type[np.void]] = {"struct": np.void, "record": np.record}
 
 
 def to_node(dtype: Type) -> Any:
-    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured dtype; raise CodecError for a
-    dtype of which something would be lost."""
+    """Return a string for a simple dtype, or `["struct", itemsize, fields]` for a structured dtype. Raises
+    CodecError for a dtype that would lose information."""
     if dtype.hasobject:
         raise CodecError(
             "E-PYTHON-OBJECTS",
@@ -67,13 +67,13 @@ def _field(dtype: Type, name: str) -> list[Any]:
 
 
 def cache_key(dtype: Type) -> Any:
-    """Return a key for what is cached about a dtype. NumPy calls dtypes equal whose metadata or alignment differ, so
-    that a key of such a dtype is the dtype object itself, which the cached entry must retain."""
+    """Return a cache key for a dtype. NumPy treats dtypes as equal even if their metadata or alignment differ, so
+    the key of such a dtype is its object id; the cached entry must keep the dtype alive."""
     return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
-    """Return the dtype of a node; raise CodecError if `to_node` would not have written it."""
+    """Return the dtype of a node. Raises CodecError for a node that `to_node` would not write."""
     if isinstance(node, str):
         return _plain_dtype(node)
     tag, itemsize, fields, *aligned = listing(node, None if len(listing(node)) == 4 else 3)
@@ -84,13 +84,13 @@ def from_node(node: Any, depth: int = 0) -> Type:
 
 
 def _parts(field: Any) -> list[Any]:
-    """Return name, dtype, offset, shape and title of a field; the title is None if it has none."""
+    """Return the name, dtype, offset, shape and title of a field; the title is None if there is none."""
     return [*field, None] if len(listing(field)) == 4 else listing(field, 5)
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """For a dtype that NumPy lacks but some frameworks have, return an integer dtype of the same width; None for all
-    other dtypes."""
+    """Return an integer dtype of the same width for a dtype that NumPy does not have but some frameworks do; None
+    for all other dtypes."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -123,7 +123,8 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int, aligned: bool) -
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the dtype with integers instead of text, and the paths of the text fields; no paths if it has no text."""
+    """Return the dtype with integers instead of text, and the paths of its text fields; no paths if it contains no
+    text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

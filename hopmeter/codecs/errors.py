@@ -1,4 +1,4 @@
-"""The error that every codec raises."""
+"""The only error that codecs raise."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from hopmeter.messages import tag
 LONGEST_KEY = 40
 LONGEST_PLACE = 200
 SHOWN = (type(None), bool, int, float, bytes)
-"""Types of keys whose own text is shown; that of others may be anything."""
+"""Types of keys that are shown with `repr`; for other types, `repr` may return any text."""
 
 ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""Exceptions that every handler must pass on; a panic of a Rust library is also no `Exception`."""
+"""Exceptions that no handler may catch. A panic in a Rust library is not an `Exception` either, but is caught."""
 
 
 class CodecError(HopmeterError):
-    """An object cannot be encoded, or frames cannot be decoded: the error names the fault, and the remedy if known.
+    """An object cannot be encoded, or frames cannot be decoded; the error describes the fault, and the remedy if known.
 
     Frames may be damaged or hostile; whatever they contain, `decode` raises no other error.
     """
 
     place = ""
-    """Where in the object the fault is, such as `["stamp"][3]`; empty for the object itself."""
+    """The path to the faulty part of the object, such as `["stamp"][3]`; empty for the object itself."""
 
     def within(self, step: str) -> CodecError:
-        """Add the step from a container to the part that contains the fault, and return the error."""
+        """Prepend the step from a container to the faulty part, and return the error."""
         self.place = step + self.place
         return self
 
     @property
     def message(self) -> str:
-        """The failure and its place, with the code at the end."""
+        """The description of the fault with its place, and the code at the end."""
         return tag(self.code, f"{self.what}, at {shorten_place(self.place)}" if self.place else self.what)
 
 
@@ -44,6 +44,7 @@ def key_step(key: object) -> str:
 
 
 def shorten_place(place: str) -> str:
-    """Return a place as an expression of Python that begins with `obj`; the middle of a long one is left out."""
+    """Return the path to a part as a Python expression that begins with `obj`; the middle of a long path is replaced
+    by `…`."""
     half = LONGEST_PLACE // 2
     return f"obj{place}" if len(place) <= LONGEST_PLACE else f"obj{place[:half]}…{place[-half:]}"

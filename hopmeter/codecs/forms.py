@@ -1,4 +1,4 @@
-"""How a framework converts an array of numbers to its object and back. Every codec that can be measured has a
+"""How a framework converts a numeric array to its object and back. Every codec that can be measured defines a
 `FORM`."""
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ class Form:
     """
 
     make: Callable[[Array, str], Any]
-    """Makes the object from an array and a device: the value of `gpu` below, or empty for the CPU."""
+    """Makes the object from an array and a device, which is the value of `gpu` below, or an empty string for the
+    CPU."""
     read: Callable[[Any], Array] = np.asarray
     floats: str = "float64"
-    """The dtype that the framework gives to an array of ones by default."""
+    """The framework's default dtype for floating-point arrays."""
     cpu: bool = True
-    """Whether objects of the framework can be stored on the CPU."""
+    """Whether the framework's objects can be on the CPU."""
     gpu: str = ""
-    """The framework's name for a GPU; empty if it has none."""
+    """The framework's name for a GPU; empty if its objects cannot be on a GPU."""
     gpus: Callable[[], int] = lambda: 0
-    """How many GPUs the framework sees; may raise if there is no driver."""
+    """Returns how many GPUs the framework sees; may raise if there is no driver."""
     settle: Callable[[Any], Any] | None = None
-    """Waits for a copy to a GPU, which may continue after the call that started it."""
+    """Waits until a copy to a GPU is complete, because it may continue after the call that started it."""
     noun: str = "an array"
-    """What users call the object that is made of an array, with its article."""
+    """The usual name of an object that is made from an array, with its article."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices on which objects of the framework can be stored, `cpu` or `gpu`."""
+        """The devices that the framework's objects can be on: `cpu`, `gpu` or both."""
         return (*(("cpu",) if self.cpu else ()), *(("gpu",) if self.gpu else ()))
 
     def has_gpu(self) -> bool:
-        """Whether the framework finds a GPU here."""
+        """Return whether the framework finds a GPU on this machine."""
         try:
             return self.gpus() > 0
         except Exception:  # noqa: BLE001 (each library has errors of its own for a missing driver)
@@ -49,5 +50,5 @@ class Form:
 
 
 def rows(array: Array) -> Array:
-    """Return a table with one row per pixel of an image."""
+    """Return an array of at most two dimensions, in which an image has one row per pixel."""
     return array if array.ndim <= 2 else array.reshape(-1, array.shape[-1])

@@ -1,5 +1,5 @@
-"""Writes and reads the header, which is the first frame: 16 bytes that describe the rest, then the body, which is JSON
-in ASCII. docs/codecs.md has the schema."""
+"""Writes and reads the header, which is the first frame: a prefix of 16 bytes that describes the rest, then the
+body, which is ASCII JSON. docs/codecs.md describes its schema."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
 """Magic, version, flags, reserved (0), the number of frames that follow, the length of the body in bytes."""
 LENT = 1
-"""The only flag: some frames contain handles of memory (`cuda.memory`), not memory. A reader that does not know the
-flag refuses the frames."""
+"""The only flag: some frames contain handles of memory (`cuda.memory`) instead of memory. A reader that does not
+know the flag refuses the frames."""
 MAX_BODY_BYTES = 16 * 2**20
-"""Limits the memory of a reader: for each number, two bytes in the body, it needs about 300 bytes, in a list and in the
-function that makes it."""
+"""The limit of the body's size, which limits a reader's memory: a number of two bytes in the body needs about 300
+bytes in the parsed list and in the function that makes it."""
 MAX_DEPTH = 64
 PAIRS = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-"""Two characters that JSON would read as one."""
+"""A surrogate pair: two characters that JSON would read as one."""
 
 
 def has_pairs(text: str) -> bool:
-    """Whether JSON would read two characters of the text, both surrogates, as one character."""
+    """Return whether the text contains two surrogates that JSON would read as one character."""
     return not text.isascii() and PAIRS.search(text) is not None
 
 
 def quote(text: str) -> str:
-    """Return a name as JSON."""
+    """Return a name as a JSON string."""
     if has_pairs(text):
         raise CodecError("E-TEXT", f"the name {text[:40]!a} contains a surrogate pair", "decode the text as UTF-16")
     return encode_basestring_ascii(text)
@@ -51,7 +51,8 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
-    """Return the parsed body, the number of frames, and the flags; raise CodecError for a header of another version."""
+    """Return the parsed body, the number of frames, and the flags. Raises CodecError for an invalid header or
+    another version."""
     if len(header) < PREFIX.size:
         raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)

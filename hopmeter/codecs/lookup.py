@@ -1,28 +1,28 @@
 """Finds the codecs: every module in `frameworks/` is a codec. A framework is imported when one of its objects is first
 encoded or decoded.
 
-Each file defines some of these names:
-
-- `ROOTS`: the packages of its types; the first is the one to import.
-- `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
-- `BUILDS`, optional: other distributions of its package, such as the one for another version of CUDA.
-- `ALSO`, optional: which of hopmeter's own dependencies it needs in addition to NumPy.
-- `APART`, optional: packages, the framework's first and pinned, that need an environment of their own, because
-  they conflict with packages of hopmeter.
+Each module defines some of these names:
+- `ROOTS`: the packages that define the codec's types; the first is the one to import.
+- `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
+- `BUILDS`, optional: other distributions of the package, such as one for another CUDA version.
+- `ALSO`, optional: hopmeter's own dependencies that the codec needs in addition to NumPy.
+- `APART`, optional: pinned packages, the framework's first, that need a separate environment because they conflict
+  with packages of hopmeter.
 - `PACKAGE`, optional: the package to import if the codec has no types of its own.
-- `MEGABYTES`: the size of the download, and the size on disk.
-- `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
-- `WRITERS`, optional: for a type, the function that `write` would call, so that small objects need one call less.
-- `WHOLE`, optional: for a type, a function that makes all frames at once if the general way would cost too much; or
-  a function that returns that, if the framework has to be imported for it.
-- `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns the object's maker.
-- `from_array(wanted)` if it has arrays: returns the maker of one from a NumPy array (`arrays.Wanted`). `RAW = True`
-  if it has dtypes that NumPy lacks, such as bfloat16.
-- `from_device(wanted)` if it can make one in another process's GPU memory (`cuda.ghosts.Ghost`). Its
-  `write` then calls `cuda.nodes.lend_tensor` first if `frames` can loan memory (`writing.Lending`).
-- `adopt(obj)` if a receiver can request this framework for an object of another one.
-- `FORM` if it makes objects of arrays (`forms.Form`): how it makes the ones and the image that scenarios and
-  `hopmeter publish` send, and reads them again with the framework's own functions.
+- `MEGABYTES`: the download size, and the size on disk.
+- `write(obj, frames, depth) -> str`: appends the object's memory to `frames`, and returns its node as JSON.
+- `WRITERS`, optional: the function that `write` would call, by type, so that small objects need one call less.
+- `WHOLE`, optional: by type, a function that returns all frames at once, for objects on which the general way would
+  be too slow; or a function that returns this dict, if building it needs the framework.
+- `READERS`: by a node's tag, `reader(node, reading)`, which checks the node and returns the object's maker.
+- `from_array(wanted)`, if the framework has arrays: returns a function that makes one from a NumPy array
+  (`arrays.Wanted`). `RAW = True` if the framework has dtypes that NumPy does not have, such as bfloat16.
+- `from_device(wanted)`, if the framework can make an array in the GPU memory of another process
+  (`cuda.ghosts.Ghost`). `write` must then call `cuda.nodes.lend_tensor` first if `frames` can loan memory
+  (`writing.Lending`).
+- `adopt(obj)`, if a receiver can request this framework for an object of another framework.
+- `FORM`, if the framework makes objects from arrays (`forms.Form`): how to make the ones and the image that scenarios
+  and `hopmeter publish` send, and how to read them again, with the framework's own functions.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from hopmeter.codecs import frameworks
 from hopmeter.codecs.errors import CodecError
 
 ALIASES = {"pytorch": "torch"}
-"""Other names by which you may request a codec."""
+"""Alternative names of codecs."""
 
 
 @functools.cache
 def codecs() -> dict[str, ModuleType]:
-    """Every codec, by its name, which is the name of its module."""
+    """Return every codec module by name."""
     names = sorted(found.name for found in pkgutil.iter_modules(frameworks.__path__))
     return {name: importlib.import_module(f"{frameworks.__name__}.{name}") for name in names}
 
 
 @functools.cache
 def by_root() -> dict[str, ModuleType]:
-    """Every codec, by each package that contains its types."""
+    """Return the codec for each package that defines types of the codec."""
     return {root: codec for codec in codecs().values() for root in codec.ROOTS}
 
 
 @functools.cache
 def readers() -> dict[str, Any]:
-    """Return the reader of a node for every tag with which a node may begin."""
+    """Return the reader for every tag with which a node may begin."""
     return {tag: reader for codec in codecs().values() for tag, reader in codec.READERS.items()}
 
 
 def codec_named(name: str) -> ModuleType:
-    """Return the codec with a name, such as `torch`."""
+    """Return the codec with a name, such as `torch`. Raises CodecError for an unknown name."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError("E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(codecs())}")
@@ -71,7 +71,8 @@ def codec_named(name: str) -> ModuleType:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """Import a framework's package; if it is not installed, raise an error with the command that installs it."""
+    """Import a framework's package. Raises CodecError, with the command that installs the package, if it is not
+    installed."""
     module = sys.modules.get(package)
     return _import(package, extra) if module is None else module
 
@@ -84,7 +85,7 @@ def _import(package: str, extra: str) -> Any:
 
 
 def remedy(extra: str) -> str:
-    """Return the remedy, which contains the command."""
+    """Return the remedy for a missing framework, which contains the command."""
     return f"run `{command(extra)}`"
 
 
@@ -94,7 +95,7 @@ def command(extra: str) -> str:
 
 
 def own_packages(name: str) -> tuple[str, ...]:
-    """Return the packages of a codec that has its own environment; for other codecs an empty tuple."""
+    """Return the packages of a codec that has its own environment; empty for other codecs."""
     return tuple(getattr(codec_named(name), "APART", ()))
 
 
@@ -106,8 +107,8 @@ def package(name: str) -> str:
 
 
 def install_hint(name: str) -> str:
-    """Return an empty text if the framework of a codec is installed, otherwise the way to install it; does not import
-    the framework."""
+    """Return how to install a codec's framework, or an empty string if it is installed; does not import the
+    framework."""
     root = package(name)
     if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):
         return ""
@@ -115,7 +116,7 @@ def install_hint(name: str) -> str:
 
 
 def _has_pinned_version(name: str) -> bool:
-    """Whether the installed version is the pinned one; true if no version is pinned."""
+    """Return whether the installed version is the pinned one; True if no version is pinned."""
     if not own_packages(name):
         return True
     wanted, _, version = own_packages(name)[0].partition("==")

@@ -17,10 +17,10 @@ from hopmeter.codecs.errors import CodecError
 ALIGN = 64
 COUNT = struct.Struct("<Q")
 KEPT = 256
-"""How many layouts are cached, for packing and for unpacking: similar objects share a layout, and to compute a layout
-took longer than to encode."""
+"""How many layouts are cached, for packing and for unpacking: similar objects share a layout, and computing a layout
+takes longer than encoding."""
 KEPT_FRAMES = 32
-"""Layouts of more frames are not cached, because a sender could invent any number of layouts."""
+"""Layouts with more frames are not cached, because a sender could invent any number of layouts."""
 
 
 class Layout(NamedTuple):
@@ -33,12 +33,12 @@ class Layout(NamedTuple):
 
 
 def packed_bytes(frames: Sequence[Any]) -> int:
-    """Return the length of the buffer."""
+    """Return the length of the buffer that these frames need, in bytes."""
     return _layout_for(frames).end
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
-    """Write all frames into a writable buffer and return the number of bytes; this is the only copy in transit."""
+    """Write all frames into a writable buffer, and return the number of bytes; this is the only copy during sending."""
     table, places, end = _layout_for(frames)
     into = buffer(target)
     into[: len(table)] = table
@@ -48,7 +48,7 @@ def pack_into(frames: Sequence[Any], target: Any) -> int:
 
 
 def unpack(received: Any) -> list[memoryview]:
-    """Return the frames as views into the buffer; raise CodecError if its length differs from the announced one."""
+    """Return the frames as views into the buffer. Raises CodecError if the buffer's length does not match its table."""
     try:
         view = buffer(received)
         (count,) = COUNT.unpack_from(view)
@@ -78,7 +78,7 @@ def _layout(lengths: tuple[int, ...]) -> Layout:
 
 
 def _read_layout(table: bytes) -> Layout:
-    """Return the layout that a table describes; raise struct.error if the table is truncated."""
+    """Return the layout that a table describes. Raises struct.error if the table is truncated."""
     (count,) = COUNT.unpack_from(table)
     return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
 

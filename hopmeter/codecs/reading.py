@@ -1,5 +1,5 @@
-"""Frames to objects. A header is checked once and becomes a function that makes the object; the function is cached for
-the next equal header."""
+"""Converts frames to objects. A header is checked once and turned into a function that makes the object; the
+function is cached for the next identical header."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from hopmeter.codecs.errors import ENDING, CodecError
 from hopmeter.codecs.lookup import codec_named, readers
 
 Maker = Callable[[Sequence[Any]], Any]
-"""Makes the object from all frames, the header included."""
+"""Makes the object from all frames, including the header."""
 
 KEPT = 256
 KEPT_BYTES = 4 * 2**20
-"""The maximum size of all cached headers together, in bytes; a data frame of a thousand columns has a header of a few
-hundred KiB."""
+"""The maximum size of all cached headers together, in bytes; a data frame with a thousand columns has a header of a
+few hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""The maximum number of rows that take no memory in the frames; each byte of the frames allows one more row."""
+"""The maximum number of rows without memory in the frames; each byte in the frames allows one more row."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
-"""The length of each cached header."""
+"""The length of each cached header in bytes."""
 
 
 @dataclass
 class Reading:
-    """The state while one header is turned into a maker."""
+    """The state while a header is turned into a maker."""
 
     as_: str | None = None
-    """The framework that the receiver requests."""
+    """The framework that the receiver requests; None means the sender's framework."""
     device: str | None = None
-    """The device that the receiver requests for tensors."""
+    """The device that the receiver requests for tensors; None means the sender's kind of device."""
     share: bool = False
     """Whether the receiver accepts handles of GPU memory."""
     flags: int = 0
@@ -42,12 +42,13 @@ class Reading:
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """The number of rows that only the header declares and that may cost memory: Arrow nulls, and ranges if `dense`."""
+    """The number of rows that only the header declares and that may need memory: Arrow nulls, and pandas ranges if
+    `dense`."""
     dense: bool = False
-    """Whether a pandas range that is read now is part of an object that stores all of its numbers."""
+    """Whether a pandas range read now is part of an object that stores all numbers of the range."""
 
     def frame(self) -> int:
-        """Take the next frame and return its position among all frames."""
+        """Reserve the next frame, and return its position among all frames."""
         self.taken += 1
         return self.taken
 
@@ -70,8 +71,8 @@ class Reading:
         return made
 
     def inner(self, node: Any, own: str) -> Maker:
-        """Return a function that makes a part of an object; the part stays in its own framework if the object's
-        framework is the requested one."""
+        """Return a function that makes a part of an object. The part stays in its own framework if the receiver
+        requests `own`, the object's framework."""
         asked = self.as_
         if asked == own:
             self.as_ = None
@@ -81,7 +82,7 @@ class Reading:
 
 
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
-    """Return the object, in the memory of `frames` if its framework allows that; raise CodecError for any defect."""
+    """Return the object, in the memory of `frames` if its framework allows that. Raises CodecError for any defect."""
     try:
         head = frames[0]
         if type(head) is not bytes:
@@ -100,7 +101,7 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share:
 
 
 def forget() -> None:
-    """Drop every cached plan, because an object that was refused or decoded differently may now have a codec."""
+    """Clear the cache, because an object that was refused or decoded differently may now have a codec."""
     _plans.clear()
     _held.clear()
 

@@ -1,4 +1,5 @@
-"""Objects to nodes. Each node is written directly as JSON text, so that repeated nodes can be cached as text."""
+"""Converts objects to nodes. Each node is written directly as JSON text, so that repeated nodes can be cached as
+text."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ Frames = list[Any]
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
-"""How many headers are cached; when the cache is full, all headers are dropped."""
+"""How many headers are cached; when the cache is full, it is cleared."""
 KEPT_BODY_BYTES = 16384
 
 _writers: dict[type, Writer] = {}
@@ -25,13 +26,13 @@ _headers: dict[str, bytes] = {}
 
 
 def frames_of(obj: Any) -> Frames:
-    """Return `[header, memory, …]` of any object that has a codec."""
+    """Return `[header, memory, …]` for any object that has a codec."""
     whole = _whole.get(type(obj))
     return whole(obj) if whole else frames_by_nodes(obj)
 
 
 class Lending(list[Any]):
-    """Frames, of which some may be handles of GPU memory instead of a copy of that memory."""
+    """A list of frames, some of which may contain handles of GPU memory instead of a copy of it."""
 
     def __init__(self, lender: Any) -> None:
         super().__init__([None])
@@ -39,7 +40,7 @@ class Lending(list[Any]):
 
 
 def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
-    """Return all frames of an object. With a lender (`cuda.lending.Lender`), GPU tensors are passed as handles."""
+    """Return all frames of an object. With a lender (`cuda.lending.Lender`), GPU tensors are sent as handles."""
     frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
     frames[0] = _headers.get(body) or _header(body, len(frames) - 1, getattr(frames, "flags", 0))
@@ -47,8 +48,8 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 
 
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is the depth of the parent
-    object."""
+    """Append the memory of a nested object to `frames`, and return its node as JSON. `depth` is the depth of the
+    parent object."""
     if depth >= header.MAX_DEPTH:
         raise CodecError(
             "E-NESTED",
@@ -59,8 +60,8 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def writer_of(kind: type) -> Writer:
-    """Return the function that writes objects of a type, found by the package of the type, then by the packages of its
-    base classes."""
+    """Return the function that writes objects of a type. It is found by the package of the type, then by those of
+    its base classes. Raises CodecError if there is none."""
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
         if codec is None and dataclasses.is_dataclass(base):

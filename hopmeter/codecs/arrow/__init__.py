@@ -1,1 +1,1 @@
-"""Arrow arrays in frames: their types and memory layout, and the checks before Arrow reads a buffer."""
+"""Arrow arrays in frames: their types, their memory layout, and the checks before Arrow reads a buffer."""

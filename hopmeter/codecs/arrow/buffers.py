@@ -19,9 +19,10 @@ DEPTH = 32
 
 
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
-    """Return a function that makes an array of a type from its parts.
+    """Return a function that makes an array of type `of` from its parts.
 
-    The function checks that the memory has the size that the type needs; only `validate(full=True)` checks the values.
+    That function checks only that each buffer has the size that the type needs; `validate(full=True)` checks the
+    values.
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
@@ -51,8 +52,8 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Return the indices, changed so that all are below `count`, including those of missing values, which Arrow reads
-    when it joins dictionaries.
+    """Return the indices with every invalid one, including those of missing values, replaced by 0: Arrow reads all of
+    them when it joins dictionaries.
 
     pandas writes -1 for a missing value, so an invalid index is replaced and not refused.
     """
@@ -81,7 +82,8 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
 
 
 def _require_keys(entries: Maker) -> Maker:
-    """Arrow aborts the process if keys of a map are missing."""
+    """Return a function that makes the entries of a map, and raises CodecError if keys are missing, because Arrow
+    would then abort the process."""
 
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
@@ -100,8 +102,8 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 
 
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
-    """Return a function that takes the buffers of an array from the frames and checks that each is large enough for
-    `end` values."""
+    """Return a function that collects an array's buffers from the frames, and raises CodecError if a buffer is too
+    small for `end` values."""
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
@@ -115,8 +117,8 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
 
 
 def _stand_ins(pa: Any, count: int) -> list[Any]:
-    """Return substitutes for omitted buffers: a bitmap without missing values, and an offset of 0, which Arrow always
-    reads."""
+    """Return substitutes for omitted buffers: None for the bitmap (no missing values), and a zero offset, which
+    Arrow always reads."""
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 
 
@@ -131,7 +133,7 @@ def _values_maker(wrap: Any, place: int, need: int) -> Maker:
 
 
 def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
-    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # views have any number of text buffers
+    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # view types may have any number of text buffers
     plan = [(*place, need) for place, need in zip(places, needed + text, strict=True)]
 
     def make(frames: Sequence[Any]) -> Any:

@@ -1,8 +1,8 @@
-"""Estimates the cost of reading Arrow's IPC messages before Arrow reads them.
+"""Estimates the cost of reading Arrow IPC messages before Arrow reads them.
 
-Messages are flatbuffers, in which many places may refer to the same text or field: Arrow makes a copy for each place.
-Batches may be compressed, or declare rows that have no bytes. Arrow itself verifies that all positions are within the
-message.
+Messages are flatbuffers, in which many places may refer to the same text or field, and Arrow makes a copy for each
+place. Batches may be compressed, or declare rows that have no bytes. Arrow itself verifies that all positions are
+inside the message.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 
 FIELD_BYTES = 24
-"""The minimum size of a field, as Arrow writes it; a metadata entry of one word takes half of this size."""
+"""The minimum size of a field in bytes, as Arrow writes it; a metadata entry with one word has half this size."""
 CONTINUES = 0xFFFFFFFF
 NODE_BYTES = 16
-"""The description of an array in a batch: the number of its values, and the number of missing values."""
+"""The size in bytes of an array's description in a batch: its length and its number of missing values."""
 KEPT, KEPT_BYTES = 256, 16384
-"""Limits of the cache of descriptions: the number of messages, and the metadata bytes of one message. A sender repeats
-its descriptions, so a cache saves time."""
+"""The limits of the cache: the number of messages, and the metadata bytes of one message. Senders repeat their
+metadata, so caching saves time."""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
-"""Arrow's type numbers: the number of the type that contains text (a time zone), and those of the types whose values
-are views of text."""
+"""Arrow's type numbers: that of the only type with a text parameter (a time zone), and those of the view types."""
 
 
 class Table:
-    """A table of a flatbuffer; its slots are numbered as in Arrow's `Schema.fbs` and `Message.fbs`."""
+    """A table in a flatbuffer; slots are numbered as in Arrow's `Schema.fbs` and `Message.fbs`."""
 
     __slots__ = ("_at", "_data", "_slots")
 
@@ -39,7 +38,7 @@ class Table:
         self._data, self._at, self._slots = data, at, (slots + 4, count)
 
     def place(self, slot: int) -> int:
-        """Return the position of the slot's value; 0 if the value is omitted."""
+        """Return the position of a slot's value; 0 if the value is omitted."""
         first, count = self._slots
         found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
         return self._at + found if found else 0
@@ -61,11 +60,11 @@ class Table:
             yield Table(self._data, self._target(first + 4 * number))
 
     def start(self, slot: int) -> int:
-        """Return the position of the first member of the list in a slot."""
+        """Return the position of the first item of the list in a slot."""
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
-        """Return the number of bytes of a text, or the number of members of a list; 0 if the slot is omitted."""
+        """Return the number of bytes of a text, or of items of a list; 0 if the slot is omitted."""
         at = self.place(slot)
         return _number(self._data, "<I", self._target(at)) if at else 0
 
@@ -86,7 +85,7 @@ def message_of(data: Any, start: int = 0) -> Table:
 
 
 def check_schema(data: bytes) -> None:
-    """Raise CodecError if a serialized schema would take more memory than it has bytes."""
+    """Raise CodecError if reading a serialized schema would take far more memory than the schema has bytes."""
     try:
         start = 8 if _number(data, "<I", 0) == CONTINUES else 4
         _check_costs(message_of(data, start), len(data))
@@ -95,10 +94,10 @@ def check_schema(data: bytes) -> None:
 
 
 def contents(data: bytes) -> tuple[int, bool]:
-    """Return the number of values of the longest array that a message's metadata describes, and whether it describes
+    """Return the largest number of values of any array that a message's metadata describes, and whether the message has
     views or empty arrays.
 
-    Raises CodecError if the metadata would take far more memory than it has bytes, or the message's buffers are
+    Raises CodecError if reading the metadata would take far more memory than it has bytes, or if the buffers are
     compressed.
     """
     return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
@@ -124,20 +123,21 @@ def _longest_and_views(data: bytes) -> tuple[int, bool]:
 
 
 def _batch(message: Table) -> Table | None:
-    """Return the record batch of a message or of a dictionary message."""
+    """Return the record batch of a message, also that of a dictionary message; None if it has none."""
     kind = message.value(1, "<B")
     found = message.table(2) if kind in (DICTIONARY, BATCH) else None
     return found.table(1) if found is not None and kind == DICTIONARY else found
 
 
 def _rows(batch: Table, data: Any) -> list[int]:
-    """Yield the number of rows of a batch and the numbers of values of its arrays."""
+    """Return the number of rows of a batch, followed by the length of each of its arrays."""
     nodes, first = range(batch.length(1)), batch.start(1)
     return [batch.value(0, "<q"), *[_number(data, "<q", first + NODE_BYTES * number) for number in nodes]]
 
 
 def _check_costs(message: Table, size: int) -> None:
-    """Raise CodecError if the fields and texts of a message add up to more bytes than the message has."""
+    """Raise CodecError if the fields and texts of a message would, without sharing, need more bytes than the message
+    has."""
     left = size
     for cost in _costs(message):
         left -= cost
@@ -148,7 +148,7 @@ def _check_costs(message: Table, size: int) -> None:
 
 
 def _costs(message: Table) -> Iterator[int]:
-    """For each field and each text of a message, yield the bytes that it takes if nothing is shared."""
+    """Yield, for each field and metadata entry of a message, the bytes that it needs if nothing is shared."""
     yield from _metadata(message, 4)
     schema = _schema(message)
     if schema is not None:
@@ -164,7 +164,7 @@ def _schema(message: Table) -> Table | None:
 
 
 def _fields(schema: Table | None) -> Iterator[Table]:
-    """Yield all fields of a schema, and all fields within these."""
+    """Yield all fields of a schema, including nested fields."""
     waiting = [] if schema is None else [schema.tables(1)]
     while waiting:
         field = next(waiting[-1], None)

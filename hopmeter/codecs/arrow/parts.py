@@ -1,4 +1,4 @@
-"""Takes the memory of an Arrow array: its buffers, cut to a slice if its values have a fixed width."""
+"""Collects the memory of an Arrow array: its buffers, cut to the slice if the values have a fixed width."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
 _bits: dict[int, tuple[int, ...]] = {}
-"""The results of `_widths`, by type, for types that are not in `_flat`."""
+"""The results of `_widths`, by type id, for types that are not in `_flat`."""
 _flat: set[int] = set()
-"""Types that are known to have a fixed width and neither children nor dictionaries."""
+"""The ids of types that are known to have a fixed width, no children and no dictionary."""
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
-    """Return `[length, offset, buffers, children, dictionary]`; `buffers` has 1 for each buffer, 0 for an omitted one.
+    """Append an array's buffers, and return its node `[length, offset, buffers, children, dictionary]`; `buffers` has 1
+    for a present buffer and 0 for an omitted one.
 
-    `before` is the number of values before the slice that its parent needs as well.
+    `before` is the number of values before the slice that the parent also needs.
     """
     of = array.type
     if of.id in _flat:
@@ -35,9 +36,9 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
 
 
 def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
-    """Return the node of values with a fixed width; only the bytes of the slice are sent."""
+    """Append the buffers of values with a fixed width, and return their node; only the bytes of the slice are sent."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
-    # The usual case: the array is no slice, and no value is missing.
+    # The usual case: the array is not a slice, and no value is missing.
     if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:
         frames.append(memoryview(own[1]).cast("B"))
         return f"[{length},0,[0,1],[],{words}]"
@@ -47,8 +48,8 @@ def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "nul
 
 
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
-    """Return how many values remain before the slice, because bitmaps are cut at whole bytes; also the range of bytes
-    of each buffer."""
+    """Return how many values before the slice are included, because bitmaps can be cut only at whole bytes, and the
+    byte range of each buffer."""
     start, end = array.offset - before, array.offset + len(array)
     spare = start % 8 if 1 in widths[all_there:] else 0
     first = start - spare
@@ -78,7 +79,7 @@ def _presence(buffers: list[Any]) -> str:
 def _widths(pa: Any, of: Any) -> tuple[int, ...]:
     """Return the bits per value of each buffer that can be cut to a slice.
 
-    Buffers of text and lists cannot be cut, because their offsets count from the beginning.
+    The buffers of text and lists cannot be cut, because their offsets are relative to the first value.
     """
     if pa.types.is_struct(of) or pa.types.is_fixed_size_list(of):
         return (1,)
@@ -88,8 +89,8 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Return each child, and the number of values before it that are needed. The children of a struct are cut to the
-    slice; those of a list are complete."""
+    """Return each child with the number of values before it that are also needed. The children of a struct are cut
+    to the slice; those of a list are complete."""
     of, types = array.type, pa.types
     if types.is_struct(of) or types.is_union(of):
         ahead = 0 if types.is_union(of) and of.mode == "dense" else before + spare

@@ -1,4 +1,4 @@
-"""Arrow types as frames name them: which types are refused, and which have rows without bytes."""
+"""Arrow types in frames: which types are refused, and which have rows without bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""For a column with this type name, Polars interprets the bytes of a column as addresses of Python objects."""
+"""The extension name of a column whose bytes Polars would interpret as addresses of Python objects."""
 
 
 def schema_of(node: Any) -> Any:
-    """Return a schema from its IPC message; Arrow verifies the structure of the message before it reads the message."""
+    """Return the schema in an IPC message. Raises CodecError if the message is invalid, too costly to read, or has a
+    column of Python objects."""
     pa = import_package("pyarrow", EXTRA)
     try:
         message = base64.b64decode(text(node), validate=True)
@@ -32,7 +33,7 @@ def schema_of(node: Any) -> Any:
 
 
 def fields(found: Any) -> Iterator[Any]:
-    """Yield all fields of a schema or of a list of fields, and all fields within these."""
+    """Yield all fields of a schema or of a list of fields, including nested fields."""
     pa = import_package("pyarrow", EXTRA)
     extension, is_dictionary = pa.BaseExtensionType, pa.types.is_dictionary
     for field in found:
@@ -47,12 +48,12 @@ def fields(found: Any) -> Iterator[Any]:
 
 
 def storage_type(pa: Any, of: Any) -> Any:
-    """Return the storage type of an extension type; any other type is returned unchanged."""
+    """Return the storage type of an extension type, or any other type unchanged."""
     return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
 
 
 def has_bytes(pa: Any, of: Any) -> bool:
-    """Whether every row takes at least one bit of a buffer, so that the sizes of buffers prove the number of rows."""
+    """Return whether every row needs at least one bit in a buffer, so that buffer sizes limit the number of rows."""
     of, types = storage_type(pa, of), pa.types
     if types.is_fixed_size_binary(of):
         return bool(of.byte_width)
@@ -64,12 +65,13 @@ def has_bytes(pa: Any, of: Any) -> bool:
 
 
 def has_views(pa: Any, of: Any) -> bool:
-    """Whether values are views into any number of buffers."""
+    """Return whether values are views, which refer to any number of text buffers."""
     return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
 
 
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
-    """Return an array and all arrays within it, without chunks, extensions and dictionaries around them."""
+    """Yield an array and all arrays inside it; chunked, extension and dictionary arrays are replaced by their
+    contents."""
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks
     elif isinstance(array, pa.ExtensionArray):

@@ -1,4 +1,4 @@
-"""Checks Arrow views, which are descriptors of 16 bytes that contain short text, or refer to long text."""
+"""Checks Arrow views: 16-byte descriptors that contain short text or refer to long text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ INLINE_BYTES = 12
 
 
 def check_views(buffers: list[Any], end: int) -> None:
-    """Raise CodecError unless the first `end` views refer to places within the text buffers that follow them.
+    """Raise CodecError unless the first `end` views refer only to places inside the text buffers.
 
-    Arrow's own validation skips the views of missing values, but Arrow's casts and Polars read these views.
+    Arrow's validation skips the views of missing values, but Arrow's casts and Polars read these views.
     """
     if buffers[0] is None:
         return

@@ -1,1 +1,2 @@
-"""One module for each codec that hopmeter compares with its own: `encode(obj)` and `decode(frames)`."""
+"""Comparison codecs: one module, with `encode(obj)` and `decode(frames)`, for each codec that hopmeter's own codec
+is compared with."""

@@ -1,4 +1,4 @@
-"""Arrow's IPC messages: a tensor message for an array, a stream for a table."""
+"""Arrow IPC messages: a tensor message for an array, a stream for a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ EXTRA = "pyarrow"
 
 
 def _refuse_other(obj: Any) -> str:
-    """Accept tensors, and tables whose schema arrives as it is."""
+    """Return why an object cannot be represented; an empty string for a tensor, and for a table whose schema
+    survives serialization."""
     pa = import_package("pyarrow", "pyarrow")
     if type(obj) is pa.Table:
         schema = pa.ipc.read_schema(obj.schema.serialize())
@@ -31,7 +32,7 @@ def _refuse_other(obj: Any) -> str:
 
 @check_with(Profile("arrow-ipc", {}, other=_refuse_other))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame with a copy of a NumPy array, a tensor or an Arrow table."""
+    """Return a frame with the kind of object, and one with a copy of the NumPy array, tensor or Arrow table."""
     pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
     if type(obj) is np.ndarray:
@@ -50,9 +51,10 @@ def _contiguous(array: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return an array or a table in the frame's memory.
+    """Return the array, tensor or table in the frame's memory.
 
-    Raises CodecError if the frame contains neither, or if it is compressed: the decompressed size would be unlimited.
+    Raises CodecError if the frames contain none of these, or compressed data, whose decompressed size would be
+    unlimited.
     """
     pa = import_package("pyarrow", "pyarrow")
     try:
@@ -81,8 +83,8 @@ def _table(pa: Any, memory: Any) -> Any:
 
 
 def _check_arrays(pa: Any, table: Any) -> None:
-    """Raise CodecError for two errors that Arrow's validation misses: views of missing values, and offsets of empty
-    arrays."""
+    """Raise CodecError for two errors that Arrow's validation misses: invalid views of missing values, and nonzero
+    first offsets of empty arrays."""
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)
         if has_views(pa, array.type):

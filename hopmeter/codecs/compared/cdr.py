@@ -1,4 +1,4 @@
-"""CDR: a ROS 2 message { string dtype; int64[] shape; uint8[] data; }, as a definition would define it."""
+"""CDR: a ROS 2 message { string dtype; int64[] shape; uint8[] data; }, as a message definition would define it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRA = "cdr"
 
 NAME = "hopmeter/msg/Array"
 BASE, SEQUENCE = 1, 4
-"""The kinds of types in rosbags."""
+"""The numbers of the kinds of types in rosbags."""
 FIELDS = [
     ("dtype", (BASE, ("string", 0))),
     ("shape", (SEQUENCE, ((BASE, ("int64", 0)), 0))),
@@ -36,7 +36,7 @@ def _store() -> Any:
 
 @check_with(Profile("cdr", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame after two copies: out of the array, and into the message."""
+    """Return one frame, after two copies: out of the array, and into the message."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     data = np.frombuffer(obj.tobytes(), np.uint8)
     message = _store().types[NAME](dtype, np.array(obj.shape, np.int64), data)
@@ -44,7 +44,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in the memory of the frame; raise CodecError for any other message."""
+    """Return the array, in the frame's memory. Raises CodecError for any other message."""
     try:
         (frame,) = frames
         found = _store().deserialize_cdr(memoryview(frame).cast("B"), NAME)

@@ -17,12 +17,12 @@ PACKAGE = "flatbuffers"
 EXTRA = "flatbuffers"
 
 DTYPE, SHAPE, DATA = range(3)
-"""The numbers of the fields."""
+"""The numbers of the table's fields."""
 
 
 @check_with(Profile("flatbuffers", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame after two copies: into the buffer, and out of it."""
+    """Return one frame, after two copies: into the buffer, and out of it."""
     builder = import_package("flatbuffers", "flatbuffers").Builder(obj.nbytes + 1024)
     fields = {
         DTYPE: builder.CreateString(json.dumps(dtypes.to_node(obj.dtype))),
@@ -37,7 +37,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in the memory of the frame; raise CodecError for any other buffer."""
+    """Return the array, in the frame's memory. Raises CodecError for any other buffer."""
     try:
         (frame,) = frames
         dtype, shape, data = _read_fields(memoryview(frame).cast("B"))
@@ -50,7 +50,7 @@ def decode(frames: Sequence[Any]) -> Any:
 
 
 def _read_fields(frame: memoryview) -> list[memoryview]:
-    """Return the memory of each field. In Python, FlatBuffers has no verifier: each place is checked here."""
+    """Return the memory of each field. FlatBuffers has no verifier for Python, so each position is checked here."""
     start = _number(frame, 0, "<u4")
     slots = start - _number(frame, start, "<i4")
     vectors = [start + _number(frame, slots + 4 + 2 * field, "<u2") for field in (DTYPE, SHAPE, DATA)]

@@ -1,4 +1,4 @@
-"""JSON; an array is base64 of NumPy's file format, as in Wrapyfi's plugins."""
+"""JSON, in which an array is NumPy's file format in base64, as in Wrapyfi's plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopmeter.codecs.header import has_pairs
 
 MARK = "__numpy__"
 MOST_DIGITS = 4000
-"""Python reads whole numbers of up to 4300 digits from text."""
+"""The maximum number of digits of an integer; Python reads integers of up to 4300 digits from text."""
 PLAIN = {type(None): accept, bool: accept, int: between(1 - 10**MOST_DIGITS, 10**MOST_DIGITS - 1)}
 
 
@@ -40,7 +40,7 @@ PROFILE = Profile(
 
 @check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
-    """Return one frame of text that contains the whole object; base64 makes the array a third longer."""
+    """Return one frame of text that contains the whole object; base64 makes an array a third longer."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 
@@ -51,7 +51,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, without unpickling; raise CodecError if the frame contains no object."""
+    """Return the object, without unpickling. Raises CodecError if the frame does not contain one."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

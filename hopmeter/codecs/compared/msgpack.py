@@ -1,4 +1,4 @@
-"""MessagePack; an array is a map of dtype, shape and bytes."""
+"""MessagePack, in which an array is a map of dtype, shape and bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROFILE = Profile("msgpack", PLAIN, keys=PLAIN, reserved=(ARRAY,))
 
 @check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
-    """Return one frame with a copy of an array, or of plain objects that contain arrays."""
+    """Return one frame with a copy of an array, or of plain objects that may contain arrays."""
     return [import_package("msgpack", "msgpack").packb(obj, default=_array)]
 
 
@@ -34,7 +34,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, whose arrays are in a copy that msgpack makes; raise CodecError for any other frame."""
+    """Return the object; its arrays are in a copy that msgpack makes. Raises CodecError for any other frame."""
     try:
         (frame,) = frames
         return import_package("msgpack", "msgpack").unpackb(frame, object_hook=_read_array, strict_map_key=False)

@@ -1,4 +1,4 @@
-"""pickle; the whole object is in one frame. A pickle is a program: decode only frames from senders that you trust."""
+"""pickle with the whole object in one frame. A pickle is a program: decode only frames from senders that you trust."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle; raise CodecError if the frame contains no pickle."""
+    """Run the pickle, and return its object. Raises CodecError if the frame does not contain a pickle."""
     try:
         (frame,) = frames
         return pickle.loads(frame)

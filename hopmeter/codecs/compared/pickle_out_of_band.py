@@ -1,5 +1,5 @@
-"""pickle protocol 5; each buffer has its own frame. A pickle is a program: decode only frames from senders that you
-trust."""
+"""pickle protocol 5 with a separate frame for each buffer. A pickle is a program: decode only frames from senders
+that you trust."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return the pickle, followed by the object's own memory."""
+    """Return a frame with the pickle, followed by frames that share the object's memory."""
     buffers: list[pickle.PickleBuffer] = []
     try:
         head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
@@ -22,8 +22,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle and return its object, which shares the frames' memory; raise CodecError if the frame contains no
-    pickle."""
+    """Run the pickle, and return its object, which shares the frames' memory. Raises CodecError if the frames do not
+    contain a pickle."""
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:

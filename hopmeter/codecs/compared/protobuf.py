@@ -18,7 +18,8 @@ PACKAGE = "google.protobuf"
 EXTRA = "protobuf"
 
 FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
-"""Name, type (string, int64, bytes) and label (single, repeated) of each field, with the numbers of descriptor.proto.
+"""The name, type (string, int64, bytes) and label (single, repeated) of each field, with the numbers of
+descriptor.proto.
 """
 
 
@@ -37,13 +38,13 @@ def _message() -> Any:
 
 @check_with(Profile("protobuf", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame after two copies: into the message, and into the bytes of the message."""
+    """Return one frame, after two copies: into the message, and into its encoded bytes."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in a copy that protobuf makes; raise CodecError for any other message."""
+    """Return the array, in a copy that protobuf makes. Raises CodecError for any other message."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

@@ -40,14 +40,14 @@ def encode(obj: Any) -> list[Any]:
 
 
 def _names(frame: bytes) -> list[str]:
-    """Return the names of all arrays in the order of the frame; the library returns them in any order."""
+    """Return the names of all arrays in their order in the frame; the library itself returns them in any order."""
     (size,) = LENGTH.unpack_from(frame)
     return [name for name in json.loads(frame[LENGTH.size : LENGTH.size + size]) if name != METADATA]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array or the dict; raise CodecError if the frame contains neither. safetensors copies a frame that is
-    not bytes."""
+    """Return the array or the dict. Raises CodecError if the frame contains neither. safetensors needs bytes, so any
+    other frame is copied."""
     try:
         (frame,) = frames
         found: dict[str, Any] = import_package("safetensors.numpy", "safetensors").load(bytes(frame))

@@ -1,4 +1,4 @@
-"""Passes memory of NVIDIA GPUs between processes by handle (CUDA IPC) instead of a copy through the host.
+"""Passes memory of NVIDIA GPUs between processes by handle (CUDA IPC) instead of copying it through the host.
 
-`make test-gpu` tests it on a GPU. The other tests replace the driver's library with a fake one (`driver.LIBRARY`).
+`make test-gpu` tests this on a GPU. All other tests use a fake driver library (`driver.LIBRARY`).
 """

@@ -1,7 +1,6 @@
-"""Calls the few functions of libcuda.so.1 that handles need, via ctypes. Tests replace the library here.
+"""Calls the few functions of libcuda.so.1 that handles need, via ctypes. Tests replace this library.
 
-Devices are numbered as this process and its frameworks see them
-(CUDA_VISIBLE_DEVICES).
+Devices are numbered as this process and its frameworks see them (CUDA_VISIBLE_DEVICES).
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cuIpcCloseMemHandle": (ctypes.c_uint64,),
 }
 NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
-"""This newer function is preferred if it exists: it distinguishes the parts of a GPU (MIG)."""
+"""Newer functions that are preferred if they exist: this one distinguishes the parts of a GPU (MIG)."""
 
 
 def driver() -> Driver:
-    """Return the driver of this process; raise CodecError if there is no driver, or if the driver sees no GPU."""
+    """Return the driver of this process. Raises CodecError if there is none, or if it fails to start."""
     return _load(LIBRARY)
 
 
@@ -68,8 +67,8 @@ def _load(path: str) -> Driver:
 
 
 class Driver:
-    """The functions of the driver. Each runs in the primary context of its device, which all frameworks use; each
-    raises CodecError."""
+    """The functions of the driver. Each runs in the primary context of its device, which all frameworks use, and
+    raises CodecError if it fails."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -80,18 +79,19 @@ class Driver:
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
-        """Return the id of each GPU that this process sees, 16 bytes each."""
+        """The UUID of each GPU that this process sees, 16 bytes each."""
 
     def ordinal_of(self, address: int) -> int:
-        """Return the GPU that owns the memory at an address; raise CodecError for memory that CUDA does not know."""
+        """Return the number of the GPU that owns the memory at an address. Raises CodecError for memory that CUDA
+        does not know."""
         return self._attribute(address, ORDINAL)
 
     def is_exportable(self, address: int) -> bool:
-        """Whether CUDA IPC can share the allocation: it can share only memory of cudaMalloc."""
+        """Return whether CUDA IPC can share the allocation, which it can do only for memory from cudaMalloc."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
-        """Return the first address and the size of the allocation that contains an address."""
+        """Return the start address and the size of the allocation that contains an address."""
         base, size = ctypes.c_uint64(), ctypes.c_size_t()
         with self._device_context(ordinal):
             self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
@@ -103,14 +103,14 @@ class Driver:
             self._call("cuCtxSynchronize")
 
     def export(self, base: int, ordinal: int) -> bytes:
-        """Return the handle of an allocation, 64 bytes."""
+        """Return the 64-byte handle of an allocation."""
         handle = Handle()
         with self._device_context(ordinal):
             self._call("cuIpcGetMemHandle", ctypes.byref(handle), base)
         return bytes(handle)
 
     def open(self, handle: bytes, ordinal: int) -> int:
-        """Map an allocation of another process and return its address in this process."""
+        """Map an allocation of another process, and return its address in this process."""
         base = ctypes.c_uint64()
         with self._device_context(ordinal):
             given = Handle.from_buffer_copy(handle)
@@ -118,7 +118,7 @@ class Driver:
         return base.value
 
     def close(self, base: int, ordinal: int) -> None:
-        """Release what `open` mapped."""
+        """Unmap an allocation that `open` mapped."""
         with self._device_context(ordinal):
             self._call("cuIpcCloseMemHandle", base)
 
@@ -164,7 +164,7 @@ class Driver:
         return value.value
 
     def _device_context(self, ordinal: int) -> _Current:
-        """Make the device's primary context current on this thread; it is retained until the process ends."""
+        """Make the device's primary context current on this thread; the context is retained until the process ends."""
         if ordinal not in self._contexts:
             context = ctypes.c_void_p()
             self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device(ordinal))
@@ -174,7 +174,7 @@ class Driver:
 
 
 class _Current:
-    """A context that is current until the end of a `with` block. A generator would take ten times as long."""
+    """A context that is current until the `with` block ends. A generator would be ten times as slow."""
 
     def __init__(self, pop: Any) -> None:
         self._pop = pop

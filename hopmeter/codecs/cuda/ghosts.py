@@ -1,8 +1,8 @@
-"""NumPy arrays over memory that only a GPU can reach: they give address, shape, strides and dtype of a tensor, never
-its values.
+"""NumPy arrays over memory that only a GPU can access: they have the address, shape, strides and dtype of a tensor, but
+no readable values.
 
-Frameworks exchange such memory via DLPack, whose capsules name the device of the memory. If a capsule names the host as
-its device, NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python
+Frameworks exchange such memory via DLPack, whose capsules name the memory's device. If a capsule names the host
+instead, NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python
 shuts down.
 """
 
@@ -16,7 +16,7 @@ from hopmeter.codecs.cuda import driver
 from hopmeter.codecs.errors import CodecError
 
 DEVICE, CODE, BITS = 8, 20, 21
-"""The offsets, within a DLTensor, of its device (two numbers of 32 bits) and of its dtype (code and bits, one byte
+"""The byte offsets, in a DLTensor, of its device (two 32-bit integers) and of its dtype (code and bits, one byte
 each)."""
 HOST = 1
 UNSIGNED, BFLOAT = 1, 4
@@ -36,7 +36,8 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError if the memory is not on a CUDA GPU."""
+    """Return the array, and the name of its dtype if NumPy does not have it. Raises CodecError if the memory is not
+    on a CUDA GPU."""
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:
@@ -49,13 +50,13 @@ def of_capsule(capsule: Any) -> tuple[Any, str | None]:
 
 
 class Ghost:
-    """GPU memory that frameworks import via DLPack."""
+    """GPU memory in a form that frameworks can import via DLPack."""
 
     def __init__(self, array: Any, device: int, raw: str) -> None:
         self.array, self.device, self._raw = array, device, raw
 
     def __dlpack__(self, **_: Any) -> Any:
-        # The receiver's stream need not wait: the sender waited before it sent the handle.
+        # The receiver's stream need not wait, because the sender waited before it sent the handle.
         capsule = self.array.__dlpack__()
         tensor = _tensor(capsule)
         _place(tensor)[:] = (driver.DLPACK_DEVICE, self.device)

@@ -1,8 +1,8 @@
 """The ledger: an unnamed file in which a lender records its loans, and in which each receiver locks the loans that it
 uses.
 
-A lock belongs to an open file, so the kernel releases it when a receiver ends for any reason; the file disappears with
-its lender. Receivers open the file read-only via /proc, which only processes of the same user may do.
+A lock belongs to an open file, so the kernel releases it when a receiver ends for any reason; the file disappears when
+its lender ends. Receivers open the file read-only via /proc, which only processes of the same user may do.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hopmeter.codecs.errors import CodecError
 
 NAME = "hopmeter-cuda-ipc"
 LINK = f"/memfd:{NAME} "
-"""How the link to a ledger in `/proc/PID/fd` begins."""
+"""The beginning of the target of a ledger's link in `/proc/PID/fd`."""
 TOKEN_BYTES = 16
 NUMBER = struct.Struct("<Q")
 BUSY = (errno.EAGAIN, errno.EACCES)
 
 
 def _lock(file: int, kind: int, slot: int) -> bool:
-    """Lock or unlock the byte of a slot; return False if the lock of another process prevents that."""
+    """Lock or unlock the byte for a slot; return False if another process's lock prevents it."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, slot, 1, 0))
     except OSError as refused:
@@ -37,7 +37,7 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's side of the file: a token, then for each slot the number of its loan, 0 if the slot is free."""
+    """The lender's view of the file: a token, then the number of the loan in each slot, 0 for a free slot."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -45,14 +45,14 @@ class Ledger:
         os.pwrite(self.file, self.token + bytes(slots * NUMBER.size), 0)
 
     def held(self, slot: int) -> bool:
-        """Whether a receiver holds the loan of a slot."""
+        """Return whether a receiver holds the loan in a slot."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return True
         _lock(self.file, fcntl.F_UNLCK, slot)
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Assign a slot to another loan; return False, and change nothing, while a receiver holds the present loan."""
+        """Assign a slot to a new loan. If a receiver holds the present loan, change nothing and return False."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -71,7 +71,8 @@ class Ledger:
 
 
 class Lease:
-    """The receiver's side of one loan: the lender retains the loan until `close`, or until this process ends."""
+    """The receiver's view of one loan: the lender keeps the loan's memory alive until `close`, or until this process
+    ends."""
 
     _file: int | None
 
@@ -98,7 +99,8 @@ class Lease:
 
 
 def _open_ledger(lent: Lent) -> int:
-    """Open a ledger, after checking that the file is a ledger."""
+    """Open the ledger that a loan names. Raises CodecError if it cannot be opened, or if the file is not that
+    ledger."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         # A frame may name any file of any process, and opening some files has an effect.

@@ -1,4 +1,4 @@
-"""The sending side: decides which tensors stay alive while receivers may use their memory, and for how long."""
+"""The sender of GPU memory: decides which tensors to keep alive for receivers, and for how long."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ log = logging.getLogger("hopmeter.codecs")
 
 
 class Lender:
-    """Loans GPU tensors to receivers on the same machine, and retains the newest `kept` tensors.
+    """Loans GPU tensors to receivers on the same machine, and keeps the newest `kept` tensors alive.
 
-    A tensor is retained until `kept` newer ones are loaned, and as long as a receiver holds it. If receivers hold all
-    slots, the next tensor is copied through the host. `close` releases everything, including tensors that receivers
+    A tensor is kept alive until `kept` newer ones are loaned, and as long as a receiver holds it. If receivers hold all
+    slots, the next tensor is copied through the host. `close` releases all tensors, including those that receivers
     still hold.
     """
 
@@ -35,10 +35,11 @@ class Lender:
         if not 1 <= kept <= MOST:
             raise CodecError("E-VALUE-RANGE", f"a lender cannot retain {kept} tensors", f"let it retain 1 to {MOST}")
         self.copied: Counter[str] = Counter()
-        """The reasons why tensors were copied through the host although handles were requested, and how often."""
+        """How often tensors were copied through the host although handles were requested, by reason."""
         self._lock = threading.Lock()
         self._loans: list[tuple[int, Any]] = [(0, None)] * kept
-        """The loan's number and array in each slot; the array represents the memory, and no code may read it."""
+        """The number and the array of the loan in each slot; the array represents the memory, and no code may read
+        it."""
         self._newest = 0
         self._ledger: Ledger | None = Ledger(kept)
         self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
@@ -51,16 +52,16 @@ class Lender:
 
     @property
     def held(self) -> int:
-        """Return the number of loans that receivers hold at this moment."""
+        """Return how many loans receivers hold at this moment."""
         with self._lock:
             ledger = self._ledger
             return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
 
     def lend(self, array: Any, since: int) -> bytes:
-        """Return the frame for GPU memory, which is ready for other processes when this returns.
+        """Return the frame for GPU memory, after all GPU work on it has finished.
 
-        `array` has the address and the size, and keeps the memory alive. Loans from number `since` on belong to the
-        same message, and are retained. Raises CodecError if the memory cannot be loaned.
+        `array` has the address and the size, and keeps the memory alive. Loans with number `since` or later belong to
+        the same message, and are not replaced. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
             raise CodecError("E-GPU-NOT-LENDABLE", "a forked process cannot use the GPU of its parent")
@@ -83,7 +84,8 @@ class Lender:
         )
 
     def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
-        """Return the number and slot of a new loan, which replaces the oldest loan that no receiver holds."""
+        """Return the number and the slot of a new loan, and the ledger. The new loan replaces the oldest one that no
+        receiver holds. Raises CodecError if there is no such slot."""
         with self._lock:
             if self._ledger is None:
                 raise CodecError("E-CLOSED", "this lender is closed", "open another")
@@ -100,7 +102,7 @@ class Lender:
             raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors of this lender")
 
     def loaned_array(self, lent: wire.Lent) -> Any:
-        """Return the array of a loan, for a receiver in this process; raise CodecError if there is no such loan."""
+        """Return the array of a loan, for a receiver in this process. Raises CodecError if the loan does not exist."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
@@ -108,13 +110,13 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Count, for each reason, the tensors that are copied instead of loaned; log each reason once."""
+        """Count a tensor that is copied instead of loaned, by reason; log each reason once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release all loans; the memory that receivers hold may change from now on. A second call does nothing."""
+        """Release all loans; from now on, memory that receivers hold may change. A second call does nothing."""
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
@@ -128,22 +130,23 @@ _lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictiona
 
 
 def of_token(token: bytes) -> Lender | None:
-    """Return the lender of this process that has this token."""
+    """Return this process's lender with this token, or None."""
     return _lenders.get(token)
 
 
 def lender(share: Any) -> Lender:
-    """Return the requested lender: the given one, or for `cuda-ipc` the lender of this process."""
+    """Return the requested lender: `share` itself, or for `cuda-ipc` the default lender of this process."""
     return share if isinstance(share, Lender) else _process_lender(check_share(share), os.getpid())
 
 
 def takes_handles(share: Any) -> bool:
-    """Whether a receiver accepts handles: with `cuda-ipc`, and also with a lender, which only senders need."""
+    """Return whether a receiver accepts handles: with `cuda-ipc`, and also with a lender, although only senders need
+    one."""
     return isinstance(share, Lender) or bool(check_share(share))
 
 
 def check_share(share: Any) -> str:
-    """Return the value if it names a way to share memory; otherwise raise CodecError."""
+    """Return the value if it names a way to share memory. Raises CodecError otherwise."""
     if share != SHARE:
         raise CodecError("E-VALUE-CHOICE", f"share {share!r:.40} is unknown", f'use share="{SHARE}", or omit share')
     return SHARE

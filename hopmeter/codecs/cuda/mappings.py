@@ -1,5 +1,5 @@
-"""Allocations of other processes that are open here: each is opened once, with a count of its users, and closed with
-its last user."""
+"""Allocations of other processes that this process has mapped. Each is opened once, has a user count, and is closed
+with its last user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.errors import CodecError
 
 Key = tuple[bytes, int, int]
-"""The key of a mapping: handle, device and process id; a forked child process has none of its parent's mappings."""
+"""The key of a mapping: handle, device and process id. A forked child process does not have its parent's mappings."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Mappings:
         self._given_back: deque[Key] = deque()
 
     def open(self, handle: bytes, device: int) -> tuple[Key, int]:
-        """Return the handle to release later, and the address of the allocation."""
+        """Return the key, with which to release the allocation later, and its address."""
         key = (handle, device, os.getpid())
         try:
             with self._lock:
@@ -48,7 +48,7 @@ class Mappings:
             self._tidy()
 
     def give_back(self, key: Key) -> None:
-        """Remove one user."""
+        """Remove one user of a mapping."""
         self._given_back.append(key)
         self._tidy()
 

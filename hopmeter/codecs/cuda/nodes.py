@@ -23,7 +23,7 @@ ASK = f'on the sender\'s machine use `decode(frames, share="cuda-ipc")`, elsewhe
 
 
 def on_gpu(tensor: Any) -> bool:
-    """Whether DLPack reports that a tensor's memory belongs to a CUDA GPU."""
+    """Return whether a tensor's memory belongs to a CUDA GPU, according to DLPack."""
     try:
         return int(tensor.__dlpack_device__()[0]) == driver.DLPACK_DEVICE
     except Exception:  # noqa: BLE001 (each framework has errors of its own for a device that DLPack lacks)
@@ -31,8 +31,8 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of a tensor that supports DLPack, and append its frame. Return None if the tensor must be copied,
-    and count the reason."""
+    """Append the frame of a tensor that supports DLPack, and return its node. If the tensor must be copied, count
+    the reason and return None."""
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
@@ -43,8 +43,8 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 
 
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
-    """Return the tensor with its elements in row or column order; from other strides they are gathered on the GPU if
-    its framework can do so."""
+    """Return an array over a tensor whose elements are in row or column order. If they are not, the framework
+    reorders them on the GPU if it can."""
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
         return array, dtype
@@ -52,8 +52,8 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 
 
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of an array over the memory; `seen` returns that array, with the name of its dtype if NumPy lacks
-    that."""
+    """Append the frame of an array over GPU memory, and return its node, or None if it must be copied. `seen`
+    returns the array, and the name of its dtype if NumPy does not have it."""
     try:
         array, dtype = seen()
         if not array.nbytes:
@@ -70,7 +70,7 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that opens the handle and makes a tensor in that memory, or a copy on the requested device."""
+    """Return a function that opens the handle, and makes a tensor in that memory, or a copy on the requested device."""
     if not reading.share:
         raise CodecError("E-GPU-UNREQUESTED", UNASKED, ASK)
     if not reading.flags & header.LENT:
@@ -100,8 +100,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log a failure in the block; the tensor is then copied, because a framework cannot import it in place (column
-    order, dtypes that DLPack lacks)."""
+    """Log a failure in the block. The tensor is then copied, because the framework cannot import it in place (column
+    order, dtypes that DLPack does not have)."""
     try:
         yield
     except CodecError:
@@ -111,12 +111,12 @@ def _copying_on_failure() -> Iterator[None]:
 
 
 def _frames_of_one(place: int, data: Any) -> Any:
-    """Return the frames that the maker of an array reads: only the array's own frame."""
+    """Return frames that contain only an array's own frame, at its position."""
     return {place: data}
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """Return a function that makes a tensor in GPU memory; None if the framework cannot make one, or the receiver
+    """Return a function that makes a tensor in GPU memory; None if the framework cannot make one, or if the receiver
     requests the CPU."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)

@@ -1,5 +1,4 @@
-"""The frame that replaces the memory of a tensor: a handle, and the data that a receiver needs before it opens the
-handle.
+"""The frame that replaces a tensor's memory: a handle, and the data that a receiver checks before it opens the handle.
 
 docs/codecs.md describes the layout. A receiver must not trust any value in the frame.
 """
@@ -27,35 +26,35 @@ class Lent(NamedTuple):
     handle: bytes
     """The CUipcMemHandle of the allocation that contains the tensor."""
     device: bytes
-    """The UUID of the GPU, because its number may differ between processes."""
+    """The UUID of the GPU, because a GPU's number may differ between processes."""
     host: bytes
-    """The boot ID of the sender's machine."""
+    """The boot id of the sender's machine."""
     token: bytes
-    """Unique to the lender, so that no receiver mistakes another ledger for its own."""
+    """The token of the lender's ledger, so that no receiver mistakes another file for it."""
     started: int
-    """When the sender's process started, in clock ticks since boot."""
+    """The start time of the sender's process, in clock ticks since boot."""
     pid: int
     ledger: int
-    """The descriptor of the ledger in the sender's process."""
+    """The file descriptor of the ledger in the sender's process."""
     number: int
-    """The lender's number of the loan, counted from 1."""
+    """The lender's number for the loan, counted from 1."""
     slot: int
     unused: int
     allocation: int
-    """The size of the allocation, in bytes."""
+    """The size of the allocation in bytes."""
     offset: int
-    """The offset of the tensor in the allocation."""
+    """The offset of the tensor in the allocation, in bytes."""
     size: int
-    """The size of the tensor, in bytes."""
+    """The size of the tensor in bytes."""
 
 
 def pack(lent: Lent) -> bytes:
-    """Return the frame."""
+    """Return the frame for a tensor's memory."""
     return LAYOUT.pack(MAGIC, VERSION, *lent)
 
 
 def unpack(frame: Any) -> Lent:
-    """Parse a frame; raise CodecError for another format, or for a tensor that exceeds its allocation."""
+    """Parse a frame. Raises CodecError for another format, or for a tensor that exceeds its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
@@ -76,7 +75,8 @@ def unpack(frame: Any) -> Lent:
 
 @functools.cache
 def host() -> bytes:
-    """Return 16 bytes that distinguish this machine, in its current boot, from all others."""
+    """Return 16 bytes that distinguish this machine, in its current boot, from all others; empty if they are
+    unknown."""
     try:
         return bytes.fromhex(boot_id().replace("-", ""))
     except ValueError:
@@ -84,12 +84,12 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Whether this process itself loaned the memory; a process cannot open its own handles."""
+    """Return whether this process itself loaned the memory; a process cannot open its own handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 
 def refuse_elsewhere(lent: Lent) -> None:
-    """Raise CodecError if the sender is on another machine, or its process is not visible here."""
+    """Raise CodecError if the sender is on another machine, or if its process is not visible to this process."""
     if len(host()) != len(lent.host) or lent.host != host():
         raise CodecError(
             "E-GPU-ELSEWHERE", "the GPU memory is on another machine, or in an earlier boot of this one", COPY

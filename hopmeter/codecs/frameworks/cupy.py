@@ -1,4 +1,4 @@
-"""CuPy: arrays on an NVIDIA GPU. They are sent through host memory and arrive on a GPU, or as NumPy arrays."""
+"""CuPy: arrays on an NVIDIA GPU. They are sent through host memory, and arrive on a GPU or as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hopmeter.codecs.writing import Frames, Lending, refusal
 ROOTS = ("cupy",)
 EXTRA = "cupy"
 BUILDS = ("cupy-cuda13x", "cupy-cuda11x", "cupy")
-"""Other distributions of the package; which one serves depends on the CUDA of the machine."""
+"""Other distributions of the package; the right one depends on the machine's CUDA version."""
 MEGABYTES = (125, 330)
 READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Copy the array from the GPU to the host, and append the copy."""
+    """Copy the array from the GPU to the host, append the copy, and return the node."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refusal(obj, "send dense arrays: `matrix.toarray()`")
@@ -34,12 +34,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # The DLPack export of CuPy queries the driver about streams, but the lender waits for all streams anyway.
+    # CuPy's own DLPack export would query the driver about streams, although the lender waits for all streams anyway.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
-    """Present a CuPy array to NumPy, which must not read its memory."""
+    """Presents a CuPy array to NumPy, which must not read its memory."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -52,7 +52,7 @@ class _Seen:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Make an array in the GPU memory of another process."""
+    """Return a function that makes an array in the GPU memory of another process."""
     cupy = import_package("cupy", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -65,7 +65,8 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Make an array with one copy, from the host to the GPU; without a GPU, the receiver must request a NumPy array."""
+    """Return a function that makes an array with one copy, from host to GPU. Raises CodecError without a GPU; the
+    receiver must then request a NumPy array."""
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)
     number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)
@@ -85,7 +86,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def _count(cupy: Any) -> int:
-    """Return how many GPUs there are; CuPy raises if it finds no driver."""
+    """Return the number of GPUs; 0 if CuPy finds no driver."""
     try:
         return int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError:

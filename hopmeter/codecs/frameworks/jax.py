@@ -1,4 +1,5 @@
-"""JAX: arrays of every dtype that the host has; an array on another device is copied to the CPU and back."""
+"""JAX: arrays of every dtype that NumPy has, with ml_dtypes; an array on another device is copied to the CPU and
+back."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _numbers: set[Any] = set()
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Return the memory of an array that this process holds completely: refuse tracers and shards of larger arrays."""
+    """Append the memory of an array that this process holds completely, and return the node. Raises CodecError for
+    tracers and shards."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send computed, complete arrays, not tracers or shards")
@@ -46,7 +48,7 @@ def _device(array: Any) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Share the GPU memory of another process."""
+    """Return a function that makes an array in the GPU memory of another process."""
     jax = import_package("jax", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -63,7 +65,8 @@ def _refuse_halving(jax: Any, dtype: Any) -> None:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory via DLPack if it begins at a multiple of 64 bytes; otherwise JAX copies it."""
+    """Return a function that shares the array's memory via DLPack if it starts at a multiple of 64 bytes; otherwise
+    JAX copies it."""
     jax = import_package("jax", EXTRA)
     share = _loader(jax)
     place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
@@ -79,8 +82,8 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(jax: Any) -> Callable[[Any], Any]:
-    """Call `jax.dlpack.from_dlpack`, or its equivalent in jaxlib, because `jax.dlpack.from_dlpack` also converts to the
-    same dtype, which takes five times as long.
+    """Return `jax.dlpack.from_dlpack`, or its equivalent in jaxlib, which is five times as fast because it does not
+    also convert the dtype.
 
     `jax.device_put` shares memory too, but releases it only at the next call of JAX.
     """
@@ -100,8 +103,8 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or a device of the same kind as the sender's device; None, which means the CPU, if
-    there is no such device."""
+    """Return the requested GPU, or a device of the same kind as the sender's; None, which means the CPU, if there is
+    no such device."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

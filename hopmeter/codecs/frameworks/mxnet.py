@@ -20,14 +20,15 @@ APART = ("mxnet==1.9.1", "numpy==1.23.5")
 MEGABYTES = (64, 250)
 READERS: dict[str, Any] = {}
 SHARED = "u1 i4 i8 f2 f4 f8"
-"""Dtypes of which MXNet takes NumPy arrays without a copy."""
+"""The dtypes whose NumPy arrays MXNet uses without a copy."""
 COPIED = "i1 b1"
 _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Return the memory of an array when its computation has ended; GPU memory is copied to the host."""
+    """Append the memory of an array after its computation has finished, and return the node; GPU memory is copied to
+    the host."""
     mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
         raise refusal(obj, 'send dense arrays: `array.tostype("default")`')
@@ -44,7 +45,8 @@ def _memory(array: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory if MXNet has its dtype and the array is in row order; the result is read-only."""
+    """Return a function that shares the array's memory if MXNet has the dtype and the array is in row order; the
+    result is read-only."""
     mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
     module = mx.np if kind == "np" else mx.nd
@@ -73,7 +75,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """Return the requested GPU, or any GPU if the sender's object was on a GPU; None means the CPU."""
+    """Return the requested GPU, or the first GPU if the sender's object was on a GPU; None means the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

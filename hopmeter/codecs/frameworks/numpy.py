@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""NumPy: arrays, scalars, masked and record arrays, and strings of any length."""
+"""NumPy: arrays, scalars, masked and record arrays, and strings of variable length."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ CLASSES: dict[str, type[arrays.Array]] = {"recarray": np.recarray, "matrix": np.
 _kept: dict[Any, bytes] = {}
 HARD = ',"hard"'
 MASKED_STATE = {"_fill_value", "_hardmask", "_mask", "_sharedmask", "_isfield", "_baseclass", "_optinfo", "_basedict"}
-"""NumPy's own attributes of a masked array. It stores in `_optinfo` the attributes of the array that was masked."""
+"""NumPy's own attributes of a masked array. `_optinfo` contains the attributes of the array that was masked."""
 NA = {"none": None, "nan": float("nan")}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an array's memory without a copy; NumPy's strings of variable length are first copied into one buffer."""
+    """Append an array's memory without a copy, and return the node; NumPy strings of variable length are first
+    copied into one buffer."""
     kind = type(obj)
     if kind is np.ndarray:
         return _strings(obj, frames, depth) if obj.dtype.char == "T" else arrays.write(obj, frames)
@@ -40,7 +41,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array; arrays of a known dtype and shape need only one look-up and one view."""
+    """Return all frames of an array; if its dtype and shape are known, this takes only one lookup and one view."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # unknown dtype or shape, or not in row order
@@ -69,7 +70,8 @@ def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _masked_node(obj: Any, frames: Frames) -> str:
-    """Append data, mask and fill value. There is no mask if no value was ever masked; a hard mask is named."""
+    """Append data, mask and fill value, and return the node. The mask is null if no value was ever masked; the node
+    also states whether the mask is hard."""
     if extra := sorted({*vars(obj)} - MASKED_STATE) or sorted(map(str, obj._optinfo)):
         raise CodecError(
             "E-NO-FORM",

@@ -23,7 +23,8 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Return the memory of a tensor via DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
+    """Append the memory of a tensor via DLPack without a copy, and return the node; Paddle copies dtypes that DLPack
+    does not have."""
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
         raise refusal(obj, "hopmeter sends only dense tensors; use `to_dense()`")
@@ -38,8 +39,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
-    """Return None for a tensor that DLPack or NumPy cannot represent. Calling `np.from_dlpack` with the tensor itself
-    takes three times as long."""
+    """Return the tensor's memory as an array; None if DLPack or NumPy cannot represent it. Passing the tensor itself
+    to `np.from_dlpack` would be three times as slow."""
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
     except (TypeError, RuntimeError, BufferError, ValueError):
@@ -56,7 +57,7 @@ def _write_rare(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share GPU memory of another process."""
+    """Return a function that makes a tensor in the GPU memory of another process."""
     paddle = import_package("paddle", EXTRA)
     _, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
@@ -70,7 +71,8 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory via DLPack. Paddle's tensors are writable, so read-only memory is copied."""
+    """Return a function that shares the array's memory via DLPack. Paddle tensors are writable, so read-only memory
+    is copied."""
     paddle = import_package("paddle", EXTRA)
     share = _loader(paddle)
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
@@ -101,10 +103,10 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(paddle: Any) -> Callable[[Any], Any]:
-    """Call `paddle.utils.dlpack.from_dlpack`, or its internal equivalent, which Paddle's data loader calls to make
+    """Return `paddle.utils.dlpack.from_dlpack`, or its internal equivalent, with which Paddle's data loader makes the
     tensors of batches.
 
-    `paddle.Tensor(…)` takes six times as long, because it inspects its arguments.
+    `paddle.Tensor(…)` is six times as slow, because it inspects its arguments.
     """
 
     def internal_loader() -> Callable[[Any], Any]:

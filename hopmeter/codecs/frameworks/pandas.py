@@ -1,5 +1,6 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""pandas: frames, series and indexes over NumPy or Arrow. A block of columns is one frame, sent without a copy."""
+"""pandas: frames, series and indexes over NumPy or Arrow memory. A block of columns is one frame, sent without a
+copy."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append frames by blocks, series and indexes by values; `attrs` is sent if it is not empty."""
+    """Append the blocks of a data frame, or the values of a series or index, and return the node, which includes
+    `attrs`."""
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) in (pd.DataFrame, pd.Series):
         writer = _frame if type(obj) is pd.DataFrame else _series
@@ -51,7 +53,7 @@ def _series(pd: Any, series: Any, frames: Frames, depth: int) -> str:
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a data frame, made from its blocks, which pandas does not expose publicly."""
+    """Append the blocks of a data frame, which pandas does not expose publicly, and return the node."""
     parts = {".columns": frame.columns, ".index": frame.index, ".attrs": dict(frame.attrs)}
     about = [part_node(part, frames, depth, step) for step, part in parts.items()]
     blocks = [
@@ -82,7 +84,7 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
 
 @functools.lru_cache(256)
 def _frequency(freq: Any) -> str:
-    """Return the name of a frequency, if pandas makes the same frequency from that name."""
+    """Return the name of a frequency. Raises CodecError if pandas makes another frequency from that name."""
     word = str(freq.freqstr)
     try:
         again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)
@@ -117,7 +119,8 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
-    """Return a function that makes an index. An index that needs only the header is made once and shared."""
+    """Return a function that makes an index. An index that is described completely by the header is made once and
+    shared."""
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
@@ -190,7 +193,8 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """Return the values of a series without its index; for Polars, return a series with the same name."""
+    """Return a function that makes an Arrow array of a series without its index, or for Polars a series of the same
+    name."""
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:
@@ -241,7 +245,7 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_unique(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes a frame or series that allows no duplicate labels."""
+    """Return a function that makes a frame or series that does not allow duplicate labels."""
     make = reading.maker(listing(node, 2)[1])
 
     def build(frames: Any) -> Any:
@@ -259,7 +263,7 @@ def _read_missing(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Convert NumPy arrays of one or two dimensions, and Arrow tables."""
+    """Convert a NumPy array of one or two dimensions, or an Arrow table, to pandas."""
     pd = lookup.import_package("pandas", EXTRA)
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas()

@@ -1,4 +1,4 @@
-"""pandas 1, to compare with today's pandas: the same codec, in an environment with the old pandas and NumPy."""
+"""pandas 1, for a comparison with current pandas: the same codec, in an environment with the old pandas and NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pandas with Arrow memory for each column, to compare with columns in NumPy memory: the codec is the same."""
+"""pandas with each column in Arrow memory, for a comparison with columns in NumPy memory: the codec is the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READERS: dict[str, Any] = {}
 
 
 def adopt(obj: Any) -> Any:
-    """NumPy arrays of one or two dimensions, Arrow tables."""
+    """Convert a NumPy array of one or two dimensions, or an Arrow table, to pandas with Arrow columns."""
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas(types_mapper=import_package("pandas", EXTRA).ArrowDtype)
     return _with_arrow_dtype(pandas.adopt(obj), obj.dtype)
@@ -30,7 +30,8 @@ def _with_arrow_dtype(frame: Any, dtype: Any) -> Any:
 
 
 def _read(frame: Any) -> Array:
-    """Raise CodecError for a data frame whose columns did not arrive in Arrow memory."""
+    """Return a data frame's values as an array. Raises CodecError if its columns do not all have the same Arrow
+    type."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
         raise CodecError("E-PARTS", "the columns of a pandas frame do not all have the same Arrow type")

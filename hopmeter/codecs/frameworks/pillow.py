@@ -1,4 +1,4 @@
-"""Pillow: images of every mode. The memory of an image is shared via Arrow; if it consists of several pieces, it is
+"""Pillow: images of every mode. An image's memory is shared via Arrow; if it consists of several pieces, it is
 copied once."""
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ MODES = {
     "I": ("int32", 1),
     "F": ("float32", 1),
 }
-"""The channels and the dtype of a pixel in Pillow's own memory, where three channels take four bytes."""
+"""The dtype and the number of channels of a pixel in Pillow's own memory, where three channels take four bytes."""
 LARGEST = 2**64
-"""Numerators and denominators of Pillow are smaller: to shorten a fraction takes the square of its digits."""
+"""Numerators and denominators from frames must be smaller: reducing a fraction takes time proportional to the square
+of its digits."""
 TAGS = {"iTXt": ("image.text", "PngImagePlugin"), "IFDRational": ("image.rational", "TiffImagePlugin")}
-"""Types of Pillow's own that `info` of an image from a file contains."""
+"""Pillow's own types that may occur in `info` of an image from a file."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the current image, its palette and `info`."""
+    """Append the current image, its palette and its `info`, and return the node."""
     image = lookup.import_package("PIL.Image", EXTRA)
     if type(obj).__name__ in TAGS:
         return _tag_value(obj, frames, depth)
@@ -49,7 +50,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _tag_value(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of text of a PNG file, with its language and key, or of a rational number of a TIFF file."""
+    """Return the node of a PNG file's text, with its language and key, or of a TIFF file's rational number."""
     tag, module = TAGS[type(obj).__name__]
     kind = getattr(lookup.import_package(f"PIL.{module}", EXTRA), type(obj).__name__)
     if type(obj) is not kind:
@@ -96,7 +97,7 @@ def _memory(obj: Any) -> tuple[str, memoryview]:
         ValueError,
         TypeError,
         AttributeError,
-    ):  # the rows are in several pieces, or this Pillow cannot share memory
+    ):  # the rows are in several pieces, or this Pillow version cannot share memory
         return "bytes", memoryview(obj.tobytes())
 
 
@@ -163,7 +164,7 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
 
 
 def adopt(obj: Any) -> Any:
-    """Return an array of rows, columns and channels."""
+    """Return the image of an array with rows, columns and channels."""
     return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 

@@ -1,4 +1,5 @@
-"""Pint: quantities. Units are sent as names and exponents, so that the receiver parses no text from a frame."""
+"""Pint: quantities. Units are sent as names and exponents, so that the receiver need not parse an expression from a
+frame."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the magnitude of a quantity, which any codec may write, and its units; units alone have no magnitude."""
+    """Append the magnitude of a quantity, for which any codec may be used, and return the node with its units; a
+    unit has no magnitude."""
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
@@ -76,7 +78,7 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a quantity without units."""
+    """Return a function that makes a quantity without units."""
     devices.refuse_gpu("Pint", wanted.device)
     registry = lookup.import_package("pint", EXTRA).get_application_registry()
     return lambda array: registry.Quantity(array, "")

@@ -1,5 +1,6 @@
 # ruff: noqa: ARG001, ARG005 (all writers and readers have the same arguments)
-"""Python's own types: numbers, text, bytes, containers, times, records. Any codec may write their contents."""
+"""Python's built-in types: numbers, text, bytes, containers, times, records. Their contents may be objects of any
+codec."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 ROOTS = ("builtins", "collections", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo")
 EXTRA = ""
 LONG_TEXT = 4096
-"""Longer text gets its own frame."""
+"""Text with more characters gets a separate frame."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 MAPPINGS: dict[str, Any] = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -30,7 +31,8 @@ USUAL_NAN = struct.pack(">d", math.nan)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Write numbers and short text to the header; each bytes object gets its own frame."""
+    """Return the node of an object; numbers and short text are in the node, and each bytes object gets a separate
+    frame."""
     writer = WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
@@ -106,7 +108,8 @@ def _refuse_many(obj: Any) -> None:
 
 
 def _set(obj: Any, frames: Frames, depth: int) -> str:
-    """Sort members by their written form, since Python's own order differs between runs."""
+    """Return the node of a set, with members sorted by their JSON text, because Python's own order differs between
+    runs."""
     before = len(frames)
     _refuse_many(obj)
     items = sorted(node_of(item, frames, depth) for item in obj)

@@ -17,14 +17,15 @@ ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
-"""The maximum number of rows: Polars counts rows in a 32-bit dtype, whose largest number means no row."""
+"""The maximum number of rows: Polars counts rows in 32 bits, and the largest number means that there is no row."""
 DAYS = 95_000_000
-"""Polars can show times up to this distance from 1970: 260,000 years."""
+"""The largest distance in days from 1970 of a time that Polars can display: 260,000 years."""
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object; refuse a lazy frame, which is a plan and not data."""
+    """Append a data frame or series, and return the node. Raises CodecError for a lazy frame, which is a plan and
+    not data."""
     pl = lookup.import_package("polars", EXTRA)
     if type(obj) is pl.DataFrame:
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
@@ -40,7 +41,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _table(pl: Any, frame: Any) -> Any:
-    """Return the Arrow table. The fields of the schema describe types that Arrow lacks (`Enum`, named categories)."""
+    """Return the Arrow table of a data frame. The schema's fields describe types that Arrow does not have (`Enum`,
+    named categories)."""
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects cannot be represented; cast it")
     try:
@@ -76,7 +78,7 @@ def _array(column: Any) -> Any:
 
 
 def _from_arrow(pl: Any, obj: Any) -> Any:
-    """Convert an Arrow table or array to Polars; refuse values that would make Polars panic."""
+    """Convert an Arrow table or array to Polars. Raises CodecError for values that would make Polars panic."""
     pa = lookup.import_package("pyarrow", "pyarrow")
     if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
         _check_moments(pa, getattr(obj, "columns", [obj]))
@@ -90,7 +92,8 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
 
 
 def _has_moments(pa: Any, fields: Any) -> bool:
-    """Return whether there are times or durations; refuse types and names that make Polars panic."""
+    """Return whether there are times or durations among the fields. Raises CodecError for types and names that make
+    Polars panic."""
     found, is_wide = False, pa.types.is_decimal256
     for field in types.fields(fields):
         if is_wide(field.type):
@@ -101,13 +104,13 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 
 def _valid_name(name: str) -> str:
-    if "\0" in name:  # Polars panics when it exports a column of this type
+    if "\0" in name:  # Polars panics when it exports a column with such a name
         raise CodecError("E-FRAMEWORK-LIMIT", "the name of a Polars column contains a zero byte", "rename it")
     return name
 
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
-    """Raise CodecError for times and durations that Polars can store but cannot show without a panic."""
+    """Raise CodecError for times and durations that Polars can store but cannot display without a panic."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)
@@ -119,7 +122,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """Return the largest value of a time type that Polars can show; 0 for other types, or if there is no limit."""
+    """Return the largest value of a time type that Polars can display; 0 for other types, or if there is no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]
@@ -128,7 +131,7 @@ def _largest_moment(pa: Any, of: Any) -> int:
 
 
 def adopt(obj: Any) -> Any:
-    """Convert Arrow tables, Arrow arrays and NumPy arrays."""
+    """Convert an Arrow table, an Arrow array or a NumPy array to Polars."""
     pl = lookup.import_package("polars", EXTRA)
     if type(obj).__module__.partition(".")[0] == "pyarrow":
         return _from_arrow(pl, obj)

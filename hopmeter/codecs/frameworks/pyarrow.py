@@ -1,5 +1,5 @@
-"""Arrow: arrays, chunked arrays, record batches, tables, schemas and tensors; one frame for each buffer, without a
-copy."""
+"""Arrow: arrays, chunked arrays, record batches, tables, schemas, tensors and buffers, with one frame for each
+buffer, without a copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append an array as its type and its buffers, and a container as a list of arrays."""
+    """Append the buffers of an Arrow object, and return its node, which contains its type."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -46,14 +46,15 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def simple() -> dict[type, Any]:
-    """Arrays whose class determines their type, with two buffers: validity and values."""
+    """Return the array classes that determine their type and have two buffers, validity and values, each with
+    `whole`."""
     pa = import_package("pyarrow", EXTRA)
     kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of such an array; an array of a known type and length needs only one look-up."""
+    """Return all frames of an array of such a class; if its type and length are known, this takes only one lookup."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -91,8 +92,8 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 
 
 def _type(pa: Any, of: Any) -> str:
-    """Return an Arrow type as text. Types with fields compare as equal even if their metadata differs, so their text is
-    not cached."""
+    """Return an Arrow type as JSON text. The text of types with fields is not cached, because these types compare as
+    equal even if their metadata differs."""
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
 
@@ -121,7 +122,8 @@ def _validating_maker(reading: Reading, make: Maker) -> Maker:
 
 
 def adopter(name: str) -> Any:
-    """Return a function that converts Arrow's arrays and tables to the framework that the receiver requests."""
+    """Return a function that converts Arrow arrays and tables to the framework that the receiver requests. Raises
+    CodecError if that is impossible."""
     if name == "pyarrow":
         return lambda made: made
     adopt = getattr(codec_named(name), "adopt", None)
@@ -177,8 +179,8 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
 
 
 def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
-    """Return a table without columns that has a number of rows; it is made from a column of missing values, which needs
-    no memory."""
+    """Return a function that returns a table with `rows` rows and no columns. The table is made from a column of
+    nulls, which needs no memory."""
     pa = import_package("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
     table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])
@@ -214,7 +216,7 @@ def _read_buffer(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Convert an object that Arrow accepts: a NumPy array or a data frame."""
+    """Convert a NumPy array or a data frame to Arrow."""
     pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
         obj = arrays.to_native_order(obj)  # an Arrow tensor would not swap the bytes

@@ -1,4 +1,5 @@
-"""xarray: arrays, datasets and variables with names, coordinates and attributes; any codec may write their data."""
+"""xarray: arrays, datasets and variables with names, coordinates and attributes; their data may be objects of any
+codec."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object without its indexes; the receiver makes them again from the coordinates."""
+    """Append an object without its indexes, and return the node; the receiver makes the indexes again from the
+    coordinates."""
     xr = lookup.import_package("xarray", EXTRA)
     if type(obj) is xr.DataArray:
         coords = obj.coords.variables
@@ -48,8 +50,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_indexes(xr: Any, coords: Any, indexes: Any) -> None:
-    """Raise CodecError for indexes that the receiver would not make: it makes one for each coordinate that is named as
-    its dimension, and no other."""
+    """Raise CodecError for indexes that the receiver would not make: it makes one for each coordinate with the name
+    of its own dimension, and no others."""
     kinds = {name: type(of) for name, of in indexes.items()}
     usual = {name for name, of in coords.items() if of.dims == (name,)}
     odd = kinds.keys() ^ usual or {name for name, kind in kinds.items() if kind is not xr.indexes.PandasIndex}
@@ -76,7 +78,7 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return a column of Python text and numbers as pandas values; an index retains its dtype."""
+    """Return the node of an object column, with its text and numbers as pandas values; an index keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
@@ -89,7 +91,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Return the node of dimension names. Only very long names have a frame; all other nodes are cached as text."""
+    """Return the node of dimension names. Very long names have frames; all other nodes are cached as text."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -113,7 +115,7 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # xarray inspects other arrays for times in other units, objects and subclasses; these arrays contain none.
+        # xarray searches other arrays for times in other units, objects and subclasses; these arrays contain none.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable lacks its array")
@@ -130,7 +132,7 @@ def _read_objects(node: list[Any], reading: Reading) -> Maker:
 
 
 def _names(dims: Any) -> Any:
-    """Return the names if they are a tuple of text, which never changes; otherwise None."""
+    """Return the names if they are a tuple of strings, which never changes; otherwise None."""
     return dims if type(dims) is tuple and all(type(name) is str for name in dims) else None
 
 
@@ -188,7 +190,8 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
 
 
 def _converter(reading: Reading, build: Any) -> Maker:
-    """Return a function that makes the object; if the receiver requests NumPy, it returns only the object's data."""
+    """Return a function that makes the object; if the receiver requests NumPy, the function returns only the
+    object's data."""
     asked, reading.as_ = reading.as_, None
     make: Maker = build()
     reading.as_ = asked
@@ -200,7 +203,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Return an xarray object with unnamed dimensions from any array."""
+    """Return an xarray object with default dimension names from any array."""
     return lookup.import_package("xarray", EXTRA).DataArray(obj)
 
 

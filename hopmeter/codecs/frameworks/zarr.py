@@ -1,5 +1,4 @@
-"""Zarr: arrays. The chunks of an array are read and decompressed, which is a copy; the receiver gets an array in
-memory."""
+"""Zarr: arrays. The chunks are read and decompressed, which is a copy; the receiver gets an array in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +25,8 @@ MOST_BYTES = 2**24
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append data, chunk sizes and attributes, but not the compression or the storage location."""
+    """Append the array's data, and return the node with chunk sizes and attributes, but without compression and
+    storage location."""
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
@@ -36,7 +36,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _properties(obj: Any) -> list[Any]:
-    """Return fill value and names of dimensions if they are not the usual ones."""
+    """Return a list with the fill value and the dimension names, if they differ from the defaults; otherwise an
+    empty list."""
     names, fill = getattr(obj.metadata, "dimension_names", None), obj.fill_value
     usual = fill is None or (type(fill) is str and not fill)
     usual = usual or np.asarray(fill).tobytes() == np.zeros((), obj.dtype).tobytes()
@@ -92,7 +93,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a Zarr array in memory; Zarr compresses the data, which makes a copy."""
+    """Return a function that makes a Zarr array in memory; Zarr compresses the data, which makes a copy."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)

@@ -1,1 +1,2 @@
-"""Values that are no arrays: those of Python's standard library, records of the user, and cells of pandas."""
+"""Values that are not arrays: those of Python's standard library, the user's records, and the cells of pandas
+objects."""

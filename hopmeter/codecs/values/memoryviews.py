@@ -18,7 +18,7 @@ MOST_DIMENSIONS = 64
 
 
 def write(obj: memoryview, frames: Frames, depth: int) -> str:
-    """Append the memory, or a copy if it is not contiguous."""
+    """Append the memory, or a copy if it is not contiguous, and return the node."""
     if obj.format == "B" and obj.ndim == 1:
         frames.append(obj if obj.c_contiguous else memoryview(obj.tobytes()))
         return '["memoryview"]'
@@ -33,7 +33,7 @@ def write(obj: memoryview, frames: Frames, depth: int) -> str:
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes the view of a frame."""
+    """Return a function that makes the view from its frame."""
     place = reading.frame()
     if len(node) == 1:
         return lambda frames: buffer(frames[place])

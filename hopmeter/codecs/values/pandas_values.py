@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG005 (all writers and builders have the same arguments)
-"""Converts the values of a block, a series or an index of pandas to nodes `[kind, …]` and back."""
+"""Converts the values of a pandas block, series or index to nodes `[kind, …]` and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 
 
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a NumPy array or of an extension array."""
+    """Append the memory of a NumPy array or an extension array, and return its node."""
     kind = type(array).__name__
     if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the name `PandasArray`
         array, kind = array.to_numpy(), "ndarray"
@@ -76,7 +76,7 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def zone_node(pd: Any, zone: Any, frames: Frames, depth: int) -> str:
-    """Return the name from which pandas makes the same time zone, or the node of the zone if there is none."""
+    """Return the name from which pandas makes the same time zone, or the zone's own node if there is no such name."""
     name = str(zone)
     if ZONE.fullmatch(name) and _is_zone_named(pd, name, zone):
         return quote(name)
@@ -97,7 +97,7 @@ def _is_zone_named(pd: Any, name: str, zone: Any) -> bool:
 
 
 def time_zone(zone: Any) -> Any:
-    """Return a time zone, or a valid name of one."""
+    """Return the time zone, or its name if it is valid. Raises CodecError for an invalid name."""
     if isinstance(zone, dt.tzinfo):
         return zone
     if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
@@ -115,8 +115,8 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as an index of its numbers, because the receiver would store all of them; it stays a range if as
-    many codes are sent with it."""
+    """Return a range as an index of its numbers, because the receiver would store all of them; a range that is not
+    longer than `rows` is returned unchanged."""
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
@@ -134,12 +134,13 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """Return the dtype that pandas must use; otherwise pandas would turn objects that are all text into strings."""
+    """Return the dtype that pandas must use, or None; without it, pandas would convert objects that are all text to
+    strings."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that makes the array again, in the memory of the frames if the kind can share memory."""
+    """Return a function that makes the array again, in the memory of the frames if its kind can share memory."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -183,7 +184,8 @@ def _array_of(kind: str) -> Any:
 
 
 def index(pd: Any, value: Any) -> Any:
-    """Return the value if it is a pandas index; the numbers of a range have already been counted."""
+    """Return the value if it is a pandas index. Raises CodecError otherwise. The numbers of a range have already
+    been counted."""
     if not isinstance(value, pd.Index):
         raise CodecError("E-PARTS", "a part must be a pandas index")
     return value
@@ -241,7 +243,7 @@ def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
 
 
 def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
-    """Return a multi-level index."""
+    """Return a multi-level index. Raises CodecError if a code or a level has the wrong type."""
     numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
     return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)
 

@@ -1,5 +1,5 @@
-"""Classes of the user that may be received: dataclasses, named tuples and enumerations. A name in a frame imports no
-module and runs no code: the receiver registers its classes."""
+"""The user's classes that can be received: dataclasses, named tuples and enumerations. A name in a frame imports no
+module and runs no code: the receiver must register its classes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hopmeter.codecs.lookup import by_root
 Kind = TypeVar("Kind", bound=type)
 OWN_STATE = ("__dict__", "__weakref__")
 IS_PYTHON = 1 << 9
-"""The flag of types that a class statement made; most types in C lack it."""
+"""The type flag of classes that a class statement made; most types implemented in C do not have it."""
 
 _known: dict[str, type] = {}
 
 
 def name_of(kind: type) -> str:
-    """Return the name that a class has in frames."""
+    """Return the name of a class in frames."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def category(kind: type) -> str:
-    """Return `enum`, `namedtuple` or `dataclass`; an empty text for any other class."""
+    """Return `enum`, `namedtuple` or `dataclass`, or an empty string for any other class."""
     if issubclass(kind, enum.Enum):
         return "enum"
     if issubclass(kind, tuple) and type(getattr(kind, "_fields", None)) is tuple:
@@ -36,8 +36,8 @@ def category(kind: type) -> str:
 
 
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allow a dataclass, a named tuple or an enumeration to be received, under `name` or its own name, and return the
-    class; usable as a decorator."""
+    """Allow a dataclass, named tuple or enumeration to be received, under `name` or its own name, and return it;
+    usable as a decorator. Raises CodecError for any other class."""
     if not isinstance(kind, type) or not category(kind):
         raise CodecError(
             "E-NO-FORM", f"{kind!r} is not a dataclass, named tuple or enumeration", "decorate it with `@dataclass`"
@@ -49,15 +49,15 @@ def register(kind: Kind, name: str | None = None) -> Kind:
 
 @functools.lru_cache(1024)
 def field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or named tuple; an enumeration has none."""
+    """Return the field names of a dataclass or named tuple; empty for an enumeration."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     return tuple(getattr(kind, "_fields", ()))
 
 
 def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> type:
-    """Return the registered class, after checking that it is of the same category and has the same fields as the
-    sender's class."""
+    """Return the registered class with this name. Raises CodecError if it has another category or other fields than
+    the sender's class."""
     kind = _known.get(name)
     if kind is None or category(kind) != tag:
         raise CodecError(
@@ -75,7 +75,7 @@ def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> typ
 
 
 def field_values(obj: Any) -> list[tuple[str, Any]]:
-    """Return names and values of the fields of an instance; raise CodecError if they are not all that it contains."""
+    """Return the names and values of an instance's fields. Raises CodecError if the instance contains anything else."""
     kind: Any = type(obj)
     names = field_names(kind)
     extra = sorted((vars(obj).keys() if hasattr(obj, "__dict__") else set()) - set(names) - _derived_names(kind))
@@ -95,20 +95,20 @@ def field_values(obj: Any) -> list[tuple[str, Any]]:
 
 
 def loss(kind: type, what: str, remedy: str) -> CodecError:
-    """Return the error for an object that holds more than its written form."""
+    """Return the error for an object that contains something that its encoded form would lose."""
     return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
 
 
 @functools.lru_cache(1024)
 def _derived_names(kind: type) -> frozenset[str]:
-    """Return the attributes that a class computes from its fields when they are first read."""
+    """Return the names of cached properties, which a class computes from its fields when they are first read."""
     found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
     return frozenset(name for name, value in found.items() if isinstance(value, functools.cached_property))
 
 
 @functools.lru_cache(1024)
 def _has_only_fields(kind: type) -> bool:
-    """Whether no base class stores contents of its own, in slots or, like `list`, in C."""
+    """Return whether no base class stores other contents, in slots or, like `list`, in C."""
     allowed = (object, tuple) if category(kind) == "namedtuple" else (object,)
     bases = [base for base in kind.__mro__ if base not in allowed]
     slots = {name for base in bases for name in _slots(base)}
@@ -132,7 +132,7 @@ def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
 
 
 def member(kind: Any, name: str, value: Any) -> Any:
-    """Return the member of an enumeration, after checking that its value is the same as at the sender."""
+    """Return a member of an enumeration. Raises CodecError if its value differs from the sender's."""
     found = kind.__members__.get(name)
     if found is None or found.name != name or type(found.value) is not type(value) or found.value != value:
         raise CodecError(

@@ -1,6 +1,6 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""Values of Python's standard library: times, durations, identifiers, exact numbers, paths. Each has one written form,
-and a reader refuses every other form."""
+"""Values of Python's standard library: times, durations, identifiers, exact numbers, paths. Each value has exactly
+one written form, and readers refuse all others."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from hopmeter.codecs.writing import Frames
 
 DECIMAL = re.compile(r"-?(\d+(\.\d+)?(E[+-]\d+)?|Infinity|s?NaN\d*)", re.ASCII)
 EXACT = decimal.Context(capitals=1, traps=[])
-"""Writes and reads decimals in the same way, whatever the program's own context is."""
+"""The context for writing and reading decimals, which is independent of the program's own context."""
 LONGEST_FRACTION = 4096
-"""The maximum number of hexadecimal digits: to check that a fraction has its lowest terms takes the square of it."""
+"""The maximum number of hexadecimal digits: checking that a fraction is in lowest terms takes time proportional to
+their square."""
 PATHS = {kind.__name__: kind for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()))}
 
 
@@ -76,7 +77,7 @@ def _fraction(obj: Fraction, frames: Frames, depth: int) -> str:
 
 def _path(obj: pathlib.PurePath, frames: Frames, depth: int) -> str:
     written = str(obj)
-    if type(obj)(written) != obj:  # the text of a Windows path may read as another drive
+    if type(obj)(written) != obj:  # the text of a Windows path may be read as another drive
         raise CodecError("E-NO-FORM", f"the path {obj!r:.80} has no text that gives it again", "send `it.parts`")
     return f'["path","{type(obj).__name__}",{quote(written)}]'
 
@@ -99,7 +100,8 @@ def _invalid(what: str) -> CodecError:
 
 
 def _from_iso(kind: Any, written: Any) -> Any:
-    """Return the date or time; Python reads more forms than the one that it writes."""
+    """Return the date or time. Raises CodecError unless the text is exactly what Python writes, because Python reads
+    other forms too."""
     try:
         value = kind.fromisoformat(text(written))
     except ValueError as cause:
