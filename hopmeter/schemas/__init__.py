@@ -1,4 +1,5 @@
-"""Messages of your own schemas as payloads: what a payload `message:…` names, and the codec libraries that carry it."""
+"""Messages of your own schemas as payloads: parses a payload `message:…`, and finds the codec libraries that carry
+it."""
 
 from hopmeter.schemas.formats import CODECS
 from hopmeter.schemas.library import Library, library_of, missing_tools

@@ -1,4 +1,4 @@
-"""Read a schema of Protocol Buffers: protoc describes it as a message of its own, in the text format."""
+"""Reads a Protocol Buffers schema: protoc describes it as a message, which it prints in the text format."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from hopmeter.schemas.compilers import COMPILERS, Word, run_words
 
 PROTOC = COMPILERS["protobuf"]
 Tree = dict[str, list[Any]]
-"""A message in the text format: the values of each field, texts or trees."""
+"""A message in the text format: the list of values of each field, each a string or a tree."""
 
 
 def search_words(search: Sequence[Path]) -> list[Word]:
-    """Return the words that tell protoc in which folders it finds imported files."""
+    """Return the protoc options that name the folders with imported files."""
     return [f"-I{folder}" for folder in search]
 
 
 def describe(described: bytes) -> list[Tree]:
-    """Return the files of an encoded descriptor set. A file comes after those that it imports."""
+    """Return the files in an encoded descriptor set. Each file follows those that it imports."""
     command = [PROTOC, "--decode=google.protobuf.FileDescriptorSet", "google/protobuf/descriptor.proto"]
     text = run_words(command, Path.cwd(), described).stdout.decode()
     return parse_text(text).get("file", [])
 
 
 def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], bytes]:
-    """Return the descriptor set of a schema with its imports and the paths of all its files; if protoc rejects the
-    schema, empty values and what protoc says."""
+    """Return a schema's descriptor set with its imports, the paths of all its files, and no error text. If protoc
+    rejects the schema, return empty values and protoc's error text."""
     with TemporaryDirectory() as folder:
         target, rule = Path(folder) / "set", Path(folder) / "rule"
         outputs = ["--include_imports", f"--descriptor_set_out={target}", f"--dependency_out={rule}"]
         done = run_words([PROTOC, *search_words(search), *outputs, file], file.parent)
         if done.returncode != 0:
             return b"", [], done.stderr or done.stdout or b"it printed no reason"
-        # A rule of make: the target, a colon, and one path in each line.
+        # A make rule: the target, a colon, and one path per line.
         listed = rule.read_text().removeprefix(f"{target}:").split("\\\n")
         return target.read_bytes(), [Path(each.strip()) for each in listed], b""
 
 
 def parse_text(text: str) -> Tree:
-    """Parse the text format of Protocol Buffers, one field in each line, as protoc writes it."""
+    """Parse the text format of Protocol Buffers, in the layout of protoc: one field per line."""
     tree: Tree = {}
     stack = [tree]
     for line in map(str.strip, text.splitlines()):
@@ -58,7 +58,7 @@ def parse_text(text: str) -> Tree:
 
 
 def _unquote(value: str) -> str:
-    """Return a value without quotes; protoc writes bytes beyond ASCII as octal numbers."""
+    """Return a value without its quotes; protoc writes bytes beyond ASCII as octal escapes."""
     text = value[1:-1] if value.startswith('"') else value
     if "\\" not in text:
         return text

@@ -1,4 +1,4 @@
-"""The codecs of schemas: how their files are named, and which programs and packages they need."""
+"""The codecs that have schemas: the suffixes of their files, and the programs and packages that they need."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Format:
-    """What is particular to a codec of schemas."""
+    """The properties of a codec that has schemas."""
 
     suffix: str
     """The suffix of a schema file."""
     values: str
     """The suffix of a file with the values of a message."""
     programs: Mapping[str, Mapping[str, str]]
-    """For each language the programs that build a library, with the system package of each."""
+    """By language, the programs that build a library, each with its system package."""
     packages: Mapping[str, tuple[str, ...]]
-    """For each language the system packages that a library needs."""
+    """By language, the system packages that a library needs."""
     compiler: str = ""
-    """The compiler of the schemas; empty if hopmeter reads them itself."""
+    """The schema compiler; empty if hopmeter reads the schemas itself."""
 
 
 FORMATS = {
@@ -60,5 +60,5 @@ FORMATS = {
         packages={"rust": (), "c++": ("libfastcdr-dev",), "python": ()},
     ),
 }
-"""Every codec of schemas."""
+"""Every codec that has schemas."""
 CODECS = tuple(FORMATS)

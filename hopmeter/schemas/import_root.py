@@ -1,7 +1,7 @@
-"""Guess the folder from which the files of a schema of Protocol Buffers are named.
+"""Guesses the root folder of a Protocol Buffers schema, relative to which its files are imported.
 
-The files of a folder are named from the same folder, also those that import nothing: otherwise one program would have a
-file under two names. So the guess asks protoc about all of them.
+All files in the schema's folder must have the same root, even those that import nothing: otherwise one program would
+have a file under two names. So the guess runs protoc on all of them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from hopmeter.schemas.compilers import run_words
 from hopmeter.schemas.descriptors import PROTOC, compile_set, describe, search_words
 
 NOT_FOUND = re.compile(r"^(.+): File not found\.$", re.MULTILINE)
-"""What protoc says of a file that is in none of its folders."""
+"""protoc's error for a file that is in none of its folders."""
 MOST_SIBLINGS = 500
 PROBE = "hopmeter_siblings.proto"
 
 
 def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
-    """Return the folders above a schema, the likeliest first: with the fewest imports that are not found, then the one
-    below which the folders are named as the package, then the nearest."""
+    """Return the folders above a schema, the likeliest root first. Folders with fewer missing imports come first; of
+    equal ones, first the folder below which the path equals the package name, then the nearest."""
     siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
     missing = {root: _count_missing(root, include, siblings) for root in file.parents}
     nearest = sorted(file.parents, key=missing.__getitem__)
@@ -31,7 +31,7 @@ def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
 
 
 def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -> int:
-    """Return how many files are not found that these files, or their imports, import."""
+    """Return the number of missing imports of these files and of the files that they import."""
     with TemporaryDirectory() as folder:
         probe = Path(folder) / PROBE
         probe.write_text(
@@ -43,7 +43,7 @@ def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -
 
 
 def _package_root(file: Path, search: Sequence[Path]) -> Path | None:
-    """Return the folder below which the folders of a file are named as its package; None if they are not."""
+    """Return the folder below which a file's path equals its package name; None if there is none."""
     described = describe(compile_set(file, search)[0])
     package = described[-1].get("package", [""])[0] if described else ""
     steps = package.split(".") if package else []

@@ -1,4 +1,4 @@
-"""Find the files that a schema imports, as its compiler does."""
+"""Finds the files that a schema imports, as its compiler does."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hopmeter.schemas.ros2 import files as ros2
 from hopmeter.system.input_files import read_text
 
 WELL_KNOWN = "google/protobuf/"
-"""The folder of the files that the compiler of Protocol Buffers has itself."""
+"""The folder of the files that the Protocol Buffers compiler provides itself."""
 FLATC = COMPILERS["flatbuffers"]
 NOT_LOADED = "unable to load include file"
 NO_IMPORT = re.compile(rf'^ *(.+?):\d+: ?\d+: (?:Import "(.+)" was not found|error: {NOT_LOADED}: (.+))', re.MULTILINE)
-"""The file with an import, and the import that is nowhere, in what protoc and flatc say."""
+"""Matches an error of protoc or flatc, with the importing file and the missing import."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Imports:
 
     search: tuple[Path, ...]
     files: Mapping[str, Path]
-    """The files by the names with which they are imported, the schema first; without those of the compiler itself."""
+    """The files by the names with which they are imported, the schema first; without the compiler's own files."""
 
 
 def find_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema. Imported files are below one of the folders `include`, or below a folder above the
-    schema. Raises UsageError with the compiler's reason if the schema cannot be used."""
+    """Return the files of a schema. Imported files must be below one of the folders in `include`, or below a folder
+    above the schema. Raises UsageError, with the compiler's reason, if the schema cannot be used."""
     return FINDERS[codec](file, include)
 
 
@@ -66,7 +66,7 @@ def _name_files(
 
 def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
     is_inside = any(folder in file.parents for folder in include)
-    # Without a folder, flatc finds what is named from the folder of the file that includes it.
+    # Even without a folder, flatc finds files that are named relative to the including file.
     for search in [tuple(include), *(() if is_inside else ((*include, root) for root in file.parents))]:
         done = _list_files(file, search)
         if done.returncode == 0:
@@ -79,7 +79,8 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
 
 
 def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
-    """Let flatc write a rule of make for a schema, in a form that all languages support; the form needs a root."""
+    """Let flatc print a make rule for a schema, for an output that supports all schemas; this output needs a root
+    table."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root.fbs"
         root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')
@@ -88,7 +89,7 @@ def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProce
 
 
 def _make_rule(rule: str, folder: Path) -> Iterator[Path]:
-    """Yield the files of a rule of make, as flatc writes it; it does not quote spaces in paths."""
+    """Yield the files in a make rule of flatc, which does not quote spaces in paths."""
     part = ""
     for word in rule.partition(": ")[2].replace("\\\n", " ").split():
         part = f"{part} {word}" if part else word

@@ -1,5 +1,5 @@
-"""Parse `message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`,
-which name a message of a schema."""
+"""Parses payloads that name a schema's message: `message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for
+ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ KIND = "message:"
 SUFFIXES = {codec: each.suffix for codec, each in FORMATS.items()}
 """The suffix of a schema file, by codec."""
 VALUE_SUFFIXES = {codec: each.values for codec, each in FORMATS.items()}
-"""The suffix of a file with the values of a message, by codec: the text format of Protocol Buffers, JSON, or YAML."""
+"""The suffix of a file with a message's values, by codec: Protocol Buffers text format, JSON, or YAML."""
 ROS2 = "cdr"
-"""The codec of the messages of ROS 2, whose files name their type."""
+"""The codec of ROS 2 messages, whose files name their type."""
 FOLDER = Path(__file__).parent / "shipped"
 ROS2_VALUES = "ros2"
-"""The folder of the values of messages that ROS 2 ships."""
+"""The folder with values for messages that ROS 2 ships."""
 LENGTH = 3
-"""The default length of lists of numbers and of bytes."""
+"""The default length of lists of numbers and of byte strings."""
 MOST_LENGTH = 1 << 24
 SHIPPED = {
     "robot-state": ("robot-state", "hopmeter_example.RobotState", 32),
     "camera-image": ("camera-image", "hopmeter_example.CameraImage", 640 * 480 * 3),
 }
-"""The messages that hopmeter ships: the schema file without its suffix, the type, and the length of lists."""
+"""The messages that hopmeter ships: the schema file without its suffix, the type, and the length of its lists."""
 TYPE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 INCLUDE = "include="
 FORM = re.compile(
@@ -49,41 +49,41 @@ SYNTAX = (
 
 @dataclass(frozen=True)
 class MessagePayload:
-    """A message of a schema, as a payload names it."""
+    """A schema's message, as a payload names it."""
 
     file: Path
-    """The absolute path of the schema; without a suffix, each codec adds its own."""
+    """The absolute path of the schema; if it has no suffix, each codec adds its own."""
     type: str
-    """The full name of the message, with its packages: `robot.State`, of ROS 2 `nav_msgs/msg/Odometry`."""
+    """The full name of the message, with its package: `robot.State`, or for ROS 2 `nav_msgs/msg/Odometry`."""
     values: Path | int
-    """The file with the values of the message, or the length of its lists if hopmeter chooses the values."""
+    """The file with the message's values, or the length of its lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
-    """The folders in which imported files are found, beside the folders above the schema."""
+    """Folders with imported files, in addition to the folders above the schema."""
 
     @property
     def is_ros2(self) -> bool:
-        """Return whether only codec cdr has such a message, because its file names the type."""
+        """Return whether only the codec cdr can carry the message, because its file is a ROS 2 definition."""
         return ros2.is_definition(self.file)
 
 
 def is_message(text: str) -> bool:
-    """Return whether a payload is a message of a schema."""
+    """Return whether a payload is a schema's message."""
     return text.startswith(KIND)
 
 
 def is_ros2(text: str) -> bool:
-    """Return whether a payload names a message of ROS 2, by its file or its name."""
+    """Return whether a payload names a ROS 2 message by its file or its name."""
     return ROS2_FORM.fullmatch(text) is not None
 
 
 def is_shipped_by_ros2(text: str) -> bool:
-    """Return whether a payload names a message of ROS 2 without a file."""
+    """Return whether a payload names a ROS 2 message by its name, without a file."""
     found = ROS2_FORM.fullmatch(text)
     return found is not None and found["package"] is not None
 
 
 def parse_message(text: str) -> MessagePayload:
-    """Return the message that a payload names. Raises RefusedValueError if it names none."""
+    """Return the message that a payload names. Raises RefusedValueError if the payload does not name a message."""
     if shipped := SHIPPED.get(text.removeprefix(KIND)):
         stem, name, length = shipped
         return MessagePayload(FOLDER / stem, name, length)
@@ -99,7 +99,8 @@ def parse_message(text: str) -> MessagePayload:
 
 
 def _parse_ros2(found: re.Match[str]) -> MessagePayload:
-    """Return the message of a file or of a name: one in the folders of the user, or one that ROS 2 ships."""
+    """Return the message for a matched file or name. A name stands for a message in the user's folders, or for one
+    that ROS 2 ships."""
     include, named = _include(found["include"]), found["file"]
     try:
         is_file = found["package"] is None
@@ -125,7 +126,8 @@ def _check_ros2_file(file: Path) -> None:
 
 
 def _shipped_values(name: str) -> Path | int:
-    """Return the values of a message that ROS 2 ships: a file if hopmeter has one."""
+    """Return the default values of a message that ROS 2 ships: hopmeter's file if there is one, otherwise the
+    default length of lists."""
     file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
     return file if file.is_file() else LENGTH
 
@@ -138,7 +140,8 @@ def _include(text: str) -> tuple[Path, ...]:
 
 
 def add_folders(text: str, folders: Sequence[str | Path]) -> str:
-    """Return a payload that also finds imported files in these folders; of another payload, the payload itself."""
+    """Return a payload with additional folders for imported files; a payload that cannot have such folders is
+    returned unchanged."""
     if not (FORM.fullmatch(text) or is_ros2(text)):
         return text
     words = dict.fromkeys(f":{INCLUDE}{folder}" for folder in folders)
@@ -146,7 +149,7 @@ def add_folders(text: str, folders: Sequence[str | Path]) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Return a payload without the folders in which imported files are found, which tell nobody what is sent."""
+    """Return a payload without its folders for imported files, for display."""
     return text.partition(f":{INCLUDE}")[0] if is_message(text) else text
 
 
@@ -171,8 +174,9 @@ def _check_file(payload: MessagePayload) -> None:
 
 
 def candidates(payload: MessagePayload) -> dict[str, Path]:
-    """Return the schema file that a payload means for each codec that may read it: a path with a suffix is the file of
-    one codec; of a path without one, ROS 2 has its file in the folder of the package beside it."""
+    """Return, for each codec that may read a payload, the schema file. A path with a suffix is the file of one
+    codec. For a path without a suffix, each codec adds its own, and the ROS 2 file is in the package's folder next
+    to it."""
     file = payload.file
     if file.suffix:
         return {

@@ -1,4 +1,5 @@
-"""What builds of codec libraries recorded about schemas: on a machine without the compiler, it is all that is known."""
+"""What builds of codec libraries have recorded about schemas, which hopmeter uses if a schema compiler is not
+installed."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from hopmeter.schemas.imports import Imports
 from hopmeter.system import paths
 
 FACTS = "codec.json"
-"""The file of a library that is written last: a folder without it is not complete."""
+"""The file of a library that is written last; a folder without it is incomplete."""
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Return what the build of a library wrote down; empty if the library is not built."""
+    """Return the facts that a library's build recorded; empty if the library is not built."""
     try:
         return dict(json.loads((folder / FACTS).read_text()))
     except (OSError, ValueError):
@@ -25,7 +26,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, Any]:
-    """Return what a build writes down about the files of a schema."""
+    """Return what a build records about the files of a schema."""
     return {
         "file": str(file),
         "include": [str(folder) for folder in include],
@@ -35,7 +36,7 @@ def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, A
 
 
 def recorded_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema as a build found them. Raises UsageError if none did."""
+    """Return the files of a schema as recorded by a build. Raises UsageError if no build has recorded them."""
     for each in _records(codec):
         if each["file"] == str(file) and each["include"] == [str(folder) for folder in include]:
             files = {name: Path(path) for name, path in each["imports"].items()}

@@ -17,15 +17,15 @@ from hopmeter.system.input_files import open_regular, read_text
 
 @dataclass(frozen=True)
 class Schema:
-    """A message of a schema for one codec."""
+    """A schema's message, for one codec."""
 
     codec: str
     type: str
     imports: Imports
     values: Path | int
-    """The file with the values of the message, or the length of its lists if hopmeter chooses the values."""
+    """The file with the message's values, or the length of its lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
-    """The folders in which the user looks for imported files."""
+    """The folders with imported files that the user named."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -44,7 +44,7 @@ class Schema:
 
     @property
     def content_id(self) -> str:
-        """Return a text that changes with the content of the schema and of the values."""
+        """Return a hash of the schema's content and of the message's values."""
         digest = blake2b(f"{self.codec} {self.type}".encode(), digest_size=8)
         for name, file in self.imports.files.items():
             digest.update(f"\n{name}\n".encode() + _content(file))
@@ -53,7 +53,7 @@ class Schema:
 
 
 def find_schema(text: str, codec: str) -> Schema:
-    """Return the schema of a payload for a codec. Raises UsageError if the codec has no schema of this name."""
+    """Return the schema of a payload for a codec. Raises UsageError if the codec has no schema for the payload."""
     payload = parse_message(text)
     file = schema_file(payload, codec)
     _check_text(file)
@@ -64,7 +64,7 @@ def find_schema(text: str, codec: str) -> Schema:
 
 
 def schema_file(payload: MessagePayload, codec: str) -> Path:
-    """Return the schema file of a payload for a codec. Raises UsageError if the codec does not read it."""
+    """Return a payload's schema file for a codec. Raises UsageError if the codec does not support the file."""
     file = candidates(payload).get(codec)
     if file is None:
         what = f"{codec} does not read {payload.file.name}; its schemas end with {SUFFIXES[codec]}"
@@ -73,7 +73,7 @@ def schema_file(payload: MessagePayload, codec: str) -> Path:
 
 
 def values_of(payload: MessagePayload, codec: str) -> Path | int:
-    """Return the values of a payload for a codec."""
+    """Return a payload's values for a codec; a path without a suffix gets the codec's suffix."""
     values = payload.values
     if isinstance(values, Path) and not values.suffix:
         return values.with_name(values.name + VALUE_SUFFIXES[codec])

@@ -1,1 +1,1 @@
-"""Definitions of ROS 2 messages: how hopmeter reads their text, finds their files, and which ones ROS 2 ships."""
+"""Definitions of ROS 2 messages: parses their text, finds their files, and provides those that ROS 2 ships."""

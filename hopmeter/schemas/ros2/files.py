@@ -1,4 +1,4 @@
-"""Find the files that define a ROS 2 message and the messages that it consists of."""
+"""Finds the files that define a ROS 2 message and the messages that it contains."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ SUFFIX, SERVICE = ".msg", ".srv"
 NAME = re.compile(rf"(?P<package>{PACKAGE})/(?P<kind>msg|srv)/(?P<type>{TYPE_NAME})")
 PACKAGE_NAME = re.compile(rf"<name>\s*({PACKAGE})\s*</name>")
 WORKSPACE = "src"
-"""The folder of a workspace in which packages, and repositories with packages, are."""
+"""The folder of a workspace that contains packages, and repositories with packages."""
 MOST_MANIFEST_BYTES = 1 << 20
 MOST_DEPTH = 64
 INSTALL_SERVICES = "run `hopmeter build ros2`, whose ROS 2 has std_srvs, nav_msgs and sensor_msgs"
 
 
 def is_idl(file: Path) -> bool:
-    """Return whether a path ends like a definition in IDL."""
+    """Return whether a path has the suffix of an IDL definition."""
     return file.suffix == idl.SUFFIX
 
 
 def read_as_definition(file: Path) -> Path:
-    """Return the file with a definition: of an `.idl` file, one of the same fields. Raises UsageError."""
+    """Return the file with a definition; for an `.idl` file, a converted file with the same fields. Raises
+    UsageError."""
     return idl.convert(file) if is_idl(file) else file
 
 
 def folders_above(file: Path) -> tuple[Path, ...]:
-    """Return the folders above an `.idl` file, in which its messages are found; none above another definition, which is
-    read where it is."""
+    """Return the folders above an `.idl` file, which are searched for the messages that it contains. Returns none for any
+    other definition, which is read in place, so that its folders are known."""
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
 
 def is_definition(file: Path) -> bool:
-    """Return whether a path ends like a definition of ROS 2."""
+    """Return whether a path has the suffix of a ROS 2 message or service definition."""
     return file.suffix in (SUFFIX, SERVICE)
 
 
 def message_name(file: Path) -> str:
-    """Return the name of a file's message: `PACKAGE/msg/TYPE`. Raises UsageError if the path has none."""
+    """Return the name of a file's message: `PACKAGE/msg/TYPE`. Raises UsageError if the path does not determine a
+    name."""
     kind = file.suffix.removeprefix(".")
     name = f"{_package_of(file.parent.parent)}/{file.parent.name}/{file.stem}"
     if file.parent.name != kind or not NAME.fullmatch(name):
@@ -57,7 +59,7 @@ def message_name(file: Path) -> str:
 
 
 def _package_of(folder: Path) -> str:
-    """Return the name of the package in a folder, as its package.xml has it; otherwise the name of the folder."""
+    """Return the package name in a folder's package.xml; otherwise the folder's name."""
     try:
         found = PACKAGE_NAME.search(read_short_text(folder / "package.xml", MOST_MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -66,8 +68,8 @@ def _package_of(folder: Path) -> str:
 
 
 def find_named(name: str, include: Sequence[Path]) -> Path:
-    """Return the file of a message `PACKAGE/msg/TYPE`, or of a service `PACKAGE/srv/TYPE`, in these folders, in the
-    installed ROS 2, or among the messages that ROS 2 ships. Raises UsageError if there is none."""
+    """Return the file of a message `PACKAGE/msg/TYPE` or a service `PACKAGE/srv/TYPE`. It is searched in `include`,
+    in the installed ROS 2, and among the messages that ROS 2 ships. Raises UsageError if there is none."""
     found = next(_places(name, include), None)
     if found is None:
         package, kind, word = name.split("/")
@@ -81,7 +83,7 @@ def find_named(name: str, include: Sequence[Path]) -> Path:
 
 
 def _alike(package: str, kind: str) -> list[str]:
-    """Return the shipped messages with nearly the same name."""
+    """Return the names of shipped messages that are similar to `kind`."""
     import difflib
 
     folder = standard_folder()
@@ -92,9 +94,9 @@ def _alike(package: str, kind: str) -> list[str]:
 
 
 def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of a message and of all messages in it, by `PACKAGE/msg/TYPE.msg`, the message first.
+    """Return the files of a message and of all messages that it contains, by `PACKAGE/msg/TYPE.msg`, the message first.
 
-    Raises UsageError for a definition that ROS 2 does not accept, or that is nowhere.
+    Raises UsageError for a definition that ROS 2 does not accept, and for a message without a definition.
     """
     found: dict[str, Path] = {f"{message_name(file)}{file.suffix}": file}
     waiting = list(found)
@@ -111,7 +113,8 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
 
 
 def type_in(files: Mapping[str, Path]) -> str:
-    """Return the full name of the message of a definition's files; of a service, that of its request."""
+    """Return the full name of the message that the first of these files defines; for a service, the name of its
+    request."""
     return parts_of(_stem(next(iter(files))))[0]
 
 
@@ -129,7 +132,7 @@ def _read(name: str, file: Path) -> list[Definition]:
 
 
 def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:
-    """Return the definitions of files by `PACKAGE/msg/TYPE.msg`, by the names of their messages."""
+    """Return the definitions in files, by message name; the keys of `files` are `PACKAGE/msg/TYPE.msg`."""
     return {each.name: each for name, file in files.items() for each in _read(name, file)}
 
 
@@ -149,7 +152,7 @@ def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) ->
 
 
 def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files with the definition of a message, in the order in which they are used."""
+    """Yield the files that define a message, in the order of preference."""
     package, _, rest = name.partition("/")
     file = f"{rest}{SERVICE if is_service(name) else SUFFIX}"
     for folder in folders:
@@ -157,12 +160,13 @@ def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
         yield from _in_folder(Path(prefix) / "share", package, file)
     yield from _in_folder(standard_folder(), package, file)
-    if is_service(name):  # rosbags knows messages only
+    if is_service(name):  # rosbags knows only messages
         yield from sorted(paths.environment_folder().glob(f"*/share/{package}/{file}"))
 
 
 def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
-    """Yield the file of a package below a folder: of the package itself, of packages, of a workspace or an install."""
+    """Yield the files of a package's definition below a folder, which may be the package itself, a folder with
+    packages, a workspace, or an installation."""
     if (folder / rest).is_file() and _package_of(folder) == package:
         yield folder / rest
     depths = ("", "*/", "*/*/") if folder.name == WORKSPACE else ("", f"{WORKSPACE}/", f"{WORKSPACE}/*/", "share/")
@@ -174,7 +178,8 @@ def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
 
 
 def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
-    """Return a message's definition behind those of all messages in it. Raises UsageError if a message is in itself."""
+    """Return the definitions of a message and all messages that it contains; each definition follows those that it
+    uses. Raises UsageError if a message contains itself."""
     done: dict[str, Definition] = {}
     _visit(definitions, name, (), done)
     return list(done.values())

@@ -1,5 +1,5 @@
-"""Reads an `.idl` file on standard input with the rosidl_parser of a ROS 2 in one of the folders named, and prints its
-name and its text as a `.msg` or `.srv` file has it."""
+"""Reads an `.idl` file from stdin with the rosidl_parser of a ROS 2, which is in one of the given folders, and
+prints the definition's name and its text as in a `.msg` or `.srv` file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 
 
 class RefusedError(Exception):
-    """Something that no `.msg` file expresses."""
+    """The definition contains something that `.msg` files cannot express."""
 
 
 class Text:
-    """Writes the fields of structures."""
+    """The text of a definition, with the fields of its structures."""
 
     def __init__(self, content: Any) -> None:
         messages = content.get_elements_of_type(idl.Message)
@@ -85,7 +85,7 @@ class Text:
 
 
 def main() -> int:
-    """Print the definition, or why there is none."""
+    """Print the definition as JSON, or the reason why there is none; return the exit code."""
     try:
         found = Text(parse_idl_string(sys.stdin.read()))
     except RefusedError as refused:

@@ -1,4 +1,4 @@
-"""Parse the text of a `.msg` or `.srv` file of ROS 2."""
+"""Parses the text of a ROS 2 `.msg` or `.srv` file."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ NAME = re.compile(rf"(?:(?P<package>{PACKAGE})/(?:msg/)?)?(?P<type>{TYPE_NAME})"
 FIELD = re.compile(r"(?!.*__)[a-z][a-z0-9_]*(?<!_)")
 CONSTANT = re.compile(r"[A-Z](?:_?[A-Z0-9])*")
 OPENS = " \t=[,"
-"""The characters before a quoted text."""
+"""The characters after which a quoted text may begin."""
 ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^,]*?)\s*(?:,|$)""")
 BOOLS = {"true": True, "false": False, "1": True, "0": False}
 OF_ROS1 = {"time": "builtin_interfaces/Time", "duration": "builtin_interfaces/Duration", "Header": "std_msgs/Header"}
-"""What ROS 1 calls types that ROS 2 calls by their full names."""
+"""The ROS 1 names of types that have only a full name in ROS 2."""
 PARTS = "---"
-"""The line between the parts of a service or an action."""
+"""The line that separates the parts of a service or an action."""
 MOST_BYTES = 1 << 28
-"""The most bytes of an array, and the greatest bound."""
+"""The maximum size of an array in bytes, which also limits bounds."""
 
 
 class _LineError(Exception):
-    """A line that is no part of a definition: why, and what to write."""
+    """A line that is not valid in a definition: the reason and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -53,7 +53,7 @@ class _LineError(Exception):
 
 
 def read_definition(file: Path) -> str:
-    """Return the text of a file with a definition. Raises UsageError if it cannot be read."""
+    """Return the text of a definition file. Raises UsageError if the file cannot be read."""
     try:
         return read_text(file)
     except OSError as cause:
@@ -63,10 +63,10 @@ def read_definition(file: Path) -> str:
 
 
 def parse_all(text: str, name: str, file: str) -> list[Definition]:
-    """Return the definition of a message `PACKAGE/msg/TYPE` from its text; of a service `PACKAGE/srv/TYPE`, those of
-    its request and of its response.
+    """Return the definition in the text of a message `PACKAGE/msg/TYPE`; for a service `PACKAGE/srv/TYPE`, the
+    definitions of its request and its response.
 
-    Raises UsageError with the line, naming `file`, for text that ROS 2 does not accept.
+    Raises UsageError, which names `file` and the line, for text that ROS 2 does not accept.
     """
     if not is_service(name):
         return [parse(text, name, file)]
@@ -80,7 +80,7 @@ def parse_all(text: str, name: str, file: str) -> list[Definition]:
 
 
 def parse(text: str, name: str, file: str) -> Definition:
-    """Return the definition of one message from its text. Raises UsageError as `parse_all` does."""
+    """Return the definition of one message from its text. Raises UsageError like `parse_all`."""
     package = name.partition("/")[0]
     fields: dict[str, Field] = {}
     for number, line in _lines(text):
@@ -96,7 +96,7 @@ def parse(text: str, name: str, file: str) -> Definition:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines without comments and empty lines."""
+    """Yield each line that is not empty, without its comment, and its number."""
     for number, line in enumerate(text.splitlines(), 1):
         if content := _without_comment(line).strip():
             yield number, content
@@ -116,7 +116,7 @@ def _without_comment(line: str) -> str:
 
 
 def _parse_line(line: str, package: str, number: int) -> Field | None:
-    """Return the field of a line; None for a constant."""
+    """Return the field that a line defines; None for a constant."""
     found = LINE.fullmatch(line)
     if found is None:
         raise _LineError(
@@ -197,7 +197,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def parse_scalar(kind: FieldType, text: str) -> Any:
-    """Return a value of a primitive type from its text."""
+    """Return the value of a primitive type from its text."""
     if kind.name in (STRING, WIDE):
         value = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
         if kind.text_bound and len(value.encode()) > kind.text_bound:
@@ -223,6 +223,6 @@ def _parse_number(name: str, text: str) -> int | float:
 
 
 def limits(name: str) -> tuple[int, int]:
-    """Return the least and the greatest value of a type of whole numbers."""
+    """Return the minimum and the maximum of an integer type."""
     bits, has_sign = (8, False) if name in OCTETS else INTEGERS[name]
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if has_sign else (0, (1 << bits) - 1)

@@ -1,4 +1,4 @@
-"""The messages that ROS 2 ships, as files: the package `rosbags` knows their definitions."""
+"""The messages that ROS 2 ships, as files: the package `rosbags` contains their definitions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hopmeter.system import paths
 
 ROSBAGS = "rosbags"
 RELEASE = "ros2_kilted"
-"""The release of ROS 2 whose messages are shipped, as rosbags names it."""
+"""rosbags' name for the ROS 2 release whose messages hopmeter provides."""
 INSTALL = "run `hopmeter build --framework cdr`"
 DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
-"""Defaults of fields, which rosbags does not have."""
+"""Defaults of fields, which rosbags does not contain."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""The kinds of types in rosbags."""
+"""The numbers of the kinds of types in rosbags."""
 
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the folder of the definitions, written once for each version of rosbags. Raises UsageError if
-    rosbags is not installed."""
+    """Return the folder with the definitions, which are written once for each version of rosbags. Raises UsageError
+    if rosbags is not installed."""
     from importlib import metadata  # few commands need it
 
     try:
@@ -43,7 +43,7 @@ def standard_folder() -> Path:
 
 
 def is_standard(file: Path) -> bool:
-    """Return whether a file is one of the definitions that hopmeter writes on every host."""
+    """Return whether a file is one of the definitions in `standard_folder`, which every host writes itself."""
     return file.parent.parent.parent.name.startswith(f".{RELEASE}-")
 
 
@@ -69,7 +69,7 @@ def _fill(folder: Path) -> None:
 
 
 def _lines(name: str, constants: Any, fields: Any) -> Iterator[str]:
-    """Yield the lines of a definition from its description in rosbags."""
+    """Yield the lines of a definition, from its description in rosbags."""
     yield from (f"{kind} {constant}={_value(value)}" for constant, kind, value in constants)
     for field, kind in fields:
         if field != PLACEHOLDER:

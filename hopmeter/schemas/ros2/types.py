@@ -1,4 +1,5 @@
-"""Types of ROS 2 messages with the text of their definitions, and whether an installation of ROS 2 has the same."""
+"""Types of ROS 2 messages with the text of their definitions, and whether a ROS 2 installation defines them in the
+same way."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from hopmeter.system.input_files import read_text
 
 CODEC = "cdr"
 SEPARATOR = re.compile(r"^=+[ \t]*\n(?:MSG|IDL):[ \t]*(\S+)[ \t]*$\n?", re.MULTILINE)
-"""What precedes each further definition in a recording."""
+"""The separator before each further definition in a recording."""
 HEADER = FieldType("std_msgs/msg/Header")
 SOURCED = "source the ROS 2 that has your packages"
 
 
 @dataclass(frozen=True)
 class RosType:
-    """A type of messages, or a service, with the definitions of all types in it."""
+    """A message type or a service, with the definitions of all types that it contains."""
 
     name: str
     """The full name: `nav_msgs/msg/Odometry`, or `nav_msgs/srv/GetMap`."""
@@ -34,7 +35,8 @@ class RosType:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """Return the definitions, each after those that it needs. Raises UsageError if one is missing or wrong."""
+        """Return the definitions; each follows those that it uses. Raises UsageError if a definition is missing or
+        invalid."""
         named = ((name, text, f"the definition of {name}") for name, text in self.texts.items())
         parsed = {each.name: each for words in named for each in parse_all(words[1], words[0], words[2])}
         needed = {field.type.name for each in parsed.values() for field in each.messages()}
@@ -46,24 +48,24 @@ class RosType:
 
     @property
     def is_service(self) -> bool:
-        """Return whether it is a service, which has a request and a response."""
+        """Return whether the type is a service, which has a request and a response."""
         return is_service(self.name)
 
     @property
     def parts(self) -> list[Definition]:
-        """Return the definition of the message, or those of the request and the response."""
+        """Return the definition of the message, or those of the service's request and response."""
         return [self.definitions[name] for name in parts_of(self.name)]
 
     @property
     def messages(self) -> dict[str, Definition]:
-        """Return the definitions of messages of which ROS 2 must have the code. A service's request and response are
-        none of them: hopmeter writes a service with the same fields."""
+        """Return the definitions of the messages whose code ROS 2 must provide. They exclude a service's own request
+        and response, because hopmeter generates a service with the same fields."""
         parts = parts_of(self.name) if self.is_service else []
         return {name: each for name, each in self.definitions.items() if name not in parts}
 
     @property
     def packages(self) -> list[str]:
-        """Return the packages of the messages in the order to build them: a package follows those that it uses."""
+        """Return the packages of the messages in build order: each package follows those that it uses."""
         return list(dict.fromkeys(map(package_of, self.messages)))
 
     @property
@@ -73,7 +75,7 @@ class RosType:
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether the size of an encoded message has a limit."""
+        """Return whether the size of an encoded message is limited."""
         return all(_has_limit(field.type) for each in self.definitions.values() for field in each.fields)
 
 
@@ -94,21 +96,21 @@ def package_of(name: str) -> str:
 
 
 def payload_type(payload: str) -> RosType:
-    """Return the type of a payload. Raises UsageError if it has none."""
+    """Return the ROS 2 type of a payload. Raises UsageError if it does not have one."""
     schema = find_schema(payload, CODEC)
     texts = {name.rpartition(".")[0]: read_text(file) for name, file in schema.imports.files.items()}
     return RosType(next(iter(texts)), texts)
 
 
 def has_type(payload: str) -> bool:
-    """Return whether a payload names a message or a service of ROS 2."""
+    """Return whether a payload names a ROS 2 message or service."""
     file = candidates(parse_message(payload)).get(CODEC)
     return file is not None and file.is_file() and is_definition(file)
 
 
 def split_definitions(name: str, text: str) -> RosType:
-    """Return the type that a recording defines in one text: its own definition, then those of all types in it. Raises
-    UsageError if one is missing or wrong."""
+    """Return the type for a recording's text, which contains the type's own definition, then those of all types that
+    it contains. Raises UsageError if a definition is missing or invalid."""
     own, *others = SEPARATOR.split(text)
     bodies = zip([name, *others[::2]], [own, *others[1::2]], strict=True)
     found = RosType(full_name(name), {full_name(each): body for each, body in bodies})
@@ -117,7 +119,7 @@ def split_definitions(name: str, text: str) -> RosType:
 
 
 def full_name(text: str) -> str:
-    """Return the full name of a type: of `nav_msgs/Odometry`, `nav_msgs/msg/Odometry`. Raises UsageError."""
+    """Return the full name of a type: `nav_msgs/msg/Odometry` for `nav_msgs/Odometry`. Raises UsageError."""
     found = NAME.fullmatch(text)
     if found is None or not found["package"]:
         raise UsageError("E-SCHEMA-TYPE", f"{text} is no type of ROS 2", "name a type such as nav_msgs/msg/Odometry")
@@ -125,7 +127,7 @@ def full_name(text: str) -> str:
 
 
 def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
-    """Return a type as an installation defines it. Raises UsageError if it has none."""
+    """Return a type as a ROS 2 installation defines it. Raises UsageError if the installation does not have it."""
     found: dict[str, str] = {}
     waiting = [full_name(name)]
     while waiting:
@@ -141,7 +143,8 @@ def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
 
 
 def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
-    """Return the definition of a type in an installation, whose first prefix counts; None if it has none."""
+    """Return the definition file of a type in an installation, from the first prefix that has one; None if there is
+    none."""
     package, kind, word = name.split("/")
     for folder in (prefix / "share" / package / kind for prefix in prefixes):
         for file in (folder / f"{word}.msg", folder / f"{word}.idl"):
@@ -151,8 +154,8 @@ def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
 
 
 def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:
-    """Return the packages that an installation lacks, in the order in which they can be built. Raises UsageError if it
-    has one of the packages with another definition of a type."""
+    """Return the packages that an installation does not have, in build order. Raises UsageError if the installation
+    has one of the packages, but defines a type differently."""
     missing = [each for each in wanted.packages if not any((one / "share" / each / "msg").is_dir() for one in prefixes)]
     for name, definition in wanted.messages.items():
         if package_of(name) not in missing:

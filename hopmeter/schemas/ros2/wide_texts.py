@@ -1,5 +1,5 @@
-"""Texts of the type wstring in CDR: ROS 2 sends the number of UTF-16 code units, then each in 32 bits. A message with a
-list of whole numbers has the same bytes, so codecs encode this message."""
+"""Strings of the type wstring in CDR: ROS 2 encodes the number of UTF-16 code units, then each unit in 32 bits. A
+message with a list of integers has the same encoding, so codecs encode this message instead."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return definitions in which each wstring is a message with its code units, after the definitions of these
-    messages. The order of the others stays."""
+    """Return definitions in which each wstring is replaced by a message with its code units. The definitions of
+    these messages come first, then the given ones in the same order."""
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}
     return wide | found
@@ -34,6 +34,6 @@ def _replace_field(field: Field, wide: dict[str, Definition]) -> Field:
 
 
 def code_units(text: str) -> list[int]:
-    """Return the UTF-16 code units of a text."""
+    """Return the UTF-16 code units of a string."""
     encoded = text.encode("utf-16-le", "surrogatepass")
     return [int.from_bytes(encoded[at : at + 2], "little") for at in range(0, len(encoded), 2)]
