@@ -1,4 +1,4 @@
-"""The part of a recording that flows replay: the times and sizes of the messages of each topic, within limits."""
+"""The part of a recording that flows replay: the times and sizes of each topic's messages, within limits."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from hopmeter.recordings.source import RecordingError, RecordingSource
 from hopmeter.recordings.streams import MOST_BYTES
 
 LONG_SILENCE_NS = 10_000_000_000
-"""The least silence of a topic that is noted, if it is also longer than the replay."""
+"""The shortest silence of a topic that is reported, if it is also longer than the replay."""
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The messages of one topic in the order of their times."""
+    """The messages of one topic, in the order of their times."""
 
     source: RecordingSource
     times_ns: Integers
-    """From the first message of all topics on, ascending."""
+    """Times since the first message of any topic, in ascending order."""
     sizes: Integers
     numbers: Integers
-    """The place of each message among those of its topic in the recording."""
+    """The position of each message among all messages of its topic in the recording."""
     period_ns: float | None
     """The time after which all topics repeat in a loop; None if the recording is longer than the replay."""
     notes: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """What was omitted from the recording, and why."""
 
 
 Excerpts = Mapping[str, Excerpt | RecordingError]
-"""The excerpt of each topic of one recording, or why there is none."""
+"""The excerpt of each topic of one recording, or the error if there is none."""
 
 
 def read_excerpt(source: RecordingSource, span_ns: int) -> Excerpt:
-    """Return the messages of the first `span_ns` of one topic. Raises RecordingError."""
+    """Return the messages in the first `span_ns` of one topic. Raises RecordingError."""
     return pick(read_excerpts(source.path, {source.topic: span_ns}), source.topic)
 
 
@@ -58,15 +58,15 @@ def pick(excerpts: Excerpts, topic: str) -> Excerpt:
 
 
 def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
-    """Return the messages of topics of one recording, each within its span. All spans begin with the first message of
-    any of these topics. A recording that did not change is read once.
+    """Return excerpts of several topics of one recording, each of the length of its span. All spans begin with the
+    first message of any of these topics. An unchanged recording is read only once.
 
     Raises RecordingError if the recording cannot be read.
     """
     try:
         state = RecordingSource(path, "").state
     except OSError:
-        state = ()  # reading it reports why
+        state = ()  # reading the recording reports the reason
     return _read_once(path, tuple(sorted(spans_ns.items())), state)
 
 
@@ -106,7 +106,7 @@ def _excerpt(source: RecordingSource, found: Parts, choice: Choice, notes: list[
 
 
 def _fault(source: RecordingSource, found: Parts, choice: Choice) -> RecordingError | None:
-    """Return why a topic cannot be replayed; None if it can."""
+    """Return the error if a topic cannot be replayed; None if it can."""
     topic, track = source.topic, choice.segment.tracks[source.topic]
     if not found.seen[topic]:
         return _missing_error(source)
@@ -137,7 +137,7 @@ def _absent_error(source: RecordingSource, found: Parts, choice: Choice) -> Reco
 
 
 def late_error(source: RecordingSource, late_ns: float) -> RecordingError:
-    """Return the error for a topic whose first message is due after the end."""
+    """Return the error for a topic whose first message would be due after the end of the replay."""
     what = f"{source.label}: its first message comes {duration(late_ns)} after the first of the flows of this recording"
     remedy = "lengthen `duration`, raise `speed`, or omit the flows that begin earlier"
     return RecordingError("E-RECORDING-EMPTY", what, remedy)
@@ -151,7 +151,7 @@ def room_error(source: RecordingSource) -> RecordingError:
 
 
 def _notes(found: Parts, choice: Choice, topic: str) -> Iterator[str]:
-    """Yield what was left out, and why."""
+    """Yield what was omitted from a topic, and why."""
     track = choice.segment.tracks[topic]
     if many := found.untimed[topic]:
         yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
@@ -167,9 +167,9 @@ def _silence(track: Track) -> int:
 
 
 def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tuple[Integers, Integers]:
-    """Return the messages that are due within `length_ns`, as places in the excerpt, and their due times in ns.
+    """Return the messages that are due within `length_ns`, as positions in the excerpt, and their due times in ns.
 
-    Raises RecordingError if they are too many, or if a loop would have no length.
+    Raises RecordingError if there are too many messages, or if one round of the loop would have no duration.
     """
     times = np.rint(excerpt.times_ns / speed).astype(np.int64)
     places = np.arange(len(times))

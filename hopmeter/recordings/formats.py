@@ -1,4 +1,4 @@
-"""Open recordings of every kind that hopmeter reads: what a file is, its first bytes say."""
+"""Opens recordings of every format that hopmeter reads; the first bytes of a file determine its format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hopmeter.system.scratch_dir import ScratchDir, new_run_id
 
 KINDS = "name an MCAP file, a ROS 1 bag, the database (.db3) of a ROS 2 bag, or the folder of a ROS 2 bag"
 RESERVE_BYTES = 1 << 28
-"""What stays free on the disk to which a compressed file is decompressed."""
+"""How many bytes must stay free on the disk to which a compressed file is decompressed."""
 OTHER_KINDS = {
     b"version https://git-lfs": ("a pointer of Git LFS instead of the recording", "get the file with `git lfs pull`"),
     b"/annex/objects/": ("a pointer of git-annex instead of the recording", "get the file with `git annex get`"),
@@ -42,9 +42,10 @@ OTHER_KINDS = {
 
 
 def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) -> Generator[Message, None, None]:
-    """Yield the messages of topics as they were recorded; the caller may remove topics from `wanted`.
+    """Yield the messages of the topics in `wanted`, as they were recorded; the caller may remove topics from `wanted`
+    meanwhile.
 
-    At the end, `notes` gets what a user should know. Raises RecordingError.
+    At the end, remarks for the user are appended to `notes`. Raises RecordingError.
     """
     with open_recording(path) as storage:
         yield from storage.messages(wanted)
@@ -53,13 +54,13 @@ def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) 
 
 
 def read_topics(path: Path) -> list[str]:
-    """Return the topics of a recording. Raises RecordingError."""
+    """Return the sorted topics of a recording. Raises RecordingError."""
     with open_recording(path) as storage:
         return sorted(set(storage.topics()))
 
 
 def read_types(path: Path) -> dict[str, RecordedType]:
-    """Return the types of the topics whose messages have one type. Raises RecordingError."""
+    """Return the type of each topic whose messages all have the same type. Raises RecordingError."""
     found: dict[str, set[RecordedType]] = {}
     with open_recording(path) as storage:
         for topic, each in storage.types():
@@ -68,7 +69,7 @@ def read_types(path: Path) -> dict[str, RecordedType]:
 
 
 def check_topic(source: RecordingSource) -> None:
-    """Raise RecordingError if a recording cannot be read or lacks the topic."""
+    """Raise RecordingError if a recording cannot be read or does not contain the topic."""
     topics: set[str] = set()
     with open_recording(source.path) as storage:
         for topic in storage.topics():
@@ -81,7 +82,8 @@ def check_topic(source: RecordingSource) -> None:
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Storage]:
-    """Open a recording: a file, or the folder of a ROS 2 bag. Raises RecordingError, also from within the block."""
+    """Open a recording: a file, or the folder of a ROS 2 bag. Errors inside the `with` block are converted to
+    RecordingError."""
     with _translate_errors(path):
         if path.is_dir():
             folder = list_storages(path)
@@ -92,7 +94,7 @@ def open_recording(path: Path) -> Iterator[Storage]:
 
 
 class _Parts:
-    """The files of a split recording, one after another."""
+    """The files of a split recording, read one after another."""
 
     def __init__(self, files: Sequence[Path], notes: Sequence[str]) -> None:
         self._files, self.notes = files, [*notes]
@@ -124,7 +126,7 @@ def _open_part(path: Path) -> Iterator[Storage]:
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[Storage]:
-    """Open one file by what its first bytes say. Raises RecordingError, DamageError and others."""
+    """Open one file in the format that its first bytes determine. Raises RecordingError, DamageError and others."""
     with ExitStack() as stack:
         file = stack.enter_context(open_regular(path))
         begin = _peek(file)
@@ -150,11 +152,12 @@ def _peek(file: BinaryIO) -> bytes:
 
 @contextmanager
 def _decompress_file(file: BinaryIO, path: Path) -> Iterator[Path]:
-    """Decompress a file to the folder of temporary files. Raises RecordingError if that disk becomes full."""
+    """Decompress a file into the folder for temporary files; the copy exists inside the `with` block. Raises
+    RecordingError if too little space is left."""
     into = Path(tempfile.gettempdir()) / f"hopmeter-{new_run_id()}"
     content = decompress(FileWindow(file, 0, path.stat().st_size), "zstd")
     with ScratchDir() as ground:
-        ground.keep((), [str(into)])  # so that the next command removes it if this process is killed
+        ground.keep((), [str(into)])  # the next command removes the file if this process is killed
         try:
             with into.open("xb") as whole:
                 while block := content.read(1 << 20):
@@ -184,7 +187,7 @@ def _kind_error(path: Path, begin: bytes) -> RecordingError:
 
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Turn every error of reading into a RecordingError: a damaged file may raise any of many."""
+    """Convert every error while reading to a RecordingError; a damaged file may cause many kinds of errors."""
     try:
         yield
     except RecordingError:
@@ -202,7 +205,7 @@ def _translate(cause: Exception, path: Path) -> RecordingError:
         return RecordingError(
             "E-RECORDING-KIND", what, "convert the recording to MCAP with zstd, or without compression"
         )
-    if isinstance(cause, OSError) and cause.filename:  # other errors come from decompressing
+    if isinstance(cause, OSError) and cause.filename:  # other OSErrors come from decompression
         return RecordingError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", KINDS)
     name = "" if isinstance(cause, DamageError) else f"{type(cause).__name__}: "
     said = " ".join(f"{name}{cause}".split())[:200].removesuffix(": ")

@@ -1,5 +1,5 @@
-"""Read an MCAP file record by record, as its data section has them. Everything else in the file is optional: the
-summary and the message indexes only shorten the way."""
+"""Reads the records of an MCAP file in the order of its data section. Everything else in the file is optional: the
+summary and the message indexes only save time."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ FOOTER_BODY = struct.Struct("<QQI")
 NO_END = "the file ends after its last whole record, without the end of its format, as if its recorder was killed"
 
 Record = tuple[int, int, int]
-"""The opcode of a record, the place of its content, and the length of its content."""
+"""The opcode of a record, the position of its content, and the length of its content in bytes."""
 
 
 class Channel(NamedTuple):
-    """What a channel record says about its messages."""
+    """The contents of a channel record, which describes messages."""
 
     topic: str
     encoding: str
     schema: int = 0
-    """The number of the schema of its messages; 0 for none."""
+    """The id of the schema of the channel's messages; 0 if there is none."""
 
 
 class Schema(NamedTuple):
-    """What a schema record says about a type of messages."""
+    """The contents of a schema record, which describes a message type."""
 
     name: str
     format: str
@@ -61,7 +61,7 @@ class McapFile(RecordFile):
         self._is_checked = True
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the file, some repeatedly."""
+        """Yield the topics of the file, some more than once."""
         yield from [channel.topic for channel in self._channels.values()]
         for opcode, start, length in () if self._is_indexed else self._data():
             if opcode == CHANNEL:
@@ -70,7 +70,7 @@ class McapFile(RecordFile):
                 yield from (self._add_channel(content).topic for kind, content in self._chunk(start) if kind == CHANNEL)
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the file with the types of their messages."""
+        """Yield the topics of the file with the types of their messages, some more than once."""
         for _ in self.topics():
             pass
         if not {channel.schema for channel in self._channels.values() if channel.schema} <= set(self._schemas):
@@ -80,7 +80,7 @@ class McapFile(RecordFile):
             yield channel.topic, RecordedType(name, channel.encoding, text, form)
 
     def _find_schemas(self) -> None:
-        """Read the schemas of the data section, because a summary need not repeat them."""
+        """Read the schemas in the data section, because a summary need not repeat them."""
         for opcode, start, length in self._data():
             if opcode == SCHEMA:
                 self._add_schema(self.read(start, length))
@@ -94,7 +94,8 @@ class McapFile(RecordFile):
         self._schemas[number] = schema
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of topics in the order of the file; the caller may remove topics from `wanted`."""
+        """Yield the messages of the topics in `wanted`, in file order; the caller may remove topics from `wanted`
+        meanwhile."""
         for opcode, start, length in self._data():
             if not wanted:
                 return
@@ -107,7 +108,8 @@ class McapFile(RecordFile):
                 yield from self._chunk_messages(start, wanted)
 
     def _data(self) -> Iterator[Record]:
-        """Yield the records of the data section. Raises DamageError if it is cut off or its CRC differs."""
+        """Yield the records of the data section. Raises DamageError if the section is truncated or its CRC does not
+        match."""
         for opcode, start, length in self._records(len(MAGIC), self.size):
             if opcode in (DATA_END, FOOTER):
                 if opcode == DATA_END and not self._is_checked:
@@ -118,7 +120,8 @@ class McapFile(RecordFile):
             self.notes.append(NO_END)
 
     def _check_data(self, start: int) -> None:
-        """Compare the CRC of the data section with the one that its end states; 0 means that there is none."""
+        """Compare the CRC of the data section with the CRC in the record at its end, where 0 means none. Raises
+        DamageError."""
         [crc] = struct.unpack("<I", self.read(start, 4))
         if crc and crc != self.crc(0, start - RECORD.size):
             raise DamageError("the bytes of the data section do not have the CRC that is stated at its end")
@@ -134,7 +137,8 @@ class McapFile(RecordFile):
             at += RECORD.size + length
 
     def _read_summary(self) -> bool:
-        """Read the channels of the summary, and return whether it lists all. A broken summary is as good as none."""
+        """Read the channels in the summary, and return whether it lists all channels. A damaged summary is treated
+        as missing."""
         try:
             channels, count = self._summary()
         except (DamageError, UnknownKindError, struct.error, UnicodeDecodeError):
@@ -143,7 +147,7 @@ class McapFile(RecordFile):
         return len(channels) == count
 
     def _summary(self) -> tuple[dict[int, Channel], int | None]:
-        """Return the channels of the summary, and how many channels its statistics count."""
+        """Return the channels in the summary, and the number of channels according to its statistics."""
         at = self.size - len(MAGIC) - FOOTER_BODY.size - RECORD.size
         if at < len(MAGIC) or RECORD.unpack(self.read(at, RECORD.size)) != (FOOTER, FOOTER_BODY.size):
             return {}, None
@@ -162,7 +166,7 @@ class McapFile(RecordFile):
         return channels, count
 
     def _may_have(self, after: int, wanted: set[str]) -> bool:
-        """Return whether the chunk that ends at a place may have a message of a topic."""
+        """Return whether the chunk that ends at `after` may contain a message of a topic in `wanted`."""
         if not self._is_indexed:
             return True
         indexed = list(self._indexed_channels(after))
@@ -184,7 +188,7 @@ class McapFile(RecordFile):
                 yield self._message(content)
 
     def _chunk(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the opcode and the content of each record of a chunk. Raises DamageError if its CRC differs."""
+        """Yield the opcode and the content of each record in a chunk. Raises DamageError if the CRC does not match."""
         _, _, size, crc, named = CHUNK_HEAD.unpack(self.read(start, CHUNK_HEAD.size))
         start += CHUNK_HEAD.size
         compression = self.read(start, named).decode()
@@ -224,7 +228,7 @@ def _parse_channel(content: bytes) -> tuple[int, Channel]:
 
 
 def _parse_schema(content: bytes) -> tuple[int, Schema]:
-    """Parse a schema, whose text may be in another format than text."""
+    """Parse a schema record, whose schema may be binary."""
     stream = io.BytesIO(content[2:])
     name, form = _string(stream), _string(stream)
     [length] = struct.unpack("<I", stream.read(4))

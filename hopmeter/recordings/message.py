@@ -1,4 +1,4 @@
-"""What all kinds of recordings have in common: messages, and how to read them."""
+"""What recordings of all formats have in common: messages, and the interface for reading them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class Message(NamedTuple):
-    """A recorded message: when its recorder stored it, its bytes as they are in the recording, and its topic."""
+    """A recorded message: the time when the recorder stored it, its bytes as recorded, and its topic."""
 
     time_ns: int
     data: bytes
@@ -15,14 +15,14 @@ class Message(NamedTuple):
 
 
 class RecordedType(NamedTuple):
-    """What a recording says about the type of a topic's messages."""
+    """What a recording contains about the type of a topic's messages."""
 
     name: str
-    """The name of the type: `nav_msgs/msg/Odometry`."""
+    """The name of the type, such as `nav_msgs/msg/Odometry`."""
     encoding: str
-    """How messages are encoded, such as `cdr`, or `ros1`."""
+    """The encoding of the messages, such as `cdr` or `ros1`."""
     definition: str = ""
-    """The definition of the type, and of all types in it; empty if the recording has none."""
+    """The definition of the type and of all types that it contains; empty if the recording has none."""
     format: str = ""
     """The format of the definition, such as `ros2msg`."""
 
@@ -32,13 +32,14 @@ class Storage(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return what a user should know about the recording, as far as it was read."""
+        """Return remarks for the user about the part of the recording that was read."""
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics, some repeatedly."""
+        """Yield the topics, some more than once."""
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield topics with the types of their messages, some repeatedly."""
+        """Yield the topics with the types of their messages, some more than once."""
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of topics as they were recorded; the caller may remove topics from `wanted`."""
+        """Yield the messages of the topics in `wanted`, as they were recorded; the caller may remove topics from
+        `wanted` meanwhile."""

@@ -1,4 +1,5 @@
-"""Choose the part of a recording that is replayed: its clock may have been set, or its messages stored out of order."""
+"""Chooses the part of a recording to replay: the recorder's clock may have been set, or messages may be stored out
+of order."""
 
 from __future__ import annotations
 
@@ -14,23 +15,24 @@ from hopmeter.recordings.segments import MOST_NS, SILENCE_NS, SORTABLE_NS, Segme
 Integers = NDArray[np.int64]
 MOST_SEGMENTS = 10_000
 LEAST_RUN = 4
-"""How many messages in a row come from the same segment on average if messages are only stored out of order."""
+"""The minimum average length of a run of messages from one segment, if messages are only stored out of order."""
 NO_TIMES = np.array([], np.int64)
 
 
 class DisorderError(Exception):
-    """Times that jump so often that they cannot be put in order."""
+    """The times of a recording jump too often to be put in order."""
 
 
 class Parts:
-    """The parts of a recording: the first that lasts long enough is replayed, or else the one with most messages."""
+    """The parts of a recording. The first part that is long enough is replayed; if there is none, the part with the
+    most messages."""
 
     def __init__(self, spans_ns: Mapping[str, int]) -> None:
         self.seen: Counter[str] = Counter(dict.fromkeys(spans_ns, 0))
         self.untimed: Counter[str] = Counter()
-        """The messages without a time."""
+        """The number of messages without a valid time, by topic."""
         self.early: Counter[str] = Counter()
-        """The messages before the part that is replayed, which were stored after its begin."""
+        """The number of messages before the replayed part that were stored after its beginning, by topic."""
         self._zeros: dict[str, tuple[int, int]] = {}
         self._segments = [Segment(spans_ns)]
 
@@ -39,7 +41,7 @@ class Parts:
         return self._segments[-1]
 
     def add(self, message: Message) -> None:
-        """Add a message. Raises DisorderError."""
+        """Add a message. Raises DisorderError if the times jump too often."""
         number = self.seen[message.topic]
         self.seen[message.topic] += 1
         if 0 < message.time_ns < MOST_NS:
@@ -48,7 +50,8 @@ class Parts:
             self._add_untimed(message, number)
 
     def is_over(self, message: Message) -> bool:
-        """Return whether the clock jumped before this message, and the replay needs no message after that."""
+        """Return whether the clock jumped before this message, and the part before the jump is long enough for the
+        replay."""
         is_timed = 0 < message.time_ns < MOST_NS
         return is_timed and self._now.is_enough and not self._now.continues_with(message.topic, message.time_ns)
 
@@ -74,8 +77,8 @@ class Parts:
         self._segments.append(Segment(self._now.spans_ns))
 
     def _add_untimed(self, message: Message, number: int) -> None:
-        """Count a message without a time. Time 0 is one if a clock begins with it: a topic has it once at most,
-        and the next time follows within a second."""
+        """Count a message without a valid time. Time 0 is valid only if a clock starts with it: then the topic has
+        it at most once, and the next time follows within a second."""
         topic, now = message.topic, self._now
         self.untimed[topic] += 1
         if message.time_ns == 0 and not now.tracks[topic].seen and self.untimed[topic] == 1:
@@ -95,7 +98,7 @@ class Parts:
         self.untimed[topic] = 0
 
     def choose(self) -> Choice:
-        """Return the part to replay, after all messages were added."""
+        """Return the part to replay. Call this after all messages were added."""
         self._keep_zeros()
         found = self._segments if self._now.is_enough else _join(self._segments)
         best = max(found, key=lambda each: (each.is_enough, each.message_count, each.length_ns))
@@ -104,13 +107,13 @@ class Parts:
 
 
 class Choice:
-    """The part that is replayed, and those recorded before and after it."""
+    """The part that is replayed, and the parts recorded before and after it."""
 
     def __init__(self, segment: Segment, before: Sequence[Segment], after: Sequence[Segment]) -> None:
         self.segment, self._before, self._after = segment, before, after
 
     def left_out(self, topic: str) -> Iterator[str]:
-        """Yield how many messages of a topic are left out because the clock jumped."""
+        """Yield how many messages of a topic are omitted because the clock jumped."""
         if before := sum(part.tracks[topic].seen for part in self._before):
             yield f"{messages(before)} before the clock jumped {_jump(self._before[-1], self.segment)}"
         if after := sum(part.tracks[topic].seen for part in self._after):
@@ -124,7 +127,8 @@ def _jump(old: Segment, new: Segment) -> str:
 
 
 def _join(segments: Sequence[Segment]) -> list[Segment]:
-    """Join segments that were only stored out of order, and return the parts between jumps of the clock as recorded."""
+    """Join segments that were only stored out of order, and return the resulting parts in the order of recording;
+    the clock jumped between them."""
     laps: list[_Lap] = []
     for place, segment in enumerate(segments):
         if not laps or not laps[-1].fits(segment):
@@ -140,12 +144,13 @@ class _Lap:
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
         self._times: dict[str, Integers] = {}
-        """The times of each topic, ascending."""
+        """The times of each topic, in ascending order."""
 
     def fits(self, segment: Segment) -> bool:
-        """Return whether the messages of a segment alternate with others of the same topics in long runs at most.
+        """Return whether a segment may belong to this lap: in order of time, its messages and the others of the same
+        topics must form long runs.
 
-        If the clock was set back, messages of both times alternate all the time.
+        If the clock was set back, messages from before and after that are mixed throughout.
         """
         shared = [(self._times[topic], _times(track)) for topic, track in segment.used_tracks if topic in self._times]
         if not shared:
@@ -157,14 +162,14 @@ class _Lap:
         return int(np.count_nonzero(sides[1:] != sides[:-1])) * LEAST_RUN <= len(sides)
 
     def add(self, place: int, segment: Segment) -> None:
-        """Add a segment that fits."""
+        """Add a segment that fits, with its position among all segments."""
         self._segments.append((place, segment))
         for topic, track in segment.used_tracks:
             self._times[topic] = np.sort(np.append(self._times.get(topic, NO_TIMES), _times(track)))
 
     def join(self) -> Iterator[tuple[int, Segment]]:
-        """Yield the segments, joined in the order of their times where no long silence is between them, and the place
-        of the one that was recorded first."""
+        """Yield joined segments, in the order of their times. Segments are joined unless there is a long silence
+        between them; each result comes with the position of its segment that was recorded first."""
         first, joined = 0, Segment({"": 0})
         for place, segment in sorted(self._segments, key=lambda each: each[1].start_ns):
             if segment.start_ns <= joined.newest_ns + max(SILENCE_NS, segment.span_ns) and joined.newest_ns >= 0:

@@ -1,4 +1,5 @@
-"""Write the file from which a node replays a recording: the bytes, then a record for each message to send."""
+"""Writes the file from which a node replays a recording: the messages' bytes, then a record for each message to
+send."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("che
 
 @dataclass(frozen=True)
 class Timing:
-    """When the messages of a recording are due: from the end of the warm-up on, in which its beginning is also sent."""
+    """When the messages of a recording are due. The replay starts when the warm-up ends; during the warm-up, the
+    beginning of the recording is also sent."""
 
     speed: float
     loop: bool
@@ -35,35 +37,36 @@ class Timing:
 
     @property
     def span_ns(self) -> int:
-        """Return how much of the recording is needed."""
+        """Return how many nanoseconds of the recording are needed."""
         return round(max(self.warmup_ns, self.duration_ns) * self.speed) + 1
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The messages to send, as places in the excerpt, and their due times from the start of the warm-up on."""
+    """The messages to send, as positions in the excerpt, and their due times since the start of the warm-up."""
 
     places: Integers
     due_ns: Integers
     warmup: int
-    """How many of the messages are sent before messages count."""
+    """How many of the messages belong to the warm-up."""
 
     @property
     def samples(self) -> Integers:
-        """Return the places of the messages that count."""
+        """Return the positions of the messages that count."""
         return self.places[self.warmup :]
 
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """The topic that a flow replays, and when."""
+    """The topic that a flow replays, and its timing."""
 
     source: RecordingSource
     timing: Timing
 
 
 def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
-    """Return the excerpt of each flow. The flows of one recording share its origin, and the period of its loop.
+    """Return the excerpt of each flow. Flows that replay the same recording share its start time and the period of its
+    loop.
 
     Raises RecordingError, which names the flow.
     """
@@ -81,7 +84,7 @@ def _read_request(flow: str, source: RecordingSource, spans_ns: Mapping[str, int
 
 @contextmanager
 def naming(flow: str) -> Iterator[None]:
-    """Name the flow in each RecordingError."""
+    """Add the flow's name to each RecordingError in the `with` block."""
     try:
         yield
     except RecordingError as wrong:
@@ -89,8 +92,8 @@ def naming(flow: str) -> Iterator[None]:
 
 
 def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
-    """Return the messages of the warm-up, and then those that count. Raises RecordingError if they are too many, or if
-    no message counts."""
+    """Return the messages of the warm-up, followed by those that count. Raises RecordingError if there are too many
+    messages, or if none counts."""
     first, first_ns = due_times(excerpt, timing.speed, timing.loop, timing.warmup_ns)
     then, then_ns = due_times(excerpt, timing.speed, timing.loop, timing.duration_ns)
     if not len(then):
@@ -101,17 +104,17 @@ def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
 
 @dataclass(frozen=True)
 class ReplayFile:
-    """The file of one flow, and what it was made of."""
+    """The replay file of one flow, and the facts about it."""
 
     file: Path
     facts: Mapping[str, Any]
-    """What the result says about it."""
+    """The facts about the file for the result."""
 
 
 def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
-    """Write the messages of a recording that a flow sends; call `check` between them.
+    """Write the messages of a recording that a flow sends; call `check` between messages.
 
-    Raises RecordingError if the recording cannot be replayed, HopmeterError if the disk is full.
+    Raises RecordingError if the recording cannot be replayed, and HopmeterError if the disk is full.
     """
     made = schedule(excerpt, timing)
     try:
@@ -126,7 +129,7 @@ def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[
 
 
 def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[], None]) -> str:
-    """Write the messages and their records, and return the SHA-256 of times, sizes and bytes as they were recorded."""
+    """Write the messages and their records, and return the SHA-256 of the messages' recorded times, sizes and bytes."""
     from hopmeter._instrument import checksum  # imported here, because few commands need the instrument
 
     offsets, checksums = (np.zeros(len(excerpt.numbers), np.int64) for _ in range(2))
@@ -146,8 +149,8 @@ def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[],
 
 
 def _collect(excerpt: Excerpt) -> Iterator[tuple[int, Message]]:
-    """Yield the messages of an excerpt as they were recorded, with their places in it. Raises RecordingError if the
-    recording has others than before."""
+    """Yield the messages of an excerpt as they were recorded, with their positions in it. Raises RecordingError if
+    the recording has changed."""
     places = {number: place for place, number in enumerate(excerpt.numbers.tolist())}
     wanted = {excerpt.source.topic}
     with closing(read_messages(excerpt.source.path, wanted)) as found:

@@ -1,4 +1,4 @@
-"""Read a ROS 1 bag record by record: its index, which a recorder writes last, only shortens the way."""
+"""Reads the records of a ROS 1 bag in file order. Its index, which a recorder writes last, only saves time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Fields = dict[bytes, bytes]
 
 
 class Record(NamedTuple):
-    """A record of the file: its header, and where its data is."""
+    """A record of the file: its header fields, and the position of its data."""
 
     fields: Fields
     start: int
@@ -34,12 +34,12 @@ class Record(NamedTuple):
 
     @property
     def opcode(self) -> int:
-        """Return the kind of the record."""
+        """Return the opcode of the record."""
         return _number(self.fields, b"op")
 
     @property
     def end(self) -> int:
-        """Return the place of the next record."""
+        """Return the position of the next record."""
         return self.start + self.length
 
 
@@ -66,7 +66,7 @@ class Ros1Bag(RecordFile):
             raise UnknownKindError(f'the format "{named}"; convert it to "ROSBAG V2.0" with `rosbag fix`')
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the bag, some repeatedly."""
+        """Yield the topics of the bag, some more than once."""
         yield from list(self._topics.values())
         for record in () if self._is_indexed else self._data():
             if record.opcode == CONNECTION:
@@ -79,11 +79,12 @@ class Ros1Bag(RecordFile):
                 )
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the bag. Their types do not matter, because no other transport encodes messages so."""
+        """Yield the topics of the bag with an unnamed type, because no other transport uses the ROS 1 encoding."""
         yield from ((topic, RecordedType("", "ros1")) for topic in self.topics())
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of topics in the order of the file; the caller may remove topics from `wanted`."""
+        """Yield the messages of the topics in `wanted`, in file order; the caller may remove topics from `wanted`
+        meanwhile."""
         for record in self._data():
             if not wanted:
                 return
@@ -103,7 +104,7 @@ class Ros1Bag(RecordFile):
                 yield self._message(fields, data)
 
     def _data(self) -> Iterator[Record]:
-        """Yield the records from the header on. An index that is cut off does not matter."""
+        """Yield the records after the bag header. A truncated index is ignored."""
         if not self._is_indexed:
             self.notes[:] = [NO_INDEX]
         at = self._head.end
@@ -117,7 +118,7 @@ class Ros1Bag(RecordFile):
                 raise
 
     def _record(self, at: int) -> Record:
-        """Return the record at a place. Raises CutOffError."""
+        """Return the record at a position. Raises CutOffError."""
         [header] = struct.unpack("<I", self.read(at, 4, at))
         fields = _parse_fields(self.read(at + 4, header, at))
         [length] = struct.unpack("<I", self.read(at + 4 + header, 4, at))
@@ -127,7 +128,8 @@ class Ros1Bag(RecordFile):
         return found
 
     def _read_index(self) -> bool:
-        """Read the connections of the index, and return whether it lists all. A broken index is as good as none."""
+        """Read the connections in the index, and return whether it is complete. A damaged index is treated as
+        missing."""
         at = self._index
         try:
             for _ in range(_number(self._head.fields, b"conn_count") if at else 0):
@@ -139,7 +141,7 @@ class Ros1Bag(RecordFile):
         return at > 0
 
     def _may_have(self, at: int, wanted: set[str]) -> bool:
-        """Return whether the chunk that ends at a place may have a message of a topic."""
+        """Return whether the chunk that ends at `at` may contain a message of a topic in `wanted`."""
         if not self._is_indexed:
             return True
         indexed = list(self._indexed_connections(at))
@@ -154,7 +156,7 @@ class Ros1Bag(RecordFile):
             at = record.end
 
     def _chunk(self, record: Record) -> Iterator[tuple[Fields, bytes]]:
-        """Yield the header and the data of each record of a chunk."""
+        """Yield the header and the data of each record in a chunk."""
         compression = record.fields.get(b"compression", b"none").decode(errors="replace")
         raw = self.window(record.start, record.length)
         block = open_block(raw, compression if record.length else "none", _number(record.fields, b"size"))
@@ -183,7 +185,7 @@ def _read_counted(block: Block) -> bytes:
 
 
 def _parse_fields(header: bytes) -> Fields:
-    """Return the fields of a header: each is a length, a name, "=" and a value."""
+    """Return the fields of a header: each consists of a length, a name, "=" and a value."""
     fields: Fields = {}
     at = 0
     while at < len(header):

@@ -1,4 +1,4 @@
-"""Read the SQLite database of a ROS 2 bag with plain queries, which suit the tables of every version of rosbag2."""
+"""Reads the SQLite database of a ROS 2 bag with plain queries, which work with the tables of every rosbag2 version."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hopmeter.recordings.streams import UnknownKindError, unpack_message
 
 TABLES = {"messages", "topics"}
 DEFINITIONS = "message_definitions"
-"""The table that newer distributions add."""
+"""The table with message definitions, which only newer distributions add."""
 
 
 class Ros2Database:
-    """An open database."""
+    """An open SQLite database of a ROS 2 bag."""
 
     notes: Sequence[str] = ()
 
@@ -33,7 +33,7 @@ class Ros2Database:
         self._database.close()
 
     def _read_topics(self) -> dict[int, tuple[str, str]]:
-        """Return the name and the serialization format of each topic."""
+        """Return the name and the serialization format of each topic, by its id."""
         found = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not found >= TABLES:
             raise UnknownKindError("a database without the tables of a ROS 2 bag, `messages` and `topics`")
@@ -41,7 +41,7 @@ class Ros2Database:
         return {number: (name, encoding) for number, name, encoding in rows}
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the database, some repeatedly."""
+        """Yield the topics of the database, some more than once."""
         yield from [topic for topic, _ in self._topics.values()]
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
@@ -51,14 +51,15 @@ class Ros2Database:
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))
 
     def _definitions(self) -> dict[str, tuple[str, str]]:
-        """Return the text of each definition and its format, by type; empty in bags of older distributions."""
+        """Return the text and the format of each definition, by type; empty for bags of older distributions."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [DEFINITIONS]).fetchone():
             return {}
         rows = self._database.execute(f"SELECT topic_type, encoded_message_definition, encoding FROM {DEFINITIONS}")
         return {kind: (text or "", form or "") for kind, text, form in rows}
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of topics as they were stored; the caller may remove topics from `wanted`."""
+        """Yield the messages of the topics in `wanted`, in stored order; the caller may remove topics from `wanted`
+        meanwhile."""
         after: int | None = None
         while numbers := [number for number, (topic, _) in self._topics.items() if topic in wanted]:
             many = len(wanted)
@@ -66,7 +67,7 @@ class Ros2Database:
                 after = row
                 yield message
                 if len(wanted) < many:
-                    break  # the next query leaves out the topics that were removed
+                    break  # the next query omits the removed topics
             else:
                 return
 
@@ -80,7 +81,8 @@ class Ros2Database:
 
 
 def _address(path: Path) -> str:
-    """Return how to open a database without changing it. A log of changes next to it belongs to its content."""
+    """Return the URI that opens a database without changing it. A non-empty log of changes next to the database
+    belongs to its content and is read too."""
     logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
     whole = not any(log.exists() and log.stat().st_size for log in logs)
     return f"file:{quote(str(path))}?mode=ro{'&immutable=1' if whole else ''}"

@@ -1,4 +1,4 @@
-"""Find the files of a ROS 2 bag in its folder. The files are the truth: metadata.yaml only gives hints."""
+"""Finds the files of a ROS 2 bag in its folder. The files that exist decide; metadata.yaml only gives hints."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ STORAGE = re.compile(r"(?P<set>.*?)(?:_(?P<part>\d+))?(?P<kind>\.(?:mcap|db3))(?
 
 
 class BagFolder(NamedTuple):
-    """The files of a ROS 2 bag in their order, and what is missing."""
+    """The files of a ROS 2 bag in order, and remarks about missing files."""
 
     files: list[Path]
     notes: list[str]
 
 
 def list_storages(folder: Path) -> BagFolder:
-    """Return the storages of a bag in their order. Raises RecordingError if there is none, or if there are several
-    bags, and UnknownKindError for a compression that hopmeter does not know."""
+    """Return the files of a bag in order. Raises RecordingError if the folder contains no bag or several bags, and
+    UnknownKindError for an unknown compression."""
     present = sorted((each for each in folder.iterdir() if STORAGE.fullmatch(each.name)), key=_order)
     listed = _listed_names(_read_hints(folder))
     named = [file for name in listed for file in present if _plain(file.name) == _plain(name)]
@@ -49,12 +49,12 @@ def _only_set(folder: Path, present: Iterable[Path]) -> list[Path]:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a file without its folder and without the suffix of a compressed file."""
+    """Return the name of a file without its folder and without the suffix of compression."""
     return Path(name).name.removesuffix(".zstd")
 
 
 def _set(file: Path) -> str:
-    """Return what the files of a split recording have in common."""
+    """Return the part of the name that all files of a split recording share."""
     found = STORAGE.fullmatch(file.name)
     return f"{found['set']}{found['kind']}".lower() if found else file.name
 
@@ -65,7 +65,7 @@ def _order(file: Path) -> tuple[str, int, str]:
 
 
 def _read_hints(folder: Path) -> Mapping[str, Any]:
-    """Return the information of metadata.yaml; empty if there is none, or if it is broken."""
+    """Return the bag information in metadata.yaml; empty if the file is missing or damaged."""
     yaml = import_reader("yaml", "pyyaml")
     try:
         found = yaml.load(read_text(folder / METADATA), getattr(yaml, "CSafeLoader", yaml.SafeLoader))[
@@ -77,7 +77,7 @@ def _read_hints(folder: Path) -> Mapping[str, Any]:
 
 
 def _listed_names(hints: Mapping[str, Any]) -> list[str]:
-    """Return the files that metadata.yaml lists. Raises UnknownKindError for messages in another compression."""
+    """Return the files that metadata.yaml lists. Raises UnknownKindError for an unknown compression of messages."""
     used, mode = (str(hints.get(key) or "").lower() for key in ("compression_format", "compression_mode"))
     if mode == "message" and used not in ("", "zstd"):
         raise UnknownKindError(f'messages in the compression "{used}"')

@@ -13,31 +13,32 @@ SORTABLE_NS = 1_000_000_000
 """How far the times of a topic may go back. A recorder may store messages of several publishers out of order; a
 longer step back means that its clock was set."""
 SILENCE_NS = 3_600_000_000_000
-"""How long all topics may be silent. A longer step forward means that the clock was set, unless the replay spans it."""
+"""How long all topics may be silent. A longer step forward means that the clock was set, unless the replay is longer
+than the step."""
 
 
 class Track:
-    """The messages of one topic in a segment: all are counted, and those within a span are collected."""
+    """The messages of one topic in a segment: all are counted, and those within the span are collected."""
 
     def __init__(self) -> None:
         self.times, self.sizes, self.numbers = array("q"), array("q"), array("q")
         self.seen = self.bytes = 0
         self.first_ns, self.newest_ns = MOST_NS, -1
         self.next_ns = MOST_NS
-        """The earliest message after the span."""
+        """The time of the earliest message after the span."""
 
     @property
     def is_full(self) -> bool:
-        """Return whether the messages exceed the limits of a replay."""
+        """Return whether the collected messages exceed the limits of a replay."""
         return self.bytes > MOST_BYTES or len(self.times) > MOST_MESSAGES
 
     @property
     def gap_ns(self) -> float:
-        """Return the mean gap between messages; 0 if there is none."""
+        """Return the mean gap between messages in nanoseconds; 0 if there are fewer than two."""
         return (self.newest_ns - self.first_ns) / (self.seen - 1) if self.seen > 1 else 0.0
 
     def add(self, time_ns: int, size: int, number: int, end_ns: int) -> None:
-        """Count a message, and collect it if it is before an end."""
+        """Count a message, and collect it if its time is before `end_ns`."""
         self.seen += 1
         self.first_ns, self.newest_ns = min(time_ns, self.first_ns), max(time_ns, self.newest_ns)
         if time_ns >= end_ns:
@@ -59,53 +60,55 @@ class Segment:
 
     @property
     def length_ns(self) -> int:
-        """Return how long the segment lasts; negative if it is empty."""
+        """Return the duration of the segment; negative if it is empty."""
         return self.newest_ns - self.start_ns if self.newest_ns >= 0 else -1
 
     @property
     def is_enough(self) -> bool:
-        """Return whether the segment lasts as long as the replay."""
+        """Return whether the segment is at least as long as the replay."""
         return self.length_ns >= self.span_ns
 
     @property
     def message_count(self) -> int:
-        """Return how many messages the segment has."""
+        """Return the number of messages in the segment."""
         return sum(track.seen for track in self.tracks.values())
 
     @property
     def used_tracks(self) -> list[tuple[str, Track]]:
-        """Return the topics that have messages, and their tracks."""
+        """Return each topic that has messages, with its track."""
         return [(topic, track) for topic, track in self.tracks.items() if track.seen]
 
     @property
     def is_whole(self) -> bool:
-        """Return whether every topic ends within the replay."""
+        """Return whether the segment is shorter than the replay, so that all its messages were collected."""
         return self.length_ns < self.span_ns
 
     @property
     def period_ns(self) -> float:
-        """Return the time after which all topics repeat: the smallest mean gap of a topic follows the last message."""
+        """Return the time after which all topics repeat in a loop: the duration of the segment plus the smallest
+        mean gap of a topic."""
         gaps = [track.gap_ns for track in self.tracks.values() if track.gap_ns]
         return self.length_ns + (min(gaps) if gaps else self.length_ns / max(1, self.message_count - 1))
 
     def continues_with(self, topic: str, time_ns: int) -> bool:
-        """Return whether the clock did not jump between the messages so far and one of a topic."""
+        """Return whether a message of a topic continues the segment, without a jump of the clock before it."""
         if self.newest_ns < 0:
             return True
         is_forward = time_ns <= self.newest_ns + max(SILENCE_NS, self.span_ns)
         return is_forward and time_ns >= self.tracks[topic].newest_ns - SORTABLE_NS
 
     def begins_after(self, time_ns: int) -> bool:
-        """Return whether a message belongs before this segment."""
+        """Return whether a message at this time belongs before the segment."""
         return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
 
     def add(self, topic: str, time_ns: int, size: int, number: int) -> None:
-        """Add a message, the n-th of its topic in the recording."""
+        """Add a message; `number` is its position among all messages of its topic in the recording."""
         self.start_ns, self.newest_ns = min(time_ns, self.start_ns), max(time_ns, self.newest_ns)
         self.tracks[topic].add(time_ns, size, number, self.start_ns + self.spans_ns[topic])
 
     def add_all(self, other: Segment) -> None:
-        """Add the messages of a later segment that is shorter than the replay, so that all were collected."""
+        """Add the messages of a later segment, all of which were collected, because the segment is shorter than the
+        replay."""
         for topic, track in other.tracks.items():
             for time_ns, size, number in zip(track.times, track.sizes, track.numbers, strict=True):
                 self.add(topic, time_ns, size, number)
@@ -116,7 +119,7 @@ class Segment:
 
 
 def duration(nanoseconds: float) -> str:
-    """Format a duration that may be years: `12.3 s`, `5 h`, `56.9 years`."""
+    """Format a duration, which may be years: `12.3 s`, `5 h`, `56.9 years`."""
     for unit, seconds in (("years", 31_556_952), ("days", 86_400), ("h", 3600), ("min", 60)):
         if nanoseconds >= 2e9 * seconds:
             return f"{nanoseconds / 1e9 / seconds:,.3g} {unit}"
@@ -124,5 +127,5 @@ def duration(nanoseconds: float) -> str:
 
 
 def messages(many: int) -> str:
-    """Format a number of messages."""
+    """Format a number of messages: `1 message`, `3 messages`."""
     return f"{many:,} message{'' if many == 1 else 's'}"

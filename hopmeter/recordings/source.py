@@ -1,4 +1,4 @@
-"""Parse `drive.mcap:/lidar/points` into a recording and a topic."""
+"""Parses `drive.mcap:/lidar/points` into a recording and a topic."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ FORM = "write FILE:TOPIC, such as drive.mcap:/lidar/points"
 
 
 class RecordingError(UsageError):
-    """A recording that cannot be replayed, and the remedy."""
+    """A recording cannot be replayed; the error contains the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class RecordingSource:
-    """A topic of a recording: the absolute path of a file or of a folder, and the name of the topic."""
+    """A topic of a recording: the absolute path of a file or folder, and the topic's name."""
 
     path: Path
     topic: str
@@ -28,14 +28,14 @@ class RecordingSource:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Return numbers that change when the recording is written to. Raises OSError."""
+        """Return numbers that change when the recording changes. Raises OSError."""
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         return tuple(number for file in files for number in (file.stat().st_mtime_ns, file.stat().st_size))
 
 
 def parse_recording(text: str) -> RecordingSource:
-    """Return the recording and the topic that a text names; the topic follows the last colon. Raises ValueError with
-    the syntax."""
+    """Return the recording and the topic that a text names; the topic follows the last colon. Raises
+    RefusedValueError with the syntax."""
     path, _, topic = text.rpartition(":")
     if not path or not topic:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" names no topic of a recording; {FORM}')

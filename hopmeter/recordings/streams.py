@@ -1,4 +1,4 @@
-"""Read parts of a recording's file forward, compressed or not, with a bounded amount of memory."""
+"""Reads parts of a recording's file sequentially, compressed or not, with bounded memory."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 MOST_BYTES = 1 << 30
-"""The most bytes of all messages together: each sender maps them, and reads them from memory."""
+"""The maximum size of all replayed messages together, in bytes: each sender maps them into its memory."""
 BLOCK = 1 << 16
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class DamageError(Exception):
-    """Bytes that the format of a recording does not allow."""
+    """Bytes that a recording's format does not allow."""
 
 
 class CutOffError(DamageError):
-    """A file that ends within a record."""
+    """A file that ends inside a record."""
 
     def __init__(self, place: int, size: int) -> None:
         super().__init__(f"the record at byte {place:,} continues beyond the end of the file at byte {size:,}")
 
 
 class UnknownKindError(Exception):
-    """A recording that is valid, but of a kind that hopmeter cannot read yet; the text completes "it has …"."""
+    """A valid recording of a kind that hopmeter cannot read yet; the text completes "it has …"."""
 
 
 class MissingReaderError(Exception):
-    """A recording needs a Python package that is not installed; the text is its name."""
+    """A recording needs a Python package that is not installed; the text is the package's name."""
 
 
 def check_length(size: int) -> None:
-    """Raise UnknownKindError for a record that is larger than all messages of a replay may be."""
+    """Raise UnknownKindError for a record that exceeds the maximum size of all messages of a replay."""
     if size > MOST_BYTES:
         raise UnknownKindError(f"a record of {size:,} bytes; the most is {MOST_BYTES:,}")
 
 
 class FileWindow(io.RawIOBase):
-    """A part of an open file. Several windows of one file do not disturb each other."""
+    """A part of an open file. Several windows of one file can be read independently."""
 
     def __init__(self, file: BinaryIO, start: int, length: int) -> None:
         self._handle, self._at, self._end = file.fileno(), start, start + length
 
     def readable(self) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes; none at the end of the window."""
+        """Read the next bytes into the buffer, and return their number; 0 at the end of the window."""
         view = memoryview(buffer)
         found = os.pread(self._handle, min(len(view), self._end - self._at), self._at)
         view[: len(found)] = found
@@ -62,15 +62,16 @@ class FileWindow(io.RawIOBase):
 
 
 class RecordFile:
-    """A file that consists of records; it is read forward, and may end within a record."""
+    """A file of records, which is read sequentially and may end inside a record."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.size = file, os.fstat(file.fileno()).st_size
         self.notes: list[str] = []
-        """What a user should know about the file, found while it was read."""
+        """Remarks for the user about the file, collected while reading it."""
 
     def read(self, start: int, length: int, record: int | None = None) -> bytes:
-        """Return bytes of the file. Raises CutOffError, with the place of the record that they belong to."""
+        """Return `length` bytes from `start` on. Raises CutOffError, which names the position of the record that
+        contains them."""
         if start + length > self.size:
             raise CutOffError(start if record is None else record, self.size)
         check_length(length)
@@ -78,7 +79,7 @@ class RecordFile:
         return self._file.read(length)
 
     def window(self, start: int, length: int) -> FileWindow:
-        """Return a part of the file."""
+        """Return a window of the file."""
         return FileWindow(self._file, start, length)
 
     def crc(self, start: int, end: int) -> int:
@@ -90,14 +91,14 @@ class RecordFile:
 
 
 class Block:
-    """The decompressed content of a chunk, read forward, with its size and its CRC-32."""
+    """The decompressed content of a chunk, which is read sequentially, with its size and the CRC-32 so far."""
 
     def __init__(self, content: BinaryIO, size: int) -> None:
         self._content, self.size = content, size
         self.position = self.crc = 0
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes. Raises DamageError if fewer are left."""
+        """Return the next `size` bytes. Raises DamageError if fewer are left."""
         if size > self.size - self.position:
             raise DamageError(f"a record of {size:,} bytes in a chunk of {self.size:,} bytes")
         check_length(size)
@@ -109,7 +110,7 @@ class Block:
         return found
 
     def check_end(self, crc: int) -> None:
-        """Raise DamageError if content follows, or if a CRC that is not 0 differs."""
+        """Raise DamageError if content is left, or if `crc` is not 0 and does not match."""
         if self._content.read(1):
             raise DamageError(f"a chunk has more than the {self.size:,} bytes that it states")
         if crc and crc != self.crc:
@@ -135,19 +136,20 @@ DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], Any]] = {
 
 
 def open_block(raw: io.RawIOBase, compression: str, size: int) -> Block:
-    """Open compressed content of a known size. Raises UnknownKindError if the compression is unknown."""
+    """Open compressed content of known size. Raises UnknownKindError if the compression is unknown."""
     return Block(decompress(raw, compression), size)
 
 
 def decompress(raw: io.RawIOBase, compression: str) -> BinaryIO:
-    """Open compressed content. Raises UnknownKindError if the compression is unknown."""
+    """Open compressed content as a stream. Raises UnknownKindError if the compression is unknown."""
     if compression not in DECOMPRESSORS:
         raise UnknownKindError(f'the compression "{compression}"')
     return cast("BinaryIO", io.BufferedReader(DECOMPRESSORS[compression](raw), BLOCK))
 
 
 def unpack_message(data: bytes, encoding: str) -> bytes:
-    """Return the content of a message. rosbag2 may compress each message with zstd; CDR never begins like zstd."""
+    """Return the content of a message. rosbag2 may compress each message with zstd; uncompressed CDR never begins
+    like zstd."""
     if encoding != "cdr" or data[:4] != ZSTD_MAGIC:
         return data
     content, found = decompress(cast("io.RawIOBase", io.BytesIO(data)), "zstd"), bytearray()
@@ -158,7 +160,8 @@ def unpack_message(data: bytes, encoding: str) -> bytes:
 
 
 def import_reader(module: str, package: str = "") -> Any:
-    """Import a library that reads recordings. Raises MissingReaderError with the package that has it."""
+    """Import a library that reads recordings. Raises MissingReaderError, with the name of its package, if it is not
+    installed."""
     try:
         return importlib.import_module(module)
     except ImportError as cause:
