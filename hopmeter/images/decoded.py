@@ -1,4 +1,4 @@
-"""Decode the frames of a file once and store their bytes one after another."""
+"""Decodes the frames of a file once, and stores their bytes one after another."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LARGEST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Decoded:
-    """The decoded frames and the file that holds them: `frames` times height x width x 3 bytes."""
+    """The decoded frames and the file that contains them, which has `frames` x height x width x 3 bytes."""
 
     source: Source
     file: Path
     codec: str
     size: Size
     own_size: Size
-    """The size of a frame in the source."""
+    """The size of a frame in the source file."""
     frames: int
     crc32: int
     """The checksum of all bytes, which shows whether another run used the same source."""
@@ -41,12 +41,12 @@ class Decoded:
 
     @property
     def payload(self) -> dict[str, str | int]:
-        """Return the payload as the spec file describes it."""
+        """Return the payload in the format of the spec."""
         return {"kind": "image", "width": self.size[0], "height": self.size[1]}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that go into the result."""
+        """Return the facts for the result."""
         return {
             "path": str(self.source.file),
             "codec": self.codec,
@@ -92,7 +92,7 @@ def _size_of(source: Source, _: tuple[int, int]) -> Size:
 
 
 def _frames(source: Source) -> Generator[Frame, None, None]:
-    """Yield all frames of a source, at least one."""
+    """Yield all frames of a source. Raises PictureError if it has none."""
     many = 0
     for frame in READERS[source.kind](source.file, source.size):
         many += 1
@@ -104,7 +104,8 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
     """Write the first `most` frames to a file, or all frames if `most` is None; call `check` between frames.
 
-    Raises PictureError if a frame cannot be decoded or is too large, HopmeterError if the disk is full.
+    Raises PictureError if a frame cannot be decoded or differs in size, or if all frames are too large; HopmeterError
+    if the disk is full.
     """
     size_of(source)
     with closing(_frames(source)) as frames, _writing(into) as file:
@@ -145,7 +146,7 @@ def _format_size(size: Size) -> str:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing and flush it to disk at the end, so that no write-back disturbs the measurement."""
+    """Open a new file for writing, and flush it to disk at the end, so that no write-back disturbs the measurement."""
     try:
         with path.open("xb") as file:
             yield file

@@ -1,4 +1,4 @@
-"""The frame of an image or video file, and functions that all readers share."""
+"""The frame of an image or video file, and a function that all readers share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANNELS = 3
 
 @dataclass(frozen=True)
 class Frame:
-    """Pixels as rgb8: height x width x 3 bytes, as contiguous rows."""
+    """Pixels in rgb8 format: height x width x 3 bytes, in contiguous rows."""
 
     pixels: bytes
     size: Size
@@ -27,7 +27,7 @@ class Frame:
 
 
 def library(module: str, title: str, framework: str, file: Path) -> Any:
-    """Import a decoding library. Raises PictureError with the command that installs it."""
+    """Import a decoding library. Raises PictureError, with the command that installs the library, if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as cause:

@@ -1,4 +1,4 @@
-"""Read images with Pillow, rotated and mirrored as the file's EXIF orientation requires."""
+"""Reads images with Pillow, rotated and mirrored as the file's EXIF orientation requires."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 DEEP = ("I", "F")
-"""Pillow's names of modes with more than 8 bits per channel begin with these letters. Reducing such pixels to 8 bits
-needs a range of values, which only the user can choose."""
+"""The first letters of Pillow's modes with more than 8 bits per channel. Reducing such pixels to 8 bits needs a
+range of values, which only the user can choose."""
 ORIENTATION, TURNING = 0x0112, range(2, 9)
 """EXIF's orientation tag, and its values that require a rotation or mirroring; 1 requires neither."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
-"""Exceptions that Pillow raises for damaged files, for files that are no images, and for images that do not fit into
-memory."""
+"""Exceptions that Pillow raises for damaged files, for files that are not images, and for images that do not fit
+into memory."""
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
@@ -43,7 +43,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """Return the EXIF orientation, or None if the file has none or it cannot be read."""
+    """Return the EXIF orientation; None if the file has none or if it cannot be read."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

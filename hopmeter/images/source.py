@@ -1,4 +1,4 @@
-"""Parse `image:PATH`, `video:PATH` and `video:640x480:PATH` into a file and a frame size."""
+"""Parses `image:PATH`, `video:PATH` and `video:640x480:PATH` into a file and a frame size."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 
 from hopmeter.errors import RefusedValueError, UsageError
 
-# A path contains a dot or a slash, so `image:1440` is an incomplete size and not a file.
+# A path must contain a dot or a slash, so `image:1440` is an incomplete size and not a file.
 FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
 MOVING = ("image/gif",)
-"""Media types with names of images whose files may contain a video."""
+"""Media types whose names begin with `image/` but whose files may contain a video."""
 
 Size = tuple[int, int]
 """Width and height, in pixels."""
 
 
 class PictureError(UsageError):
-    """An image or video file that cannot be shown, and the remedy."""
+    """An image or video file that cannot be used as a payload, and the remedy."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose frames are payloads: its absolute path and the requested frame size; None requests the size in the
-    file."""
+    """A file whose frames are payloads: its absolute path and the requested frame size; None stands for the size in
+    the file."""
 
     kind: str
     file: Path
@@ -33,8 +33,8 @@ class Source:
 
 
 def parse_source(text: str) -> Source | None:
-    """Return the source that a payload names, or None if the payload names no image or video file. Raises ValueError if
-    the width or the height is 0."""
+    """Return the source that a payload names, or None if the payload does not name an image or video file. Raises
+    RefusedValueError if the width or the height is 0."""
     found = FORM.fullmatch(text)
     if found is None:
         return None
@@ -46,7 +46,7 @@ def parse_source(text: str) -> Source | None:
 
 
 def of_file(path: Path, size: Size | None) -> Source:
-    """Return the source of a file by its extension: any file that is not an image is a video."""
+    """Return the source for a file, by its extension: any file that is not an image is treated as a video."""
     named, _ = mimetypes.guess_type(path.name)
     is_image = named is not None and named.startswith("image/") and named not in MOVING
     return Source("image" if is_image else "video", _whole(path), size)

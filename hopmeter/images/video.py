@@ -1,4 +1,4 @@
-"""Read videos with PyAV (FFmpeg)."""
+"""Reads videos with PyAV (FFmpeg)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
-"""Without this option, FFmpeg would guess the content of a damaged frame."""
+"""Without this option, FFmpeg would guess the content of damaged frames."""
 REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows the error in this file"
 
 
@@ -33,8 +33,8 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
-    """Yield the frames of a video. Raises an error if a frame is damaged, or if there are fewer frames than the file's
-    header announces."""
+    """Yield the frames of a video. Raises PictureError if a frame is damaged, or if there are fewer frames than the
+    file's header announces."""
     found, shown = 0, 0
     for packet in packets:
         found += packet.size > 0
