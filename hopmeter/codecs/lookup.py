@@ -2,6 +2,7 @@
 encoded or decoded.
 
 Each module defines some of these names:
+
 - `ROOTS`: the packages that define the codec's types; the first is the one to import.
 - `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
 - `BUILDS`, optional: other distributions of the package, such as one for another CUDA version.

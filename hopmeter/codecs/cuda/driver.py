@@ -57,7 +57,7 @@ NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
 
 
 def driver() -> Driver:
-    """Return the driver of this process. Raises CodecError if there is none, or if it fails to start."""
+    """Return the driver of this process. Raises CodecError if there is none, or if it sees no GPU."""
     return _load(LIBRARY)
 
 

@@ -27,7 +27,7 @@ CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
 
 @contextmanager
 def naming_damage(host: str) -> Iterator[None]:
-    """Raise TrialFailedError, which names the host, if code in the `with` block finds values that no agent sends."""
+    """Raise TrialFailedError, which names the host, if code in the `with` block finds malformed values of its agent."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:

@@ -17,7 +17,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def names_damage(method: Method) -> Method:
-    """Make a method raise TrialFailedError if the agent's answer is one that no agent sends."""
+    """Wrap a method so that it raises TrialFailedError, which names the host, if the agent's answer is malformed."""
 
     @functools.wraps(method)
     def call(self: Any, *given: Any, **more: Any) -> Any:

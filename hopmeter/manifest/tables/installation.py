@@ -32,7 +32,7 @@ class Installation(Strict):
         return bool(self.where) and all(settings[name] in values for name, values in self.where.items())
 
     def as_offer(self, library: str, environment: str) -> dict[str, Any]:
-        """Return the values of an `Offer` that this installation replaces."""
+        """Return the values of this installation for an `Offer`; they replace those of the user's installation."""
         return {
             "pip": self.pip,
             "apt": self.apt,

@@ -16,11 +16,9 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""If several compiled languages are equally suitable, one whose build takes at most this time in seconds is
-preferred."""
+"""Among suitable compiled languages, hopmeter prefers one whose build takes at most this time, in seconds."""
 LONGEST_BUILD_S = 120.0
-"""If all languages are equally suitable, hopmeter does not choose one whose build takes longer than this, in
-seconds."""
+"""hopmeter prefers any suitable language to one whose build takes longer than this, in seconds."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
