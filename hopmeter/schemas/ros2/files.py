@@ -37,8 +37,8 @@ def read_as_definition(file: Path) -> Path:
 
 
 def folders_above(file: Path) -> tuple[Path, ...]:
-    """Return the folders above an `.idl` file, which are searched for the messages that it contains. Returns none for any
-    other definition, which is read in place, so that its folders are known."""
+    """Return the folders above an `.idl` file, which are searched for the messages that it contains. Empty for any
+    other definition: its own path already gives these folders."""
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
 
