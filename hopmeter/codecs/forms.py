@@ -45,7 +45,7 @@ class Form:
         """Return whether the framework finds a GPU on this machine."""
         try:
             return self.gpus() > 0
-        except Exception:  # noqa: BLE001 (each library has errors of its own for a missing driver)
+        except Exception:  # noqa: BLE001 (libraries raise different errors for a missing driver)
             return False
 
 

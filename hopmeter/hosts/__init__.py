@@ -1,1 +1,1 @@
-"""Other machines on which nodes run: the agent that starts them there, and the coordinator's connection to it."""
+"""Other machines that run nodes: the agent that starts nodes there, and the coordinator's connection to the agent."""

@@ -1,1 +1,1 @@
-"""Recordings of messages, whose times, sizes and bytes a flow of a workload replays."""
+"""Recordings of messages; a workload's flow replays their times, sizes and bytes."""

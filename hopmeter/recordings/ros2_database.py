@@ -45,7 +45,7 @@ class Ros2Database:
         yield from [topic for topic, _ in self._topics.values()]
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the database with the types of their messages."""
+        """Yield the topics of the database with the types of their messages, some more than once."""
         known = self._definitions()
         for name, kind, encoding in self._database.execute("SELECT name, type, serialization_format FROM topics"):
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))

@@ -85,7 +85,7 @@ class Executor:
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
-    """The files from which flows replay recordings, by flow."""
+    """The replay file of each flow that replays a recording, by flow."""
     old: Capabilities | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None

@@ -97,7 +97,7 @@ def scenario_folder() -> Path:
 
 
 def results() -> Path:
-    """Return the default folder for runs."""
+    """Return the default folder for run folders, relative to the working folder."""
     return Path("results")
 
 

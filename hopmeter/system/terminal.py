@@ -23,7 +23,7 @@ VISIBLE = {
 }
 
 
-class Console(rich.console.Console):  # noqa: TID251 (here it is wrapped)
+class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
     """A Rich console that escapes control characters, and interprets markup only if `markup` is set."""
 
     def __init__(self, *, markup: bool = False, **options: Any) -> None:

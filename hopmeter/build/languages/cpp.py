@@ -30,7 +30,7 @@ class Project:
 
     source: Path
     folder: Path
-    """The build folder."""
+    """The folder for the build's intermediate files."""
     prefix: Path
     owns_prefix: bool
     """Whether only this project is installed in `prefix`. If so, `prefix` is removed together with the build folder."""

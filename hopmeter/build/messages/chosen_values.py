@@ -11,7 +11,7 @@ DEEP = 4
 
 
 def number(at: int) -> float:
-    """Return the floating-point number for an index."""
+    """Return the floating-point number that an item with this index gets."""
     return at + 0.5
 
 
@@ -30,7 +30,7 @@ def text(name: str, at: int) -> str:
 
 
 def byte(at: int) -> int:
-    """Return the byte for an index."""
+    """Return the byte that an item with this index gets."""
     return at % 251
 
 

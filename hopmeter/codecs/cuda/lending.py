@@ -47,7 +47,7 @@ class Lender:
 
     @property
     def next(self) -> int:
-        """The number of the next loan."""
+        """Return the number that the next loan will get."""
         return self._newest + 1
 
     @property
@@ -153,5 +153,5 @@ def check_share(share: Any) -> str:
 
 
 @functools.cache
-def _process_lender(share: str, pid: int) -> Lender:  # noqa: ARG001 (a child of this process has its own)
+def _process_lender(share: str, pid: int) -> Lender:  # noqa: ARG001 (a forked child needs its own)
     return Lender()

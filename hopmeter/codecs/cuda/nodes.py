@@ -26,7 +26,7 @@ def on_gpu(tensor: Any) -> bool:
     """Return whether a tensor's memory belongs to a CUDA GPU, according to DLPack."""
     try:
         return int(tensor.__dlpack_device__()[0]) == driver.DLPACK_DEVICE
-    except Exception:  # noqa: BLE001 (each framework has errors of its own for a device that DLPack lacks)
+    except Exception:  # noqa: BLE001 (frameworks raise different errors for devices unknown to DLPack)
         return False
 
 
@@ -36,7 +36,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
-    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on a device that DLPack lacks)
+    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on a device unknown to DLPack)
         frames.lender.copy(f"{framework}: {cause}")
         return None
     return lend_array(lambda: _contiguous_array(tensor), frames, framework, extra)
@@ -106,7 +106,7 @@ def _copying_on_failure() -> Iterator[None]:
         yield
     except CodecError:
         raise
-    except Exception as cause:  # noqa: BLE001 (each framework has errors of its own)
+    except Exception as cause:  # noqa: BLE001 (frameworks raise different errors)
         log.warning("the receiver copies a shared tensor: %s", cause)
 
 

@@ -99,7 +99,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
             array = arrays.aligned_copy(array)
         try:
             return load(array.__dlpack__())
-        except Exception:  # noqa: BLE001 (many causes: columns, byte order, a dtype that DLPack lacks)
+        except Exception:  # noqa: BLE001 (many causes: columns, byte order, a dtype unknown to DLPack)
             return tf.convert_to_tensor(np.ascontiguousarray(arrays.to_native_order(array)).reshape(array.shape))
 
     def convert(array: Any) -> Any:

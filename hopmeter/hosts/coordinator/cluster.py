@@ -205,7 +205,7 @@ class WorkerLink:
         try:
             await self._carry_up()
             self._why = await self._run(worker_agent.end)
-        except Exception as cause:  # noqa: BLE001  (whatever Dask raises for a worker that is gone)
+        except Exception as cause:  # noqa: BLE001  (Dask may raise any error for a lost worker)
             self._why = f"its worker {self._contact} does not answer: {describe(cause)}"
         finally:
             down.cancel()

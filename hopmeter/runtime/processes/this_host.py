@@ -71,7 +71,7 @@ class LocalTrial:
         return broker
 
     def start_node(self, start: Start) -> LocalNode:
-        """Start a node."""
+        """Start a node as a child process; `close` ends it."""
         node = LocalNode(start, self._note_open_files)
         self._ends.callback(node.close)
         self.nodes.append(node)
@@ -112,7 +112,7 @@ class LocalTrial:
             self._sampler.sample()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Do nothing: this machine takes each step at once."""
+        """Do nothing: steps of this machine need no advance request."""
 
     def usage(self, since_ns: int) -> Usage:
         """Return what the processes have used since a time."""

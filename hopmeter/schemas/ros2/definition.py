@@ -88,7 +88,7 @@ class Definition:
         return [field for field in self.fields if field.type.is_message]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the name and the types of the fields as plain data."""
+        """Return the name, and the name and type of each field, as plain data; defaults are omitted."""
         return {"name": self.name, "fields": [[field.name, *astuple(field.type)] for field in self.fields]}
 
     @staticmethod

@@ -91,7 +91,7 @@ def main() -> int:
     except RefusedError as refused:
         print(refused, file=sys.stderr)
         return 1
-    except Exception as wrong:  # noqa: BLE001 (the parser raises what its libraries raise)
+    except Exception as wrong:  # noqa: BLE001 (the parser passes on any error of its libraries)
         said = str(wrong).strip().splitlines() or [type(wrong).__name__]
         print(f"rosidl_parser does not accept it: {said[0]}", file=sys.stderr)
         return 1

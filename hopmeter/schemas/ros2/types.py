@@ -91,7 +91,7 @@ def _has_limit(kind: FieldType) -> bool:
 
 
 def package_of(name: str) -> str:
-    """Return the package of a full name."""
+    """Return the package in a full name: `nav_msgs` for `nav_msgs/msg/Odometry`."""
     return name.partition("/")[0]
 
 
@@ -114,7 +114,7 @@ def split_definitions(name: str, text: str) -> RosType:
     own, *others = SEPARATOR.split(text)
     bodies = zip([name, *others[::2]], [own, *others[1::2]], strict=True)
     found = RosType(full_name(name), {full_name(each): body for each, body in bodies})
-    found.definitions  # noqa: B018 (raises)
+    found.definitions  # noqa: B018 (the property raises)
     return found
 
 
