@@ -41,8 +41,7 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the parts that dropped cells are missing, by host, each part once. The key for this machine is the
-    empty string."""
+    """Return the missing parts of dropped cells by host, each part once. The key for this machine is an empty string."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -51,7 +50,7 @@ def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]
 
 
 def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Part]]:
-    """Yield each part that a dropped cell is missing, with its host, if hopmeter can build the part."""
+    """Yield each missing part of a dropped cell, preceded by its host, if hopmeter can build the part."""
     if not cell.dropped or is_buildable(cell.dropped):
         yield from (("", TypeTarget(each.wanted, each.manifest, offer)) for each, offer in _types(cell, capabilities))
     if not is_buildable(cell.dropped):

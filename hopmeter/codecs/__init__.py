@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
-"""Names of the previous release, which still work but warn."""
+"""Old names, which still work in this release, with a DeprecationWarning."""
 
 if not TYPE_CHECKING:
 

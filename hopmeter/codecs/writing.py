@@ -32,7 +32,7 @@ def frames_of(obj: Any) -> Frames:
 
 
 class Lending(list[Any]):
-    """A list of frames, some of which may contain handles of GPU memory instead of a copy of it."""
+    """A list of frames, some of which may be handles of GPU memory instead of copies of that memory."""
 
     def __init__(self, lender: Any) -> None:
         super().__init__([None])

@@ -38,7 +38,7 @@ def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
 
 
 def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
-    """Return the folder of a type's code as a library, whether or not the code is built."""
+    """Return a `Library` for the folder of a type's code, whether or not the code is built."""
     digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
     for name, text in sorted(wanted.texts.items()):
         digest.update(f"\n{name}\n{text}".encode())

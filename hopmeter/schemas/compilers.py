@@ -66,8 +66,8 @@ def version(program: str) -> str:
 
 
 def remedy(program: str, text: str = "") -> str:
-    """Return the remedy if a compiler rejects a schema, whose text is `text` if known: an old compiler also rejects
-    valid lines."""
+    """Return what to do if a compiler rejects a schema; an old compiler also rejects valid lines. `text` is the text of
+    the schema, if known."""
     newer = f"put a newer {program} first in PATH, which hopmeter then uses"
     known = re.search(r" (\d+)", version(program))
     if program == COMPILERS["protobuf"] and EDITION.search(text) and known and int(known[1]) < FIRST_WITH_EDITIONS:

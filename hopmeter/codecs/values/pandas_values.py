@@ -156,7 +156,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 
 
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
-    """Return the makers of parts for which pandas stores every number of a range."""
+    """Return the makers of parts. Ranges among them count in full, because pandas stores all of their numbers."""
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
     reading.dense = before

@@ -162,19 +162,19 @@ class Agent:
             self._requests.background.begin()
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Report a node's messages and its end to the coordinator."""
+        """Watch a node, and report its messages and its end to the coordinator."""
         for source in node.sources:
             self._watch(source, lambda: self._relay(trial, number, node))
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report the broker's end to the coordinator."""
+        """Watch a broker, and report its end to the coordinator."""
         self._watch(broker.exit_watch, lambda: self._tell_broker(trial, number, broker))
 
     def _watch(self, source: Any, hear: Callable[[], None]) -> None:
         self._selector.register(source, selectors.EVENT_READ, hear)
 
     def stop_watching(self, trial: AgentTrial) -> None:
-        """Stop reporting the trial's nodes and brokers."""
+        """Stop watching the nodes and brokers of a trial."""
         sources = [source for node in trial.nodes.values() for source in node.sources]
         for source in [*sources, *(broker.exit_watch for broker in trial.part.brokers)]:
             with suppress(KeyError, ValueError):  # the selector no longer watches it, or it is closed already

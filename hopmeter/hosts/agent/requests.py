@@ -36,13 +36,13 @@ class Watcher(Protocol):
     """Reports the nodes and brokers of a trial to the coordinator."""
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Report a node's messages and its end."""
+        """Watch a node, and report its messages and its end."""
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report the broker's end."""
+        """Watch a broker, and report its end."""
 
     def stop_watching(self, trial: AgentTrial) -> None:
-        """Stop reporting the trial's nodes and brokers."""
+        """Stop watching the nodes and brokers of a trial."""
 
 
 class Command(Protocol):

@@ -30,7 +30,7 @@ class BuildOrder:
     languages: Sequence[str] = ()
     system_packages: bool = False
     messages: Sequence[str] = ()
-    """The messages of a schema to build codec libraries for, as `--message` names them; replaces the transports."""
+    """Messages, as `--message` names them, for which to build codec libraries instead of adapters."""
     codecs: Sequence[str] = ()
     """The codecs of the messages."""
     settings: Sequence[str] = ()

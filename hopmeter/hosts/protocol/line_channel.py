@@ -1,6 +1,6 @@
 """Messages between coordinator and agent: JSON objects, one per line, over any pair of file descriptors.
 
-The peer is never trusted: a line that is too long, nested too deeply or no object raises ChannelError.
+The peer is never trusted: a line that is too long, nested too deeply or not a JSON object raises ChannelError.
 """
 
 from __future__ import annotations
