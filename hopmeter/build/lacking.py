@@ -41,7 +41,7 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the missing parts of dropped cells by host, each part once. The key for this machine is an empty string."""
+    """Return the missing parts of dropped cells by host, each part once. The key of this machine is empty."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):

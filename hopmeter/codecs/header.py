@@ -14,7 +14,7 @@ from hopmeter.codecs.errors import CodecError
 MAGIC = b"HOPC"
 VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
-"""The prefix: magic, version, flags, reserved (0), the number of frames that follow, the length of the body in bytes."""
+"""The prefix: magic, version, flags, reserved (0), number of frames that follow, length of the body in bytes."""
 LENT = 1
 """The only flag: some frames contain handles of memory (`cuda.memory`) instead of memory. A reader that does not
 know the flag refuses the frames."""

@@ -127,8 +127,8 @@ def _jump(old: Segment, new: Segment) -> str:
 
 
 def _join(segments: Sequence[Segment]) -> list[Segment]:
-    """Join segments that were only stored out of order, and return the resulting parts in the order of recording;
-    the clock jumped between them."""
+    """Join segments that were only stored out of order. Return the resulting parts, between which the clock jumped, in
+    the order of recording."""
     laps: list[_Lap] = []
     for place, segment in enumerate(segments):
         if not laps or not laps[-1].fits(segment):

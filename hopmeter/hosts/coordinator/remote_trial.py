@@ -237,7 +237,7 @@ class RemoteTrial:
 
 
 def _broker_row(row: Any) -> dict[str, Any]:
-    """Return the broker's row, reduced to the keys that such a row has. Raises ValueError for wrong values."""
+    """Return a broker's row, checked and reduced to the expected keys. Raises ValueError for wrong values."""
     used, facts = value_checks.table(row, "resources"), value_checks.table(row, "facts")
     return {
         "endpoints": [],
