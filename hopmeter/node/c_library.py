@@ -69,7 +69,7 @@ class SlotViews:
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Return the frame for `word`, whose low bits are the slot number and whose high bits are the payload's length."""
+        """Return the frame for `word`: its low bits are the slot number, its high bits the payload's length."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 
