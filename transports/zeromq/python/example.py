@@ -1,6 +1,6 @@
 """Sends messages with ZeroMQ: start `example.py receive`, then `example.py send` in a second terminal.
 
-a socket on this machine, without a file
+For calls, start `example.py serve`, then `example.py call`.
 """
 
 import sys
@@ -12,7 +12,7 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-ADDRESS = "ipc://@messages"  # True: wait for room in the queue instead of dropping messages
+ADDRESS = "ipc://@messages"  # a socket on this machine, without a file
 HWM = 1000
 NODROP = False
 PATIENCE_MS = 10_000
@@ -21,11 +21,11 @@ PATIENCE_MS = 10_000
 def send(context: zmq.Context) -> None:
     publisher = context.socket(zmq.XPUB)
     publisher.setsockopt(zmq.SNDHWM, HWM)
-    publisher.setsockopt(zmq.XPUB_NODROP, NODROP)  # waits for the subscription, because earlier messages are lost
+    publisher.setsockopt(zmq.XPUB_NODROP, NODROP)  # True: wait for room in the queue instead of dropping messages
     publisher.bind(ADDRESS)
     if not publisher.poll(PATIENCE_MS):
         sys.exit("no receiver has subscribed")
-    publisher.recv()  # the subscription: what is sent before it arrives is lost
+    publisher.recv()  # waits for the subscription, because earlier messages are lost
     payload = bytes(PAYLOAD_BYTES)
     begin = time.monotonic()
     for number in range(COUNT):
