@@ -28,7 +28,7 @@ impl Cause {
     }
 }
 
-/// The causes of the messages of one endpoint. Only one thread uses it at a time.
+/// Collects the causes of one endpoint's messages. Only one thread at a time uses this object.
 pub struct Causes {
     records: Vec<Cause>,
     endpoint: u32,
@@ -58,7 +58,7 @@ impl Causes {
         }
     }
 
-    /// Writes the file: a head and the records.
+    /// Writes the file: a head, then the records.
     ///
     /// # Errors
     /// When the file already exists or cannot be written, or when records did not fit.

@@ -58,7 +58,7 @@ pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
 /// The measured cost and resolution of the clock on this machine.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
-    /// Nanoseconds that one reading takes: the median of many batches.
+    /// The time of one reading in nanoseconds: the median of many batches.
     pub cost_ns: f64,
     /// The smallest difference observed between two consecutive unequal readings.
     pub resolution_ns: i64,

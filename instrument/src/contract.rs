@@ -1,4 +1,4 @@
-//! The adapter contract: what a transport offers to the instrument.
+//! The adapter contract: what a transport must provide for the instrument.
 //!
 //! An adapter moves frames. It has no roles, clocks or statistics, and the instrument knows no transport by name. The
 //! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
@@ -93,7 +93,7 @@ pub struct Link {
     pub address: String,
     /// The number of receivers that connect before the first message.
     pub receivers: u32,
-    /// What the messages of this link represent. An adapter with typed carriage chooses its message type by this value.
+    /// What the messages of this link represent; an adapter with typed carriage chooses its message type accordingly.
     pub payload: PayloadKind,
     /// The largest frame of this link, header included.
     pub frame_bytes: usize,
@@ -265,7 +265,7 @@ pub trait Server: Send {
     /// and may call other servers before it answers.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
-    /// Turns this server into one whose handler runs on the transport's own thread (`callback`).
+    /// Turns this polled server into one whose handler runs on the transport's own thread (`callback`).
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         drop(on_request);
         Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))

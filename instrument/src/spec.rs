@@ -99,7 +99,7 @@ pub struct Flow {
     pub pattern: Pattern,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file with the payloads; without a file, payloads are a pattern.
+    /// The file with the payloads; without a file, payloads contain a generated pattern.
     pub payload_file: Option<PathBuf>,
     /// The number of payloads in the file, one after another.
     #[serde(default = "one")]

@@ -13,26 +13,26 @@ extern "C" {
 /* The version of this table. */
 #define HOPMETER_CODEC_ABI 1u
 
-/* The functions of a codec library. Several threads may call them at once, each with an encoder of its own. */
+/* The functions of a codec library. Several threads may call them at once, each with its own encoder. */
 struct hopmeter_codec_functions {
   uint32_t abi;
-  /* Makes the object to send from its encoded form; null if the bytes are no such message. */
+  /* Creates the object to send from its encoded form; null if the bytes are not a valid message. */
   void* (*open)(const uint8_t* bytes, size_t size);
   void (*close)(void* object);
-  /* Makes the memory that one thread encodes into. */
+  /* Allocates the memory that one thread encodes into. */
   void* (*open_encoder)(void);
   void (*close_encoder)(void* encoder);
   /* Encodes the object. Returns the encoded bytes, which are valid until the next call with this encoder, and their
    * number; null if the object cannot be encoded. */
   const uint8_t* (*encode)(const void* object, void* encoder, size_t* size);
-  /* Decodes and verifies a payload; null if it is no such message. The decoded object may refer to the payload. */
+  /* Decodes and verifies a payload; null if it is not a valid message. The decoded object may refer to the payload. */
   void* (*decode)(const uint8_t* payload, size_t size);
   void (*close_decoded)(void* decoded);
   /* Returns 1 if a decoded object equals the object that was sent. */
   int (*equal)(const void* object, const void* decoded);
 };
 
-/* The one function that a codec library exports. */
+/* The only function that a codec library exports. */
 const struct hopmeter_codec_functions* hopmeter_codec(void);
 
 #ifdef __cplusplus

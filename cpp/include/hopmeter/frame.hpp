@@ -89,7 +89,7 @@ class Received {
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
       : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
-  /// Raw carriage: header and payload contiguous in memory.
+  /// Raw carriage: header and payload are contiguous in memory.
   static Received split(std::span<const std::byte> whole) noexcept {
     const auto header = std::min(whole.size(), header_bytes);
     return {whole.first(header), whole.subspan(header)};

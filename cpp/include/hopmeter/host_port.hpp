@@ -1,4 +1,4 @@
-/// Addresses as HOST:PORT, and as USER:PASSWORD@HOST:PORT.
+/// Parses addresses of the forms HOST:PORT and USER:PASSWORD@HOST:PORT.
 #pragma once
 
 #include <charconv>

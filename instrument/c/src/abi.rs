@@ -103,7 +103,7 @@ pub struct Link {
     pub address: Text,
     /// The number of receivers that connect before the first message.
     pub receivers: u32,
-    /// What the messages of this link represent.
+    /// The kind of payload that the messages of this link carry.
     pub payload: PayloadKind,
     /// The size of an image in pixels; 0 if the payload is not an image.
     pub width: u32,

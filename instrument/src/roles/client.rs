@@ -149,7 +149,8 @@ impl Asker {
         Record { due_ns: call.due_ns, ..Record::of(call.seq) }
     }
 
-    /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the deadline.
+    /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the time for
+    /// retries was over.
     fn exchange(&mut self, header: Header, passed: Option<Passed<'_>>, patience: Duration) -> Result<Option<Asked>> {
         let (client, busy) = (self.client.as_mut(), &mut self.intake.tally.busy);
         let offered = self.emitter.offer_or_pass(header, passed, busy, |bytes, fill| client.start(bytes, fill))?;

@@ -199,7 +199,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns }) } else { Offered::Abandoned })
     }
 
-    /// Checks the length, because the link ends were opened for payloads of one length.
+    /// Checks the object's encoded length, because the link ends were opened for payloads of one length.
     fn check_length(&self, bytes: usize) -> Result<usize> {
         if bytes == self.payload_bytes {
             return Ok(bytes);

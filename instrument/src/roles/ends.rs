@@ -15,7 +15,7 @@ use crate::spec::Wait;
 const LOOKS_PER_CLOCK: usize = 64;
 /// How many successful polls a blocking receiver makes before it reads the clock again.
 const POLLS_PER_CLOCK: usize = 16;
-/// How long a blocking receiver sleeps before it checks its deadline again.
+/// The longest time that a blocking receiver sleeps before it checks its deadline again.
 pub const LONGEST_BLOCK: Duration = Duration::from_millis(100);
 
 /// A role that receives frames: a sink or a relay.

@@ -25,7 +25,7 @@ pub struct Following {
     follower: Mutex<Follower>,
 }
 
-/// The work for one message, and the causes of that message.
+/// The work for one message, and the message's causes.
 struct Handler {
     worker: Worker,
     causes: CausedBy,

@@ -31,7 +31,7 @@ impl Call {
     }
 }
 
-/// Makes all calls of one pair, in order.
+/// Waits for the due time of every call of one pair, in order.
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,

@@ -1,4 +1,4 @@
-//! The sink: records when each message arrives.
+//! The sink, which records when each message arrives.
 
 use std::collections::BTreeMap;
 

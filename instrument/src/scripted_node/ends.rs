@@ -75,7 +75,7 @@ impl End {
         }
     }
 
-    /// Sends frames; returns how many were accepted and how often the transport was busy.
+    /// Sends frames; returns how many frames were accepted, and how many times the transport was busy.
     pub fn send(&mut self, run: u64, words: &FrameWords) -> Result<Value> {
         let (mut accepted, mut busy) = (0u64, 0u64);
         for seq in words.seq..words.seq + words.count {

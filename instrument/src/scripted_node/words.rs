@@ -62,7 +62,7 @@ impl From<LinkWords> for Link {
     }
 }
 
-/// Frames `seq`, `seq + 1`, … whose content has a checksum.
+/// The frames to send: `seq`, `seq + 1`, …, each with a checksum of its content.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameWords {

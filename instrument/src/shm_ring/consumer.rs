@@ -193,7 +193,7 @@ fn damage_error(what: String) -> Error {
         .remedy("run `hopmeter build shm` so that all nodes are of one version")
 }
 
-/// Ends a consumer's sleep from another thread.
+/// A handle that ends a consumer's sleep from another thread.
 pub struct Interrupter {
     segment: Arc<Segment>,
     stop: Arc<AtomicBool>,

@@ -62,7 +62,7 @@ impl Pace {
         matches!(self.kind, PaceKind::Open | PaceKind::Poisson | PaceKind::Ramp) && slowest_hz >= least_hz
     }
 
-    /// The messages per second at the end of the trial.
+    /// The rate at the end of the trial, in messages per second.
     pub fn last_hz(&self) -> f64 {
         self.ramp_to_hz.unwrap_or(self.rate_hz)
     }

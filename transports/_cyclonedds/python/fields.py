@@ -1,4 +1,4 @@
-"""Fields that all messages over Cyclone DDS have in Python; ../cpp/message.hpp is the same for C++."""
+"""Lets Python messages over Cyclone DDS use `bytes` for a field of octets."""
 
 from __future__ import annotations
 

@@ -142,8 +142,8 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   const std::string udp;
-  /// Whether best-effort samples are sent over both transports. The library sends them over every transport that a
-  /// reader offers, as the counters of the loopback device show.
+  /// Whether best-effort samples are sent over both shared memory and UDP. The library sends them over every transport
+  /// that a reader offers, as the counters of the loopback device show.
   bool uses_both_;
   std::size_t frame_bytes_;
   /// The lock is held only briefly, because Fast DDS reports a link end while it creates the link end.

@@ -110,7 +110,7 @@ class Client:
         self.poll = self._replies.poll
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        # Returns False if no server is connected.
+        # The call returns False if no server is connected.
         request = self._outgoing.fill(payload_bytes, fill)
         return bool(self._client.call_with_callback_async("frame", request, self._receive))
 

@@ -88,7 +88,7 @@ class Publisher(End):
 
 
 class Receiver(End):
-    """Waits for the messages of its link's subject."""
+    """A receiver of the messages on its link's subject."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport, link)

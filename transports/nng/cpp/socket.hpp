@@ -111,7 +111,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
 
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
-  /// Called only when the timeout changes, which is rare.
+  /// Sets the receive timeout. Called only when the timeout changes, which is rare.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
     demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");

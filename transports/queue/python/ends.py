@@ -35,7 +35,7 @@ class Writer(Connection):
         self._closing = False
         self.insists = insists
         self.is_full = self._backlog.pieces
-        """Not empty while the receiver has not yet taken the last message."""
+        """The backlog, which is not empty while the receiver has not yet taken the last message."""
         self.is_gone = False
 
     def notice_departure(self) -> None:

@@ -15,7 +15,7 @@ AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 
 
 class Channels:
-    """The links of this process, each with a queue for every receiver."""
+    """The links of this process; each link has a queue for every receiver."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup

@@ -159,7 +159,7 @@ class Client final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// Makes the next call, on the client's thread.
+  /// Makes the next call, on the client's thread, as soon as there is one.
   void make_call() {
     const auto request = requests_.pop(std::chrono::seconds(1));
     if (!request) return;

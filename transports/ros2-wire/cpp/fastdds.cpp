@@ -113,8 +113,8 @@ struct HeaderDds : Dds {
     ++call.number;
     return send_reply(writer, sample, call);
   }
-  /// A forwarded sample is in an inbox of this process, and the header of its call has already been
-  /// read.
+  /// A forwarded sample is already in an inbox of this process, and the header of its call has been read, so its fields
+  /// may be overwritten.
   static Sent send_reply(auto& writer, const auto& sample, const Call& call) {
     auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
     own.client(call.client);

@@ -5,7 +5,7 @@
  * Nothing is copied.
  *
  * Functions that can fail return null or HOPMETER_SHM_FAILED; hopmeter_shm_error() then returns the reason. Only one
- * thread at a time may use a handle, except in hopmeter_shm_consumer_interrupt. Slots are at equal distances, and
+ * thread at a time may use a handle, except in hopmeter_shm_consumer_interrupt. All slots have the same distance, and
  * pointers into them are valid until the handle is closed. Close functions accept null.
  */
 #ifndef HOPMETER_SHM_H
@@ -45,7 +45,7 @@ const char* hopmeter_shm_producer_address(const hopmeter_shm_producer* producer)
 /* The address of a slot's frame. */
 uint8_t* hopmeter_shm_producer_frame(const hopmeter_shm_producer* producer, uint32_t slot);
 
-/* The slot for the next frame. Never waits. If the last reserved slot was not published, returns that slot again. */
+/* Returns the slot for the next frame. Never waits. If the last reserved slot was not published, returns it again. */
 int64_t hopmeter_shm_producer_reserve(hopmeter_shm_producer* producer, uint64_t payload_bytes);
 
 /* Publishes the reserved slot, with a frame of this payload length, to all consumers. */
@@ -73,7 +73,7 @@ void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t
 /* hopmeter_shm_consumer_sleep() and then hopmeter_shm_consumer_claim(), for languages in which calls are expensive. */
 int64_t hopmeter_shm_consumer_await(hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
-/* Ends the sleep of another thread. From then on, this consumer does not sleep any more. */
+/* Ends the sleep of another thread. From then on, this consumer no longer sleeps. */
 void hopmeter_shm_consumer_interrupt(const hopmeter_shm_consumer* consumer);
 
 /* Leaves the ring. */

@@ -1,4 +1,4 @@
-/// The C++ adapter for the ring in ../rust, through its C ABI; ../README.md describes the ring.
+/// The C++ adapter for the ring in ../rust, through the ring's C ABI; ../README.md describes the ring.
 #include "hopmeter_shm.h"
 
 #include "hopmeter/hopmeter.hpp"

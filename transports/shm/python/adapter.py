@@ -1,4 +1,5 @@
-"""The ring of ../rust through its C ABI, which ../cpp/hopmeter_shm.h describes; ../README.md describes the ring."""
+"""The Python adapter for the ring in ../rust, through the C ABI that ../cpp/hopmeter_shm.h describes; ../README.md
+describes the ring."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ hopmeter_synthetic_receiver* hopmeter_synthetic_receiver_connect(const char* add
 /* Waits until a frame is due, at most `timeout_ns`; returns the number of bytes of this frame. */
 int64_t hopmeter_synthetic_receiver_next(hopmeter_synthetic_receiver* receiver, uint64_t timeout_ns);
 
-/* The frame that hopmeter_synthetic_receiver_next has returned last; valid until it returns another frame. */
+/* The last frame that hopmeter_synthetic_receiver_next returned; valid until that function returns another frame. */
 const uint8_t* hopmeter_synthetic_receiver_frame(const hopmeter_synthetic_receiver* receiver);
 
 void hopmeter_synthetic_receiver_close(hopmeter_synthetic_receiver* receiver);

@@ -73,7 +73,7 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """A receiver that the thread that reads the connection calls.
+    """A receiver that is called on the thread that reads the connection.
 
     With `keeps`, each frame has its own image, so that it stays valid after the call.
     """

@@ -104,7 +104,7 @@ impl<F: Family> StreamServer<F> {
         Ok(())
     }
 
-    /// Sleeps until a client sends, a new client connects, or the timeout passes.
+    /// Sleeps until a client sends a request, a new client connects, or the timeout passes.
     fn sleep(&self, timeout: Duration) -> Result<()> {
         let mut places = vec![PollFd::new(&self.listener, PollFlags::IN)];
         places.extend(self.callers.iter().map(|caller| PollFd::new(caller.requests.connection(), PollFlags::IN)));

@@ -61,7 +61,7 @@ impl Transport for Memory {
         Ok(Box::new(MemorySubscription { channel, id }))
     }
 
-    /// Report facts here that are known only after the run, or that need proof.
+    /// Report facts here that are known only after the run, or that only the run can prove.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "memory of this process".to_owned())]
     }

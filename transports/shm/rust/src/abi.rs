@@ -1,4 +1,4 @@
-//! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
+//! The C ABI of the ring, for C++ and Python; `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
 //! Handles are boxes. A function that fails returns an error value, and stores the error text for
 //! [`hopmeter_shm_error`] on the same thread.
@@ -26,7 +26,7 @@ pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     last_error()
 }
 
-/// The remedy for the last failure, or an empty text; valid until the next failure.
+/// The remedy for the last failure, or an empty text if none is known; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     last_remedy()

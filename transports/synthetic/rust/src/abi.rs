@@ -1,4 +1,5 @@
-//! Sender and receiver for C++ and Python: `cpp/hopmeter_synthetic.h` describes these functions to their callers.
+//! The C ABI of sender and receiver, for C++ and Python; `cpp/hopmeter_synthetic.h` describes these functions to their
+//! callers.
 
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A transport with known behaviour, for testing hopmeter itself: a test can compute from the settings what happens to
+//! A transport with known behaviour, for testing hopmeter itself: from the settings, a test can compute what happens to
 //! each message.
 //!
 //! Frames travel through a ring of the transport `shm`. The sender appends the departure time to each frame. The

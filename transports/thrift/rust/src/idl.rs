@@ -185,7 +185,7 @@ impl Call for Image {
     const METHOD: &'static str = "image";
 }
 
-/// The service's handler.
+/// The service's handler. It returns `None` if there is no answer.
 pub trait Service {
     fn answer_timing(&self, request: &Timing) -> Option<Timing>;
     fn answer_image(&self, request: &Image) -> Option<Image>;

@@ -34,7 +34,7 @@ fn control() -> CongestionControl {
     if CONGESTION == "block" { CongestionControl::Block } else { CongestionControl::Drop }
 }
 
-/// Waits until the other side is known.
+/// Waits until `is_known` returns true, that is, until the other side is known.
 fn wait_until(is_known: impl Fn() -> zenoh::Result<bool>) -> zenoh::Result<()> {
     let until = Instant::now() + PATIENCE;
     while !is_known()? {
