@@ -8,7 +8,7 @@ import numpy as np
 
 from hopmeter.analysis.cells.cell import examine
 from hopmeter.analysis.latency.headline import headline
-from hopmeter.analysis.latency.percentiles import estimate
+from hopmeter.analysis.latency.percentiles import estimate, quantiles
 from hopmeter.analysis.latency.trial import Measured
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -26,6 +26,25 @@ def median_us(folder: RunFolder) -> Value:
         return headline_percentiles_us(cell, measured, (0.5,))[0] if measured else None
 
     return value
+
+
+def percentile_columns(cell: Cell, measured: Measured) -> dict[str, float | None]:
+    """Return the percentiles of a trial, in microseconds, by column of `trials.parquet`; None for each that too few
+    messages support.
+
+    Any number of messages suffices for `median_us`, which ranks the trial, and for the `p99_us` of a flow.
+    """
+    names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
+    found = dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
+    for name in ("response", "service", "roundtrip"):
+        found |= _resolved(name, measured)
+    return found
+
+
+def _resolved(name: str, measured: Measured) -> dict[str, float | None]:
+    pieces = measured.latencies.get(name, [])
+    found = quantiles(np.concatenate(pieces), (500, 990), measured.missing[name]) if pieces else [None, None]
+    return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}
 
 
 def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:

@@ -6,20 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from hopmeter.analysis.cells.cell import Judged, examine, row
 from hopmeter.analysis.cells.rate_search import set_highest
 from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
 from hopmeter.analysis.cells.requirements import Judge, look_levels
-from hopmeter.analysis.cells.trial_percentiles import headline_percentiles_us
+from hopmeter.analysis.cells.trial_percentiles import percentile_columns
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
 from hopmeter.analysis.cost.slow_messages import why_columns
 from hopmeter.analysis.latency.growth import set_growth
 from hopmeter.analysis.latency.intervals import ALPHA
-from hopmeter.analysis.latency.percentiles import quantiles
-from hopmeter.analysis.latency.trial import Measured
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
 from hopmeter.analysis.ranking.rounds import rank_tables
 from hopmeter.analysis.workload.times_alone import set_times_alone
@@ -92,18 +88,10 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
     values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
     values["achieved_hz"] = trial.measured.achieved_hz
-    values |= _of_any_number(cell, trial.measured)
+    values |= percentile_columns(cell, trial.measured)
     values |= _of_workload(cell, trial)
     values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
-    for name in ("response", "service", "roundtrip"):
-        values |= _percentiles(name, trial.measured)
     return values
-
-
-def _of_any_number(cell: Cell, measured: Measured) -> dict[str, float | None]:
-    """Return the median of a trial, and for a flow also the p99, from any number of messages."""
-    names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
-    return dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
@@ -114,9 +102,3 @@ def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
     if counted and counted.bounds != (counted.missed, counted.missed):
         found |= dict(zip(ENDS, counted.bounds, strict=True))
     return found | ({"cpu_core_percent": trial_core_percent(trial.result)} if cell.is_whole_workload else {})
-
-
-def _percentiles(name: str, trial: Measured) -> dict[str, float | None]:
-    pieces = trial.latencies.get(name, [])
-    found = quantiles(np.concatenate(pieces), (500, 990), trial.missing[name]) if pieces else [None, None]
-    return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}
