@@ -37,11 +37,11 @@ def percentile_columns(cell: Cell, measured: Measured) -> dict[str, float | None
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
     found = dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
     for name in ("response", "service", "roundtrip"):
-        found |= _resolved(name, measured)
+        found |= _resolved_percentiles(name, measured)
     return found
 
 
-def _resolved(name: str, measured: Measured) -> dict[str, float | None]:
+def _resolved_percentiles(name: str, measured: Measured) -> dict[str, float | None]:
     pieces = measured.latencies.get(name, [])
     found = quantiles(np.concatenate(pieces), (500, 990), measured.missing[name]) if pieces else [None, None]
     return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}
