@@ -32,6 +32,10 @@ from hopmeter.system.terminal import Console
 EARLY = "×best has the interval of an earlier look, which decided it."
 
 
+COMPANY = (hosts_sentence, background_sentence)
+"""What shares the machine with the run, or takes part on others."""
+
+
 def print_run(console: Console, run: Run) -> None:
     """Print a run: its question, its answers, a table for each group of comparable rows, and remarks."""
     console.print()
@@ -58,7 +62,7 @@ def _print_group(console: Console, group: Group, with_references: bool) -> None:
     console.print(Text(first))
     for sentence in more:
         console.print(Text(_indent(sentence, console.width), style="dim"))
-    if not with_references and _is_one_reference(group):
+    if not with_references and not is_whole(group) and _is_one_reference(group):
         return
     print_table(console, table)
     if is_whole(group):
@@ -82,11 +86,13 @@ def _print_legend(console: Console, run: Run) -> None:
     """Print what the tables mean, and sentences about the whole run."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
-    unlike, idle = unlike_sentences(groups([run])), idle_sentence([run], groups([run]))
-    hosts, background = hosts_sentence(run.measured_rows), background_sentence(run.measured_rows)
+    tables = groups([run])
+    unlike, idle = unlike_sentences(tables), idle_sentence([run], tables)
+    # The caption of a whole workload has both.
+    company = [] if any(map(is_whole, tables)) else [sentence(run.measured_rows) for sentence in COMPANY]
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
-    tail, growth = tail_sentence(groups([run])), growth_sentence(run)
-    for sentence in filter(None, [*unlike, hosts, background, tail, growth, precision_sentence(run), *idle, *clocks]):
+    tail, growth = tail_sentence(tables), growth_sentence(run)
+    for sentence in filter(None, [*unlike, *company, tail, growth, precision_sentence(run), *idle, *clocks]):
         console.print(Text(sentence))
 
 
