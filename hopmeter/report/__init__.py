@@ -1,4 +1,4 @@
-"""The report of runs: the question, the answer, and how far to trust it, in one HTML file.
+"""The report about runs: the question, the answer and how far to trust it, in one HTML file.
 
 For notebooks and scripts: `boxes` draws runs, `messages` and `write_csv` return every message as a row.
 """
@@ -16,7 +16,8 @@ __all__ = ["boxes", "messages", "write", "write_csv"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the drawing libraries, which takes seconds, only if needed."""
+    """Return an exported function. Its module is imported on first use, because the drawing libraries take seconds to
+    load."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{'report_file' if name == 'write' else 'notebook'}"), name)

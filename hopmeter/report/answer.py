@@ -1,4 +1,4 @@
-"""The answer of a report: a sentence or two for each question, most important first."""
+"""The answer of a report: a sentence or two for each question, the most important first."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
-"""The most questions that get sentences each."""
+"""The largest number of questions that each get their own sentences."""
 
 
 def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Sentences in plain words, most important first. A run with two sides says how they differ, and ranks nothing."""
+    """Return the answer in sentences, the most important first. For a run with two sides, the sentences compare the
+    sides instead of ranking transports."""
     two = [run for run in runs if is_comparable(run)]
     if not two:
         return _order(runs, groups)
@@ -42,7 +43,7 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return which transport is fastest, question by question."""
+    """Return sentences on which transport is fastest, question by question."""
     if whole := [group for group in groups if is_whole(group)]:
         return [*_workloads(whole, groups), *unlike_sentences(groups), *caution(runs)]
     special = [each.sentence for each in search_groups(runs)]
@@ -64,7 +65,8 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
-    """Return the answer of each workload, and how its flows and paths are ranked; then that of ordinary tables."""
+    """Return the answer for each workload, then a summary of its flows and paths, then the answers of ordinary
+    tables."""
     parts = [group for group in groups if is_part(group) and len(ranks(group)) > 1]
     ordinary = [group for group in groups if group.rows[0].cell.workload is None and len(ranks(group)) > 1]
     several = len(whole) > 1
@@ -75,7 +77,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups whose first sentences the answer has, so that they need not be repeated."""
+    """Return the groups whose first sentences are part of the answer, so that they need not be repeated."""
     if any(map(is_comparable, runs)):
         return []
     if whole := [group for group in groups if is_whole(group)]:
@@ -86,12 +88,13 @@ def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group
 
 
 def _measured_groups(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that are no search for the highest rate."""
+    """Return the groups that are not searches for the highest rate."""
     return [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
 
 
 def _ordered_groups(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups with an order; those with a single choice only if there is no other answer."""
+    """Return the groups with several ranked rows; if there are none, those with a single choice, unless copies are the
+    answer."""
     compared = [group for group in groups if ranks(group)]
     several = [group for group in compared if len(ranks(group)) > 1]
     return several or ([] if copy_sentences(runs) else compared)
@@ -102,8 +105,8 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
-    """Return the sentences of each question. Groups that differ only in idle cores are one question: the order is that
-    with cores kept awake, whose noise is less, and the level as it is stands beside it."""
+    """Return the sentences of each question. Groups that differ only in idle cores are one question: the group with
+    cores kept awake, which has less noise, gives the order, and the other group adds its medians."""
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
         return [summary(groups)]
@@ -117,18 +120,20 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
 
 
 def deciding_group(family: Sequence[Group]) -> Group:
-    """Return the group that decides the order: that with idle cores kept awake, if there is one."""
+    """Return the group that decides the order: the group with idle cores kept awake if there is one, otherwise the
+    first."""
     return next((group for group in family if group.conditions[conditions.IDLE]), family[0])
 
 
 def _for(group: Group, sentence: str) -> str:
-    """Return a sentence with its subject: `For a 64-byte message at 1,000 Hz, no transport is shown to meet …`."""
+    """Return a sentence preceded by its subject: `For a 64-byte message at 1,000 Hz, no transport is shown to meet
+    …`."""
     rest = f"no{sentence[2:]}" if sentence.startswith("No ") else sentence
     return f"For {conditions.subject(group)}, {rest}"
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:
-    """Return the fastest codec over each transport; empty if no transport carried objects of several."""
+    """Return sentences on the fastest codec over each transport; empty if no transport has several codecs."""
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
         return [lead_sentences(group, title)[0] for title, group in found.items()]
@@ -136,7 +141,8 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 
 def summary(groups: Sequence[Group]) -> str:
-    """Describe many groups in one sentence: the rows proved fastest, and how many groups have none."""
+    """Return one sentence about many groups: how often each row was significantly fastest, and how many groups have no
+    such row."""
     firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")
@@ -149,7 +155,7 @@ def summary(groups: Sequence[Group]) -> str:
 
 
 def caution(runs: Sequence[Run]) -> list[str]:
-    """Return what to know together with the answer, and what to run next."""
+    """Return the cautions that belong to the answer, and the next command."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
     words = [sentence for run in runs for sentence in (growth_sentence(run), precision_sentence(run)) if sentence]
     words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]

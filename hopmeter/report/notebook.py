@@ -1,4 +1,4 @@
-"""For notebooks and scripts: every message of runs as a row of a table, and boxes of their latencies."""
+"""For notebooks and scripts: every message of runs as a table row, and box charts of latencies."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ COLUMNS = {
     "trial": pl.Int64,
     "pair": pl.Int64,
 }
-"""The first five are those of the study of native objects."""
+"""The columns of the table of messages; the first five are those of the study of native objects."""
 TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "normal", "color": theme.SOFT}
 
 
 def boxes(*runs: Path) -> alt.TopLevelMixin:
     """Draw a notched box for each codec, transport and language that these runs measured, on a logarithmic axis in ms.
 
-    Groups that cannot be compared get charts of their own, below each other. Raises UsageError if nothing was measured.
+    Groups that are not comparable get separate charts, one below the other. Raises UsageError if no cell has a
+    latency.
     """
     found = [read(run) for run in runs]
     style = Style.of(found)
@@ -77,12 +78,12 @@ def _warn(damaged: StoreError) -> None:
 
 
 def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
-    """Write every message of a run that arrived as CSV, and return their number.
+    """Write every message of a run that arrived as CSV, and return the number of messages.
 
-    `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`), `count` the message's number,
-    `timestamp` when it was due (sent, if the pace has no schedule) in seconds of the monotonic clock, and `delay` the
-    seconds until the receiver had all of it. Lost messages have no row. Trials with damaged samples have none either:
-    `on_damage` gets the error of each, and warns by default.
+    `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`) and `count` the message's number.
+    `timestamp` is when the message was due (or sent, if the pace has no schedule), in seconds of the monotonic clock.
+    `delay` is the time in seconds until the receiver had the whole message. Lost messages have no row, and neither have
+    trials with damaged samples: for each of these, `on_damage` is called with the error; by default it warns.
     """
     many, header = 0, True
     for table in _tables(read(run), on_damage):
@@ -96,7 +97,7 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 def _tables(run: Run, on_damage: OnDamage) -> Iterator[pl.DataFrame]:
     for row in run.measured_rows:
         if row.cell.workload is not None and not row.cell.flow:
-            continue  # the messages of a workload are those of its flows
+            continue  # the messages of a workload are listed under its flows
         for part in delivered_messages(row, on_damage):
             yield _table(row, part)
 

@@ -1,4 +1,4 @@
-"""Writes the report: one HTML file that needs nothing else, and its figures as files next to it."""
+"""Write a report: a self-contained HTML file, and the figures as separate files next to it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from hopmeter.store.disk import replacing, writing
 
 
 def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
-    """Read runs and write `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
+    """Read runs and write their report to `out`. Figures are also written as SVG and PNG to `figure_folder`, by default
+    `<out>.figures`. Return `out`.
 
-    Report and figures appear at once or not at all: they are written elsewhere and moved to their places.
+    The report and the figures appear complete or not at all, because they are written to temporary places and then
+    moved.
     """
     is_by_hand = hand_folder.are_by_hand(run_folders)
     runs = [] if is_by_hand else [read(folder) for folder in run_folders]
@@ -38,13 +40,13 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 
 def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
-    """Return the page of runs; figures are also written to `figure_folder`."""
+    """Return the HTML report of runs; the figures are also written to `figure_folder`, if given."""
     with svg.skip_schema_check():
         return render(run_page.page(runs), figure_folder)
 
 
 def render(page: Page, figure_folder: Path | None = None) -> str:
-    """Return the HTML of a page."""
+    """Return the HTML of a page; its figures are also written to `figure_folder`, if given."""
     template = templates().get_template("page.html.j2")
     with svg.skip_schema_check():
         return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder), on_page=on_page)
@@ -52,7 +54,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the templates; each is compiled once."""
+    """Return the Jinja environment of the templates, which compiles each template once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopmeter.report"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The page of runs: their question, the answer, and the sections in their order."""
+"""The page of a report on runs: the question, the answer and the sections, in this order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hopmeter.report.words import formatting
 
 
 def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
-    """Everything that a report of these runs shows; figures take most of the time."""
+    """Return the page for these runs. Drawing takes most of the time, so figures can be omitted."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
@@ -34,7 +34,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
 
 
 def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
-    """Return the sections, from the widest comparison to the details."""
+    """Return the sections, from comparisons across all runs to the details."""
     found, style = groups(runs), Style.of(runs)
     named = {group.id for group in groups_in_answer(runs, found)}
     across = list(figures.across(found, style)) if with_figures else []
@@ -59,7 +59,7 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
 
 
 def _figures(group: Group, style: Style) -> list[Figure]:
-    """Return the figures of a group with names that are unique in the page."""
+    """Return the figures of a group, with names that are unique in the page."""
     return [replace(figure, name=f"{group.id}-{figure.name}") for figure in figures.draw(group, style)]
 
 
@@ -71,7 +71,7 @@ def scenario(run: Run) -> str:
 
 
 def _facts(runs: Sequence[Run]) -> list[str]:
-    """Return the time, the size and the seed of a run."""
+    """Return the start times, the size and the seeds of the runs."""
     cells, trials = sum(len(run.measured_rows) for run in runs), sum(len(run.trials) for run in runs)
     seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
@@ -80,7 +80,7 @@ def _facts(runs: Sequence[Run]) -> list[str]:
 
 
 def start_time(run: Run) -> str:
-    """Return when the run started, in the time zone of its machine."""
+    """Return the start time of the run, in the time zone of its machine; the stored text if it is not a date."""
     started = run.text("started")
     try:
         at = datetime.fromisoformat(started)

@@ -1,1 +1,2 @@
-"""What a run advises: which transport to take, by how much it is better, what it costs, and when that changes."""
+"""The advice from a run: the recommended transport, by how much it is better, its CPU and settings, and when this
+changes."""

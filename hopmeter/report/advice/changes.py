@@ -1,4 +1,4 @@
-"""When the advice of a run would change: other tables that were measured, and what was not measured."""
+"""When a run would recommend another transport: what its other tables show, and what was not measured."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ OPTIONS = (
     *IDLE_STATES,
     *HOST_OPTIONS.values(),
 )
-"""Options that belong to the question; the others are about one run of it."""
+"""Options that define the question; all other options concern only one run of it."""
 FACTOR = 10
 
 
 def changes(run: Run, asked: Question, others: Sequence[Question], found: Decision) -> list[str]:
-    """Return when another transport would be first, measured tables first, and what was not measured."""
+    """Return sentences on when another transport would be best, with the measured tables first, and on what was not
+    measured. Empty without a recommendation."""
     if found.take is None:
         return []
     measured = [
@@ -41,7 +42,7 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
-    """Yield the order with the other idle states."""
+    """Yield the order of the transports in the same table with other idle states."""
     for group in asked.others:
         state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
         other = decide(group)
@@ -52,7 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield the other tables of the scenario in which another transport is first, or that they agree."""
+    """Yield the other tables of the scenario in which another transport is best, then how many tables agree or are
+    undecided."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:
@@ -65,7 +67,7 @@ def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
 
 
 def _parts(run: Run, found: Decision) -> Iterator[str]:
-    """Yield the flows and paths of a workload for which alone another transport is first."""
+    """Yield the flows and paths of a workload for which another transport is best."""
     idle = found.group.conditions[conditions.IDLE]
     for each in (decide(group) for group in parts(run) if group.conditions[conditions.IDLE] == idle):
         if each.is_decided and not _is_among(found, each):
@@ -73,7 +75,7 @@ def _parts(run: Run, found: Decision) -> Iterator[str]:
 
 
 def _requirements(run: Run, found: Decision) -> Iterator[str]:
-    """Yield the row that would be first without the requirements."""
+    """Yield the row that would be possible without the requirements, if it is faster."""
     rows = [row for row in found.missing if row.ok]
     if (wanted := requirements_of_run(run)) and rows and found.take and found.take.p50 is not None:
         fastest = min(rows, key=lambda row: row.p50 or 0.0)
@@ -83,7 +85,7 @@ def _requirements(run: Run, found: Decision) -> Iterator[str]:
 
 
 def _open_choice(run: Run, found: Decision) -> Iterator[str]:
-    """Yield that more rounds may find differences among the best rows, with the command that measures them."""
+    """Yield a note that more rounds may separate the best rows, with the command that measures them."""
     if found.by in ("", "now"):
         longer = advise_command(run, "--budget", "10m")
         yield f"Not decided: which of these {len(found.best)} is best; `{longer}` measures longer"
@@ -98,7 +100,7 @@ def _first_words(other: Decision, found: Decision) -> str:
 
 
 def _is_among(found: Decision, other: Decision) -> bool:
-    """Return whether the transport to take is among the best of another table, in the same language."""
+    """Return whether the recommended transport is among the best of another table, in the same language and profile."""
     mine = _key(found.take) if found.take else None
     return any(_key(row) == mine for row in other.best)
 
@@ -125,7 +127,7 @@ def _rates(rate: float) -> list[float]:
 
 
 def advise_command(run: Run, *options: str) -> str:
-    """Return the command that gives this advice, with other options."""
+    """Return the `hopmeter advise` command for this advice, with the given options instead of its own."""
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
     named = [word for word in options if word.startswith("--")]
@@ -136,6 +138,6 @@ def advise_command(run: Run, *options: str) -> str:
 
 
 def _belongs(word: str, before: str, kept: Sequence[str]) -> bool:
-    """Return whether a word of a command is its scenario, an option that is kept, or the value of one."""
+    """Return whether a word of a command is the scenario, an option in `kept`, or the value of such an option."""
     option = word if word.startswith("--") else before if before.startswith("--") and "=" not in before else ""
     return not option or option.partition("=")[0] in kept

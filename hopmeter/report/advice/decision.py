@@ -1,4 +1,4 @@
-"""Which transport of a table is best for a user: the rows that can be installed and meet the requirements, compared."""
+"""Which row of a table is best for a user: compares the installable rows that meet the requirements."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ from hopmeter.report.answers.workload_answer import ranking_of
 from hopmeter.report.words.workload_words import is_whole
 
 SAME = 1.05
-"""Rows whose medians differ by less than this factor are the same to a user, as in comparisons of runs."""
+"""A user cannot notice a difference between medians that differ by less than this factor; comparisons of runs use the
+same factor."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The advice of one table."""
+    """The recommendation from one table."""
 
     group: Group
     best: tuple[Row, ...] = ()
-    """The rows that no other is better than; first the one to take."""
+    """The rows that no other row beats; the first one is recommended."""
     worse: tuple[Row, ...] = ()
-    """The other rows that meet the requirements, the best first."""
+    """The other rows that meet the requirements, best first."""
     undecided: tuple[Row, ...] = ()
-    """The rows of which it is unknown whether they meet the requirements."""
+    """The rows for which it is undecided whether they meet the requirements."""
     missing: tuple[Row, ...] = ()
     """The rows that miss a requirement, failed, or could not keep up."""
     by: str = ""
-    """What decides among `best`: `order` if it is one row, `cpu`, `same` if they differ by so little that any will do,
-    or `now` if none is better than what the user has."""
+    """What selects the first of `best`: `order` if there is only one, `cpu`, `same` if they differ too little to
+    matter, or `now` if none is better than the user's current transport; empty if nothing does."""
 
     @property
     def take(self) -> Row | None:
-        """Return the row to take; None if nothing is decided."""
+        """The recommended row, or None if the table supports no recommendation."""
         return self.best[0] if self.is_decided else None
 
     @property
     def is_decided(self) -> bool:
-        """Return whether the table advises anything: a single row, or a few that are better than others."""
+        """Whether the table supports a recommendation: it compares several rows, and either `by` selects one of the best
+        (other than by `now`), or some rows are worse."""
         is_choice = len(self.best) + len(self.worse) + len(self.missing) > 1
         return bool(self.best) and is_choice and bool(self.by not in ("", "now") or self.worse)
 
 
 def decide(group: Group, now: str | None = None) -> Decision:
-    """Decide which row of a table to take; a user keeps the transport `now` unless another is better."""
+    """Choose the best row of a table. The user keeps the current transport `now` unless another one is better."""
     rows = [row for row in group.choices if row.recommendable]
     kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in Verdict}
     eligible = kinds[Verdict.MEETS]
@@ -67,7 +69,7 @@ def decide(group: Group, now: str | None = None) -> Decision:
 
 
 def is_better(group: Group, one: Row, other: Row) -> bool:
-    """Return whether the rounds decide that `one` is better than `other`."""
+    """Return whether the measured rounds show that `one` is better than `other`."""
     if not is_whole(group):
         return faster(one, other)
     ranking = ranking_of(one)
@@ -75,12 +77,12 @@ def is_better(group: Group, one: Row, other: Row) -> bool:
 
 
 def _kind(group: Group, row: Row) -> Verdict:
-    """Return whether a row meets what is required of it; one that failed or could not keep up does not."""
+    """Return the row's verdict on the requirements; a row that failed or could not keep up misses them."""
     return verdict(row) if has_result(group, row) else Verdict.MISSES
 
 
 def has_result(group: Group, row: Row) -> bool:
-    """Return whether a row can be ranked: it has a median, or is a workload that was carried."""
+    """Return whether a row has a result: a median or, for a whole workload, a rank."""
     return row["status"] == "ok" and row["rank_low"] is not None if is_whole(group) else row.ok
 
 
@@ -90,7 +92,7 @@ def verdict(row: Row) -> Verdict:
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:
-    """Return rows by their place in the table."""
+    """Return the rows, best first: by median or, for a whole workload, by its criteria."""
     if is_whole(group):
         return sorted(rows, key=lambda row: row.criteria)
     return sorted(rows, key=lambda row: _number(row.p50))
@@ -101,8 +103,8 @@ def _number(value: float | None) -> float:
 
 
 def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | None, str]:
-    """Return the row to take among those that do not differ, and what decides it: the one that certainly needs the
-    least CPU, the one that the user has now, or any if all are the same."""
+    """Return the recommended row among the best rows, and what selects it: the row that needs significantly less CPU
+    than all others, the user's current transport, or any row if all are practically the same."""
     if len(best) < 2:
         return (best[0] if best else None), "order" if best else ""
     cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))
@@ -114,12 +116,12 @@ def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | No
 
 
 def has_less_cpu(one: Row, other: Row) -> bool:
-    """Return whether `one` needs less CPU than `other`, with intervals that do not touch."""
+    """Return whether `one` needs less CPU than `other`, with intervals that do not overlap."""
     high, low = one["cpu_core_percent_high"], other["cpu_core_percent_low"]
     return high is not None and low is not None and high < low
 
 
 def _are_same(rows: Sequence[Row]) -> bool:
-    """Return whether no two rows can differ by more than a few percent."""
+    """Return whether all pairs of rows differ by at most 5 %."""
     bounds = [known.bounds if (known := compare(*pair)) else (None, None, None) for pair in combinations(rows, 2)]
     return all(low is not None and high is not None and low >= 1 / SAME and high <= SAME for _, low, high in bounds)

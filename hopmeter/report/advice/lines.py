@@ -1,4 +1,4 @@
-"""The advice of a run in five lines, and as data."""
+"""The advice from a run, as five lines of text and as JSON data."""
 
 from __future__ import annotations
 
@@ -37,36 +37,37 @@ LOST = "lost = 0"
 
 @dataclass(frozen=True)
 class RunAdvice:
-    """What a run advises to somebody who has the transport `now`, if any."""
+    """The advice from a run for a user whose current transport is `now`, if given."""
 
     run: Run
     now: str | None = None
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions of the run; the first one is answered, and the others show when the answer changes."""
+        """The questions of the run. The advice answers the first question; the others show when the answer would
+        change."""
         return questions(self.run)
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision about the first question."""
+        """The decision on the first question."""
         return decide(self.questions[0].deciding, self.now)
 
     @property
     def take(self) -> Row | None:
-        """The row to take; None if nothing is decided."""
+        """The recommended row, or None if the run supports no recommendation."""
         return self.decision.take
 
     @cached_property
     def now_row(self) -> Row | None:
-        """The best row of the transport that the user has now."""
+        """The best row of the user's current transport; None if it was not measured."""
         rows = [row for row in self.decision.group.rows if row["transport"] == self.now]
         place = {row.id: at for at, row in enumerate((*self.decision.best, *self.decision.worse))}
         return min(rows, key=lambda row: (place.get(row.id, len(place)), not row.ok, row.p50 or 0.0), default=None)
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """The five lines by their heads; without a decision, what is open and the command that decides it."""
+        """The five lines by their keys. Without a decision: what is undecided, and the command that decides it."""
         take = self.take
         if take is None:
             next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
@@ -77,7 +78,7 @@ class RunAdvice:
 
     @cached_property
     def changes(self) -> list[str]:
-        """When the answer would change, and what was not measured, in sentences without their dots."""
+        """Sentences on when the answer would change and on what was not measured, without final full stops."""
         return changes(self.run, self.questions[0], self.questions[1:], self.decision)
 
     def _take_words(self, take: Row) -> str:
@@ -88,7 +89,7 @@ class RunAdvice:
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
-        """Return the rows that are as good, as far as the run decides."""
+        """Return a sentence about the rows that do not differ from the recommended row; empty if there are none."""
         if not others:
             return ""
         group, many = self.decision.group, len(others) > 1
@@ -102,7 +103,8 @@ class RunAdvice:
         return f" {them} {'do' if many else 'does'} not differ significantly from it{why}."
 
     def _better_words(self, take: Row) -> str:
-        """Return how the next row and the user's own compare with the one to take."""
+        """Return how the next row, the first row that is worse, and the user's current transport compare with the
+        recommended row."""
         group = self.decision.group
         rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]
         said = [f"{name(group, rivals[0])}, the next, {comparison_words(group, take, rivals[0])}"] if rivals else []
@@ -144,7 +146,7 @@ class RunAdvice:
         return f"{measured}{waits}. {self._loss_words(take)}"
 
     def _loss_words(self, take: Row) -> str:
-        """Return how many messages were lost, and what has to be set so that none is."""
+        """Return how many messages were lost, and which settings prevent any loss."""
         sent = (take["received"] or 0) + (take["lost"] or 0)
         if take["pattern"] != "pubsub":
             return f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} calls had no reply."
@@ -175,7 +177,7 @@ class RunAdvice:
         return "no transport that you can install has a valid result."
 
     def _differences(self) -> str:
-        """Return how far rows that do not differ may be apart, as the end of a sentence."""
+        """Return the possible ratios between the best rows, as the end of a sentence."""
         first, *others = self.decision.best
         group = self.decision.group
         if is_whole(group):
@@ -190,7 +192,7 @@ class RunAdvice:
         return next_sentence(self.run) or f"`{advise_command(self.run, '--budget', '10m')}` measures longer."
 
     def as_json(self) -> dict[str, Any]:
-        """Return the advice as data."""
+        """Return the advice as JSON data."""
         found, take = self.decision, self.take
         rivals = [*found.best[1:], *found.worse]
         group = found.group

@@ -1,4 +1,4 @@
-"""The tables of a run that answer a user's questions: the first one is what the scenario asks."""
+"""The questions that a run answers for a user; the first one is the scenario's main question."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hopmeter.report.words import conditions
 
 @dataclass(frozen=True)
 class Question:
-    """A table that decides, and the same with other idle states."""
+    """The table that answers a question, and the same table with other idle states."""
 
     deciding: Group
     others: tuple[Group, ...] = ()
 
     @property
     def is_awake(self) -> bool:
-        """Return whether the table that decides was measured with idle cores kept awake."""
+        """Whether the deciding table was measured with idle cores kept awake."""
         return bool(self.deciding.conditions[conditions.IDLE])
 
 
 def questions(run: Run) -> list[Question]:
-    """Return the questions of a run in the order of its scenario; a workload is one question."""
+    """Return the questions of a run, in the order of its scenario; a workload is a single question."""
     tables = [group for group in groups([run]) if not (group.rows[0].cell.flow or group.rows[0].cell.path)]
     places = {row.id: place for place, row in enumerate(run.rows)}
     ordered = sorted(families(tables, (conditions.IDLE,)), key=lambda family: _place(family, places))

@@ -1,4 +1,4 @@
-"""A row of a decision as data, for `hopmeter advise --json`."""
+"""A row of a decision as JSON data, for `hopmeter advise --json`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ COLUMNS = (
     *("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high"),
 )
 RATIO = ("ratio", "ratio_low", "ratio_high")
-"""How many times as long a row takes as the one to take, with the interval."""
+"""The keys of the row's latency relative to the recommended row, with the interval."""
 
 
 def row_json(group: Group, row: Row | None, take: Row | None) -> dict[str, Any] | None:
-    """Return a row, how it compares with the one to take, its settings, and those with which nothing is lost."""
+    """Return a row's values, its ratio to the recommended row, its settings, and the settings that prevent message
+    loss. None for no row."""
     if row is None:
         return None
     is_other = take is not None and take is not row and not is_whole(group)

@@ -1,4 +1,4 @@
-"""Rows of a decision in words: their names, how they compare, their CPU and their settings."""
+"""Rows of a decision in words: their names, comparisons, CPU and settings."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from hopmeter.system import humanize
 
 MOST_NAMES = 4
 WORSE = {DEADLINES: "misses more deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
-"""What decides that a whole workload is worse over a transport."""
+"""What a worse transport for a whole workload does, by the criterion that decides."""
 
 
 def full_name(group: Group, row: Row) -> str:
-    """Return the name of a row with its languages: `zeromq in Python`, `zeromq nodrop=true in Rust and Python`."""
+    """Return a row's name with its languages: `zeromq in Python`, `zeromq nodrop=true in Rust and Python`."""
     language = language_name(str(row["language"]))
     words = name(group, row).replace(f" ({language})", "").replace(f"({language}, ", "(")
     return f"{words} in {formatting.join(list(map(language_name, languages_in(str(row['language'])))))}"
 
 
 def names(group: Group, rows: Sequence[Row]) -> str:
-    """Return the names of rows in a list."""
+    """Return the names of rows as a list in words; a long list is shortened."""
     return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
 
 
 def result_words(group: Group, row: Row) -> str:
-    """Return the result of a row that ranks it: its median, or the deadlines that a workload missed."""
+    """Return the result that ranks a row, in words: its median, or the deadlines that a workload missed and its worst
+    p99."""
     if not is_whole(group):
         return median_words(row)
     known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
@@ -47,7 +48,7 @@ def result_words(group: Group, row: Row) -> str:
 
 
 def comparison_words(group: Group, one: Row, other: Row) -> str:
-    """Return how `other` compares with `one`: `takes 1.2 to 1.4 times as long`."""
+    """Return how `other` compares with `one`, such as `takes 1.2 to 1.4 times as long`."""
     if is_whole(group):
         return _workload_comparison(group, one, other)
     if faster(one, other) or faster(other, one):
@@ -57,7 +58,8 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
 
 
 def ratio_words(one: Row, other: Row) -> str:
-    """Return how long `other` takes beside `one`: `0.9 to 1.2 times as long`; empty if little is known."""
+    """Return how long `other` takes relative to `one`: `0.9 to 1.2 times as long`; empty if the interval is too
+    wide."""
     known = compare(one, other)
     if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
         return ""
@@ -65,7 +67,7 @@ def ratio_words(one: Row, other: Row) -> str:
 
 
 def _workload_comparison(group: Group, one: Row, other: Row) -> str:
-    """Return the criterion that decides between two transports of a workload, with the value of the other."""
+    """Return the criterion that decides between two transports for a workload, with the value of `other`."""
     ranking = ranking_of(one)
     criterion = ranking.decides(one.id, other.id) if ranking else ""
     if not criterion:
@@ -76,7 +78,7 @@ def _workload_comparison(group: Group, one: Row, other: Row) -> str:
 
 
 def why_not(row: Row) -> str:
-    """Return why a row cannot be taken; empty if it can."""
+    """Return why a row cannot be recommended; empty if it can."""
     if row["status"] == "failed":
         return "failed"
     if row["status"] == "saturated":
@@ -96,12 +98,13 @@ def cpu_words(row: Row) -> str:
 
 
 def settings_words(values: Mapping[str, object]) -> str:
-    """Return settings as the command line writes them: `hwm=1000, nodrop=false`."""
+    """Return settings in the form of the command line: `hwm=1000, nodrop=false`."""
     return ", ".join(f"{each}={humanize.setting(value)}" for each, value in values.items())
 
 
 def lossless_of(row: Row) -> Lossless | None:
-    """Return how the transport of a row loses nothing; None if the manifest does not say so."""
+    """Return the settings with which the row's transport loses no message; None if its manifest has none for so many
+    receivers."""
     known = manifest.every().get(str(row["transport"]))
     lossless = known.lossless if known else None
     receivers = max((len(flow.targets) for flow in row.cell.workload.flows), default=1) if row.cell.workload else None

@@ -1,1 +1,1 @@
-"""A run's answers in sentences: what is best, by how much, what is open, and which command decides it."""
+"""Answers of a run in sentences: what is best, by how much, what is undecided, and which command decides it."""

@@ -1,4 +1,4 @@
-"""The clocks of several hosts in words: what latencies between hosts may claim, and how the clocks compare."""
+"""Sentences on the clocks of several hosts: how accurate latencies between hosts are, and how the clocks compare."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from hopmeter.report.words import formatting
 from hopmeter.store.clock_file import read_clocks
 
 MOST_SHOWN = 6
-"""Of more pairs or triangles of hosts, the report describes the worst."""
+"""If there are more pairs or triangles of hosts than this, the report describes only the worst."""
 
 
 def claim_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return what the clocks allow to say about latencies between hosts; empty if each begins and ends on one clock."""
+    """Return sentences on the accuracy of latencies between hosts; empty if every latency begins and ends on one
+    clock."""
     rows = [row for run in runs for row in run.measured_rows if row.ok and row["clock_uncertainty_us"] is not None]
     if not rows:
         return []
@@ -42,7 +43,7 @@ def _describe_unclaimed(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def comparison_sentences(run: Run) -> list[str]:
-    """Return how the clocks of each pair of hosts compare, and what else was recorded about them."""
+    """Return sentences on how the clocks of each pair of hosts compare, and on other recorded facts about them."""
     batches, states = read_clocks(run.folder)
     clocks = RunClocks(batches, states)
     found = [each for models in clocks.sessions.values() for each in _describe_models(models)]
@@ -50,7 +51,8 @@ def comparison_sentences(run: Run) -> list[str]:
 
 
 def _describe_models(models: Models) -> Iterator[str]:
-    """Describe the clocks of each pair of hosts; of many, those that are known least."""
+    """Yield a sentence for each pair of clocks; if there are many pairs, only for the pair with the largest
+    uncertainty."""
     ordered = sorted(models.values(), key=lambda model: -model.uncertainty_ns)
     if len(models) > MOST_SHOWN:
         residual_ns = max(model.residual_ns for model in ordered)
@@ -76,7 +78,8 @@ def _describe_model(model: PairModel) -> str:
 
 
 def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
-    """Describe the sums around the triangles of hosts; of many, the largest compared with its bound."""
+    """Yield a sentence on the offsets around each triangle of hosts; if there are many, only on the largest sum
+    relative to its bound."""
     ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
     for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
         most = "" if len(closures) <= MOST_SHOWN else f", most of {len(closures)} triangles compared with their bounds"

@@ -1,4 +1,4 @@
-"""The answer of one table in words, made from the comparison of its rows; it never claims more than is decided."""
+"""The answer for one table in sentences, based on the comparison of its rows. They claim nothing that is undecided."""
 
 from __future__ import annotations
 
@@ -24,49 +24,51 @@ LATENCIES = {
 LEVEL_ONLY = "These few rounds show the level; those with idle cores kept awake decide the order."
 MOST_NAMES, MOST_PAIRS = 4, 2
 VAGUE = 10
-"""A larger ratio that is still possible says only that there are too few rounds."""
+"""If a ratio may be larger than this, the sentences say only that there were too few rounds."""
 MOST_ROUNDS = 300
-"""A pair that needs more rounds is too close to tell."""
+"""A pair that needs more rounds than this is too close to decide."""
 
 
 def lead(group: Group, subject: str = "") -> str:
-    """Return the order of a table: the fastest that a user can install, the next, and what does not differ."""
+    """Return the order of a table in words: the fastest choice, the next, and the rows that do not differ."""
     return " ".join(lead_sentences(group, subject))
 
 
 def lead_sentences(group: Group, subject: str = "") -> list[str]:
-    """Return the first sentence with its subject, and those on the median of the fastest and on the references."""
+    """Return the sentences on the order, which begin with the subject, on the fastest row's median, and on the
+    references."""
     subject = subject or conditions.subject(group)
     order, *more = order_sentences(group)
     return [f"For {subject}, {order}", *more]
 
 
 def order_sentences(group: Group) -> list[str]:
-    """Return the same sentences without a subject, for a place below a title that names it."""
+    """Return the same sentences without the subject, for use below a title that names it."""
     order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
     return [*order, *filter(None, [_ranked_references(group), _references(group)])]
 
 
 def name(group: Group, row: Row) -> str:
-    """Return the shortest name of a row that tells the rows apart: `nng`, or `nng (Python)` if languages differ."""
+    """Return the shortest unambiguous name of a row: `nng`, or `nng (Python)` if the table has several languages."""
     return group.short_label(row)
 
 
 def details(group: Group) -> list[str]:
-    """Return what could not be decided, with what would decide it, and what failed."""
+    """Return sentences on the undecided pairs, on the rounds that would decide them, and on failed rows."""
     undecided = "" if shows_level(group) else not_decided(group)
     return [*([undecided] if undecided else []), *without_result(group)]
 
 
 def shows_level(group: Group) -> bool:
-    """Whether a table only shows the level with idle cores as they are, because one with cores kept awake decides."""
+    """Return whether a table shows only latency levels: idle cores are left as they are, and a table with cores kept
+    awake decides."""
     run = group.rows[0].run
     both = run.part("scenario").get("no_idle_states") == "both"
     return both and not group.conditions[conditions.IDLE] and any(row.get(conditions.IDLE) for row in run.measured_rows)
 
 
 def levels(group: Group) -> str:
-    """Return the medians in words."""
+    """Return the medians of the ranked rows, in words."""
     return _levels(group, group.ranked_rows)
 
 
@@ -77,7 +79,7 @@ def _levels(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _medians(group: Group, rows: Sequence[Row]) -> str:
-    """Return `shm 31.5 µs and unix 36.9 µs`."""
+    """Return the rows' medians, such as `shm 31.5 µs and unix 36.9 µs`."""
     known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in rows]
     return formatting.join(formatting.first(known, MOST_NAMES))
 
@@ -105,14 +107,14 @@ def _why_alone(group: Group) -> str:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return the medians of rows that take no part in a ranking, such as `synthetic` and its floor."""
+    """Return the medians of rows that are not ranked, such as `synthetic` and its floor."""
     if not group.measured_rows:
         return ["no transport has a valid latency."]
     return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
 
 
 def _sentence(median: str, group: Group, row: Row) -> str:
-    """Return `With zenoh, half of its messages …`."""
+    """Return a sentence such as `With zenoh, half of its messages …`."""
     return f"With {name(group, row)}, {median}."
 
 
@@ -122,12 +124,13 @@ def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
-    """Return how much longer the next one takes; empty without one."""
+    """Return how much longer the next row takes; empty if there is none."""
     return [f"{name(group, rest[0])}, the next, takes {how_long(first, rest[0])}"] if rest else []
 
 
 def how_long(one: Row, other: Row) -> str:
-    """Return `2.1 to 2.6 times as long`; without rounds the least factor that both intervals allow."""
+    """Return how long `other` takes relative to `one`: `2.1 to 2.6 times as long`. Without rounds, return the smallest
+    ratio that both intervals allow."""
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
         low, high = formatting.ratio(known.low), formatting.ratio(known.high)
@@ -141,7 +144,7 @@ def how_long(one: Row, other: Row) -> str:
 
 
 def _tie(group: Group, first: Rank) -> str:
-    """Return the rows that do not differ from the first, and how large their ratio may still be."""
+    """Return a sentence on the rows that do not differ from the first, with their largest possible ratio."""
     names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
@@ -155,7 +158,7 @@ def _tie(group: Group, first: Rank) -> str:
 
 
 def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return the rows further behind that do not differ from each other."""
+    """Return sentences on rows that are slower than the first but do not differ from each other."""
     clusters: list[list[Row]] = []
     for row in rows:
         if clusters and not any(faster(other, row) or faster(row, other) for other in clusters[-1]):
@@ -168,7 +171,7 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
 
 
 def median_words(row: Row) -> str:
-    """Return the median in words, with its interval."""
+    """Return a row's median in words, with its interval."""
     half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
     if row["pattern"] != "pubsub":
         half = half.replace("half of its messages arrived", "half of its replies were back")
@@ -176,7 +179,7 @@ def median_words(row: Row) -> str:
 
 
 def _references(group: Group) -> str:
-    """Return how long the references take compared with the first choice, or their medians without rounds."""
+    """Return how long the references take relative to the fastest choice; without rounds, return their medians."""
     known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
     if not known or not first:
         return ""
@@ -190,7 +193,7 @@ def _references(group: Group) -> str:
 
 
 def _ratio(one: Row, other: Row) -> str:
-    """Return `0.665 (0.544–0.813)`, the ratio of the table; empty without rounds."""
+    """Return a ratio as the table shows it, such as `0.665 (0.544–0.813)`; empty without rounds."""
     known = compare(one, other)
     if known is None or known.ratio is None:
         return ""
@@ -199,7 +202,7 @@ def _ratio(one: Row, other: Row) -> str:
 
 
 def _ranked_references(group: Group) -> str:
-    """Say that the ranked rows are references; empty if there is a library among them."""
+    """Return a sentence that all ranked rows are references; empty if a library is among them."""
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
     return "All of these are references, not libraries to install; they are ranked among themselves."
@@ -207,28 +210,28 @@ def _ranked_references(group: Group) -> str:
 
 @dataclass(frozen=True)
 class OpenPair:
-    """Two rows that are not decided."""
+    """Two rows whose order is undecided."""
 
     one: Row
     other: Row
     known: Comparison
     rounds: int | None
-    """How many rounds would decide them in four of five cases; None if they are too close."""
+    """The number of rounds that would decide the pair in 80 % of cases; None if the rows are too close."""
 
     @property
     def is_choice(self) -> bool:
-        """Whether a user chooses between the two, so that neither is a reference."""
+        """Whether both rows are choices, so that neither is a reference."""
         return self.one.recommendable and self.other.recommendable
 
     @property
     def reach(self) -> float:
-        """The largest factor that is still possible, in either direction."""
+        """The largest ratio that is still possible, in either direction."""
         low, high = self.known.low, self.known.high
         return max(high, 1 / low) if low and high else math.inf
 
 
 def open_pairs(group: Group) -> list[OpenPair]:
-    """Return the pairs of choices that the rounds did not decide, those that need the fewest rounds first."""
+    """Return the undecided pairs of choices; the pairs that need the fewest rounds come first."""
     found = list(_open_pairs(group.ranked_rows))
     return sorted(found, key=lambda each: each.rounds or math.inf)
 
@@ -244,7 +247,8 @@ def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
 
 
 def not_decided(group: Group) -> str:
-    """Return the pairs that are not decided, how large their ratio may be, and the rounds that would decide them."""
+    """Return a sentence with the undecided pairs, their largest possible ratio, and the rounds that would decide them;
+    empty if there are none."""
     found = open_pairs(group)
     first = {id(rank.row) for rank in ranks(group)[:1]}
     words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
@@ -254,7 +258,7 @@ def not_decided(group: Group) -> str:
 
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
-    """Return the pair; its largest ratio only if the first sentence does not have it."""
+    """Return the pair in words; its largest possible ratio is omitted if the first sentence already contains it."""
     most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
     reach = "" if is_known else f"one may take {most} times as long; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
@@ -262,7 +266,7 @@ def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
 
 
 def without_result(group: Group) -> list[str]:
-    """Return which rows failed, and which could not keep up."""
+    """Return sentences on the rows that failed and the rows that could not keep up."""
     failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
     saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
     words = [f"{formatting.join(failed)} failed."] if failed else []

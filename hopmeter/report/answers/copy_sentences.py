@@ -1,4 +1,4 @@
-"""Ways of copying the same frame, compared in a sentence: rows that differ only in how they copy."""
+"""A sentence that compares ways to copy the same frame, from rows that differ only in the way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COPY = "copy:"
 
 
 def copy_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each frame that was copied in several ways, small frames first."""
+    """Return a sentence for each frame that was copied in several ways, smallest frame first."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
         for row in run.measured_rows:
@@ -26,7 +26,7 @@ def copy_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _sentence(rows: Sequence[Row]) -> str:
-    """Return the median of each way, fastest first."""
+    """Return a sentence with the median of each way to copy, fastest first."""
     first = rows[0]
     several = len({_parts(row)[0] for row in rows}) > 1
     medians = [f"{_way(row, several)} {formatting.microseconds(row['copy_p50_us'])}" for row in rows]
@@ -36,7 +36,7 @@ def _sentence(rows: Sequence[Row]) -> str:
 
 
 def _parts(row: Row) -> list[str]:
-    """Size, way and destination; empty if not all receivers copy alike."""
+    """Return the size, way and destination of a row's copy; empty if the receivers copy differently."""
     work = str(row["work"] or "")
     return work.removeprefix(COPY).split(":") if work.startswith(COPY) and "/" not in work else []
 

@@ -1,4 +1,4 @@
-"""What long trials say about growth: which medians grew or fell in the course of a trial, and by how much."""
+"""Sentences on growth within long trials: which medians grew or fell during a trial, and by how much."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
 MOST_OPEN = 2.0
-"""An interval that reaches beyond twice or half shows no trend."""
+"""A trend whose interval reaches beyond a factor of two is undecided."""
 MOST_SAID = 10.0
-"""One that reaches further says nothing that helps."""
+"""An interval that reaches beyond this factor is not shown."""
 
 
 def growth_sentence(run: Run) -> str:
-    """Return which rows have a trend, and how small it is in the others; empty if no trial was long enough."""
+    """Return a sentence on the rows with a trend, and on how small it is in all others; empty if no trial was long
+    enough."""
     rows = [row for row in run.measured_rows if row["growth"] is not None]
     moved = [row for row in rows if _has_moved(row)]
     others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
@@ -28,7 +29,7 @@ def growth_sentence(run: Run) -> str:
 
 
 def _has_moved(row: Row) -> bool:
-    """Return whether a median moved, and by more than what is called the same elsewhere."""
+    """Return whether the median changed during the trials by more than the 5 % that count as the same."""
     return verdict(row["growth"], row["growth_low"], row["growth_high"]) not in ("same", "undecided")
 
 
@@ -37,7 +38,7 @@ def _is_open(row: Row) -> bool:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    """Say for which rows little is known, and what."""
+    """Return a phrase on the rows that vary too much to show a trend; empty if there are none."""
     if not rows:
         return ""
     low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)
@@ -49,7 +50,7 @@ def _open(rows: Sequence[Row]) -> str:
 
 
 def _change(row: Row) -> str:
-    """Return `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
+    """Return the trend of a row, such as `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
     low, high = sorted(abs(row.number(end) - 1) for end in ("growth_low", "growth_high"))
     ends = f"{formatting.number(100 * low, 2)}–{formatting.percent(high)}"
     grew = "grew" if row.number("growth") > 1 else "fell"
@@ -57,7 +58,7 @@ def _change(row: Row) -> str:
 
 
 def _no_trend(rows: Sequence[Row], has_others: bool) -> str:
-    """Return `no trend: p50 changed by less than 4 %` for rows without one."""
+    """Return a phrase such as `there is no trend: p50 changed by less than 4 %`; empty if all rows have a trend."""
     if not rows:
         return ""
     most = max(max(row.number("growth_high") - 1, 1 - row.number("growth_low")) for row in rows)

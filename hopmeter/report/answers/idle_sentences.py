@@ -1,4 +1,4 @@
-"""Idle cores, as they are and kept awake: two answers, and which of them is the reader's."""
+"""Sentences on results with idle cores as they are and kept awake, and on which of the two applies to the reader."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ AWAKE = (
     "for its core to wake up; measure without `--no-idle-states`."
 )
 SUBJECT = "idle states"
-"""The subject of the doctor's finding on idle cores."""
+"""The subject of the finding of `hopmeter doctor` about idle cores."""
 
 
 def as_it_is(group: Group) -> str:
-    """Return the levels with idle cores as they are, and the fastest if it is decided."""
+    """Return a sentence with the medians with idle cores as they are, and the fastest row if that is decided."""
     ranked = ranks(group)
     clear = ranked[0].best is not None and not ranked[0].ties and len(ranked) > 1
     fastest = f"; {group.label(ranked[0].row)} is fastest" if clear else ""
@@ -40,7 +40,8 @@ def _word(group: Group) -> str:
 
 
 def idle_sentence(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return which answer is the reader's: one line, or none if idle cores of this machine make no difference."""
+    """Return a sentence on which idle-core result applies to the reader; empty if idle states hardly matter on this
+    machine."""
     known = {bool(group.conditions[conditions.IDLE]) for group in groups if group.measured_rows}
     if known == {True, False}:
         return [BOTH]

@@ -1,4 +1,4 @@
-"""Whether the medians are as precise as `until = "±5%"` requests."""
+"""A sentence on whether the medians reached the precision that `until = "±5%"` requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hopmeter.report.words import formatting
 
 
 def precision_sentence(run: Run) -> str:
-    """Return how many medians are as precise as requested and the widest; empty if no precision was requested."""
+    """Return a sentence on how many medians reached the requested precision, and on the widest interval; empty if no
+    precision was requested."""
     until = str(run.part("scenario").get("until") or "")
     rows = _rows_in_question(run)
     if not until.startswith("±") or not rows:
@@ -25,7 +26,8 @@ def precision_sentence(run: Run) -> str:
 
 
 def rounds_factor(run: Run) -> float | None:
-    """Return how many times as many rounds bring the widest interval to the requested precision; None if unknown."""
+    """Return the factor of rounds that narrows the widest interval to the requested precision; None if an interval is
+    unknown."""
     widths = [_width(row) for row in _rows_in_question(run)]
     known = [width for width in widths if width is not None]
     if not widths or len(known) < len(widths):
@@ -35,7 +37,7 @@ def rounds_factor(run: Run) -> float | None:
 
 
 def _rows_in_question(run: Run) -> list[Row]:
-    """Return the rows whose precision decides when the run ends: those kept awake, if it measured both."""
+    """Return the rows whose precision decides when the run ends: only those with cores kept awake, if there are any."""
     rows = [row for row in run.measured_rows if row.ok]
     rows = [row for row in rows if row.cell.comparison.ranked] or rows
     awake = [row for row in rows if row.cell.nodes.no_idle_states]
@@ -43,7 +45,8 @@ def _rows_in_question(run: Run) -> list[Row]:
 
 
 def _width(row: Row) -> float | None:
-    """Return how far the interval reaches from the median at most, as a share of it."""
+    """Return the largest distance from the median to an end of its interval, as a fraction of the median; None if
+    unknown."""
     if row.bounds is None or not row.p50:
         return None
     return max(row.p50 - row.bounds[0], row.bounds[1] - row.p50) / row.p50

@@ -1,4 +1,4 @@
-"""Which rows meet the requirements: first those that do, ranked by what the requirements leave open."""
+"""Sentences on which rows meet the requirements, and the order of rows by the requirements."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ MOST_NAMES = 4
 
 
 def requirements_of(group: Group) -> list[str]:
-    """Return the requirements of the runs of a group that its rows can meet."""
+    """Return the requirements from a group's runs that apply to its rows."""
     wanted = formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
     return [text for text in wanted if is_whole(group) or applies(parse(text), group.rows[0].cell)]
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that meet the requirements first, each kind ranked by what is left; unchanged without any."""
+    """Return the rows that meet the requirements first, then the others; rows with the same verdict are sorted by the
+    remaining metric. Without requirements, keep the order."""
     if not requirements_of(group):
         return list(rows)
     left = _ranking_metric(group)
@@ -44,8 +45,8 @@ def _place(row: Row) -> int:
 
 
 def _ranking_metric(group: Group) -> str:
-    """Return what the requirements leave open: CPU, or the median if they limit CPU or a flow has none. A whole
-    workload has ranks instead."""
+    """Return the metric that orders rows with the same verdict: CPU, or the median if the requirements limit CPU or the
+    rows are flows. A whole workload is ordered by rank."""
     if is_whole(group):
         return "rank"
     if is_part(group):
@@ -54,7 +55,8 @@ def _ranking_metric(group: Group) -> str:
 
 
 def requirement_sentences(group: Group) -> list[str]:
-    """Return which choices meet the requirements, which miss them and which are undecided; empty without any."""
+    """Return sentences on which choices meet the requirements, which miss them and which are undecided; empty without
+    requirements."""
     wanted = requirements_of(group)
     if not wanted:
         return []
@@ -97,7 +99,7 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """Return how many rounds would decide these rows, as far as that is known."""
+    """Return how many rounds would decide these rows, if that is known for all of them."""
     needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
     if len(needed) < len(rows):
         return " (an interval contains a limit; more rounds make it narrower)"

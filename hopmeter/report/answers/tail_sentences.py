@@ -1,4 +1,4 @@
-"""What p99 needs, in a run whose trials are too few or too short for it."""
+"""A sentence on how many rounds p99 needs, for a run with too few or too short trials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.report.words import conditions, formatting
 
 
 def tail_sentence(groups: Sequence[Group]) -> str:
-    """Return how many rounds p99 needs, by table; empty if that is known of no row that lacks them."""
+    """Return how many rounds p99 needs, by table; empty if no table is known to need more rounds."""
     needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
     if not needed:
         return ""
@@ -26,7 +26,7 @@ def _name(group: Group) -> str:
 
 
 def _rounds(group: Group) -> int:
-    """Return the rounds that all rows of a table need; 0 if none lacks anything, or it is unknown."""
+    """Return the rounds that all rows of a table need for p99; 0 if no row needs more, or the number is unknown."""
     return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What to know if the rows of a table are not alike: other languages, debug builds, other versions of a library."""
+"""Sentences on rows of one table that are not comparable: other languages, debug builds, other library versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE = "one"
 
 
 def unlike_sentences(groups: Iterable[Group]) -> list[str]:
-    """Return which rows of these tables are not alike, and the commands that measure them alike."""
+    """Return sentences on which rows of these tables are not comparable, and the commands that make them comparable."""
     each = [sentence for group in groups for sentence in _sentences(group)]
     return formatting.distinct(each)
 
@@ -43,7 +43,7 @@ def _without_compiled(interpreted: Sequence[Row], rows: Sequence[Row]) -> list[R
 
 
 def _of_languages(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield which rows take longer for their language, and what it takes to measure them in a compiled one."""
+    """Yield which rows are slower because of their language, and how to measure them in a compiled language."""
     if not rows:
         return
     offers = {str(row["transport"]): _compiled_offer(row) for row in rows}
@@ -63,7 +63,8 @@ def _compiled_offer(row: Row) -> Offer | None:
 
 
 def _axes(row: Row) -> dict[str, str]:
-    """Return the axes that a language may not support. Those of a workload belong to its flows."""
+    """Return the conditions that an adapter must support to measure the row in another language. For a workload, they
+    come from its largest payload."""
     size = f"bytes:{row.cell.largest_payload_bytes}"
     if row.cell.workload is not None:
         return {"payload": size, "codec": NO_CODEC, "pattern": "pubsub", "placement": "process", "wait": row["wait"]}
@@ -72,7 +73,7 @@ def _axes(row: Row) -> dict[str, str]:
 
 
 def _build_words(offers: Mapping[str, Offer], run: Run) -> str:
-    """Return the commands that build adapters and measure them, and how long the builds take."""
+    """Return the commands that build the adapters and measure them, with the build time."""
     several = len(offers) > 1
     steps = [f"hopmeter build {name} --language {offer.language}" for name, offer in offers.items()]
     what = formatting.join([f"{name} in {language_name(offer.language)}" for name, offer in offers.items()])
@@ -82,7 +83,7 @@ def _build_words(offers: Mapping[str, Offer], run: Run) -> str:
 
 
 def _command(run: Run) -> list[str]:
-    """Return the command of a run; if it chose languages, with a compiled one for each transport."""
+    """Return the command of a run, with `--language one` if the run selected languages."""
     scenario = run.part("scenario")
     asked = [part.get("language") for part in (scenario, *scenario.get("case", []))]
     is_one = all(words in (None, ONE, [ONE]) for words in asked)
@@ -96,8 +97,8 @@ def _of_debug_builds(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _of_versions(group: Group) -> Iterator[str]:
-    """Yield which transports of a table were measured with several versions of their library. Rows with other settings
-    may have another library, because the settings chose it."""
+    """Yield the transports of a table that were measured with several library versions. Only rows with the same
+    settings are compared, because settings may select another library."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in group.measured_rows:
         if row["library_version"]:

@@ -1,4 +1,4 @@
-"""The time that a client waits beyond the requested work of its servers, in a sentence for each group."""
+"""Sentences on how long a client waits beyond the requested work of its servers, one for each group."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 MOST_GROUPS, MOST_ROWS = 6, 8
-"""With more groups, the tables and the figure *Overhead of the calls* are easier to read."""
+"""With more groups than this, there are no sentences, because the tables and the figure *Overhead of the calls* are
+easier to read."""
 WAYS = {"parallel": "all servers called at once", "sequential": "one server called after the other"}
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence for each group whose rows have requested work; none if there are too many groups."""
+    """Return a sentence for each group whose rows have requested work; empty if there are too many groups."""
     found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
@@ -24,7 +25,8 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
-    """Return the median of each row beyond the work; with the group's title if another group has the same work."""
+    """Return the median time of each row beyond the work; the group's title is added if another group has the same
+    work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
     work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"

@@ -1,4 +1,5 @@
-"""The answer of a workload in sentences: which transport carries it best, by what, what failed and what is open."""
+"""The answer for a workload in sentences: which transport is best and by which criterion, what failed and what is
+undecided."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from hopmeter.report.words.workload_words import cpu_text, growth_text, missed_t
 from hopmeter.statistics.detection import pair_rounds_needed
 
 TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: missed_text, TAIL: worst_text, CPU: cpu_text}
-"""The value of each criterion."""
+"""The function that formats a row's value of each criterion."""
 BEST = {
     DEADLINES: "misses the fewest deadlines",
     TAIL: "has the best worst p99 of a flow",
@@ -22,14 +23,14 @@ BEST = {
 }
 BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
 ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
-"""What rows that are not told apart do not differ in."""
+"""The name of each criterion in a sentence about rows that do not differ in it."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
-"""Why a criterion does not apply."""
+"""Why a criterion was not applied."""
 MOST_NAMES = 4
 
 
 def answer_sentences(group: Group) -> list[str]:
-    """Return the answer of a whole workload: what meets the requirements, if there are any, and the order."""
+    """Return the answer for a whole workload: which rows meet the requirements, if there are any, and the order."""
     rows = ranked_rows(group)
     if not rows:
         return [*_without_rank(group), *_failures(group)]
@@ -45,7 +46,7 @@ def answer_sentences(group: Group) -> list[str]:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return what rows without a rank did, such as references alone."""
+    """Return sentences on the results of rows without a rank, such as references."""
     carried = [row for row in group.choices if row["status"] == "ok"]
     if not carried:
         return ["No transport carried the whole workload; the reasons are below."]
@@ -54,12 +55,12 @@ def _without_rank(group: Group) -> list[str]:
 
 
 def ranked_rows(group: Group) -> list[Row]:
-    """Return the choices that carried the workload, the best first."""
+    """Return the choices that have a rank for this workload, best first."""
     return [row for row in group.choices if row["status"] == "ok" and row["rank_low"] is not None]
 
 
 def _lead(group: Group, rows: Sequence[Row]) -> str:
-    """Return which transport is best and by what, criterion by criterion."""
+    """Return a sentence on which transport is best, criterion by criterion."""
     first, *others = rows
     ranking = ranking_of(first)
     if ranking is None:
@@ -77,7 +78,8 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
-    """Return what the first row does better than those behind: `A misses the fewest deadlines: 2 % (…), B 4 % (…)`."""
+    """Return what the first row does better than the rows behind it, such as `A misses the fewest deadlines: 2 % (…), B
+    4 % (…)`."""
     does = BETTER[criterion] if left else BEST[criterion]
     return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
 
@@ -87,7 +89,7 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
-    """Return in what the first row does not differ from others, with the deadlines that they miss."""
+    """Return the criteria in which the first row does not differ from others, with the deadlines that they miss."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
@@ -99,7 +101,7 @@ def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[s
 
 
 def _misses(rows: Sequence[Row]) -> str:
-    """Return what rows miss of the deadlines: `each misses 0 %`, or `they miss 0.40 % and 0.60 %`."""
+    """Return the shares of deadlines that rows miss: `each misses 0 %`, or `they miss 0.40 % and 0.60 %`."""
     known = formatting.distinct(missed_text(row) for row in rows)
     return f"each misses {known[0]}" if len(known) == 1 else f"they miss {formatting.join(known)}"
 
@@ -115,12 +117,12 @@ def _values(row: Row) -> str:
 
 
 def ranking_of(row: Row) -> WorkloadRanking | None:
-    """Return the ranking of a row's table; None for a run without the values that it needs."""
+    """Return the workload ranking of a row's table; None if the run did not record the values for it."""
     return row.run.workload_rankings.get(row.cell.group)
 
 
 def _readers(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return the flows whose reader falls behind, and over which transports."""
+    """Return sentences on the flows whose reader falls behind, and over which transports."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for part in slow_flows(row):
@@ -137,14 +139,14 @@ def _failures(group: Group) -> list[str]:
 
 
 def _references(group: Group) -> list[str]:
-    """Return what the references miss, which are not ranked."""
+    """Return a sentence on the deadlines that the references miss; they have no rank."""
     known = [row for row in group.references if row["status"] == "ok" and missed_text(row)]
     return [f"For comparison, no library to install: {_list(group, known, DEADLINES)}."] if known else []
 
 
 def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
-    """Yield the choices that are not told apart from the first row, and how many rounds would do it; None if too
-    many."""
+    """Yield each choice that is not significantly different from the first row, with the rounds that would decide the
+    pair; None if those are too many."""
     rows = ranked_rows(group)
     ranking = ranking_of(rows[0]) if rows else None
     if ranking is None:
@@ -155,7 +157,8 @@ def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
 
 
 def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None:
-    """Return how many rounds let any criterion tell two cells apart, in four of five cases."""
+    """Return the rounds after which at least one criterion would decide the pair in 80 % of cases; None if those are
+    too many."""
     pairs = [pair for criterion in ranking.pairs if (pair := ranking.pair(criterion, one, other))]
     known = [needed for pair in pairs if (needed := pair_rounds_needed(pair)) is not None]
     more = max(min(known, default=0), 1 + min(ranking.rounds[one], ranking.rounds[other]))
@@ -163,7 +166,7 @@ def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None
 
 
 def undecided_sentences(group: Group) -> list[str]:
-    """Return how many rounds would tell the open pairs apart."""
+    """Return a sentence with the undecided pairs, and the rounds that would decide them; empty if there are none."""
     words = [
         f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)
     ]

@@ -1,4 +1,4 @@
-"""The page of measurements by `hopmeter listen`, `publish` and `ask`: a section for each participant's folder."""
+"""The report page for `hopmeter listen`, `publish` and `ask`, with a section for each command's folder."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ CAUTION = (
     "between rows counts only if the next run confirms it."
 )
 TRANSIENT = ("Load before the run", "Stolen since boot, %")
-"""Facts of a machine that change from one minute to the next."""
+"""Facts about a machine that change from minute to minute."""
 
 
 def page(folders: Sequence[Path]) -> Page:
-    """Raise StoreError if a log is damaged, and UsageError if it is empty."""
+    """Return the report page for these folders. Raises StoreError if a log is damaged, and UsageError if a log is
+    empty."""
     runs = [read(folder) for folder in folders]
     sections = [section(run, number) for number, run in enumerate(runs, 1)]
     times = formatting.distinct(start_time(run) for run in runs)
@@ -34,7 +35,7 @@ def page(folders: Sequence[Path]) -> Page:
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of one participant; figures are named by its number."""
+    """Return the section of one command; its figures are named after `number`."""
     return SECTIONS[participant(run.folder)](run, number)
 
 
@@ -45,7 +46,7 @@ def _question(participants: set[str]) -> str:
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
-    """Return the machine of each participant; once if all are the same."""
+    """Return the machine facts of each command, or a single entry if all are the same."""
     known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
     alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
     return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

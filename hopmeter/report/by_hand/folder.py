@@ -1,4 +1,5 @@
-"""Folders of `hopmeter listen`, `publish` and `ask`: a CSV with the columns of the study, and `by-hand.json`."""
+"""The result folders of `hopmeter listen`, `publish` and `ask`: a CSV log with the columns of the study, and
+`by-hand.json`."""
 
 from __future__ import annotations
 
@@ -38,11 +39,11 @@ STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "L
 Delays = NDArray[np.int64]
 """The delay of each message in nanoseconds, in the order of the log."""
 Names = tuple[str, str]
-"""The first two columns of a row: middleware and plugin, or server and transport."""
+"""The first two columns of a log: middleware and plugin, or server and transport."""
 
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
-    """Whether these were measured by hand; UsageError if only some were."""
+    """Return whether these are folders of such commands. Raises UsageError if only some of them are."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
@@ -59,7 +60,7 @@ def participant(folder: Path) -> str:
 
 
 def read(folder: Path) -> Run:
-    """Return the folder, without rows yet. Raises StoreError if `by-hand.json` is damaged."""
+    """Return the folder as a run without rows. Raises StoreError if `by-hand.json` is damaged."""
     return Run(folder, _about(folder), [])
 
 
@@ -76,9 +77,9 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def delays(log: Path, names: Names) -> dict[Names, Delays]:
-    """Return the delays by the values of two columns of a log, in its order. Raises StoreError if it is damaged,
-    UsageError if empty."""
-    import polars as pl  # slow to load, and other reports do without
+    """Return the delays in a log, grouped by the values of two columns and in the order of the log. Raises StoreError
+    if the log is damaged, UsageError if it is empty."""
+    import polars as pl  # slow to import, and other reports do not need it
 
     texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:
@@ -98,8 +99,8 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
-    """Return a row with the statistics of these messages, so that the figures of runs can draw it; `lost` messages are
-    slower than all others."""
+    """Return a row with the statistics of these delays in nanoseconds, which the figures for runs can draw. The `lost`
+    messages count as slower than all others."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
@@ -110,7 +111,7 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost:
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
-    """Return a row of the table: names, statistics, and what else its participant knows."""
+    """Return a table row: the two names, the statistics, and the command's additional values."""
     return Line([*(Value(name, sort=name) for name in names), *(_statistic(one, each) for each in STATISTICS), *more])
 
 
@@ -119,12 +120,12 @@ def _statistic(one: Row, name: str) -> Value:
 
 
 def number(value: float | None) -> Value:
-    """Return a statistic of a table."""
+    """Return a table cell with a statistic."""
     return Value(formatting.number(value), sort=value)
 
 
 def count(value: float | None) -> Value:
-    """Return a whole number of a table."""
+    """Return a table cell with a whole number."""
     return Value(formatting.count(value), sort=value)
 
 
@@ -138,7 +139,7 @@ def section(
     figures: Sequence[Figure | None],
     warnings: Sequence[str],
 ) -> Section:
-    """Return the section of one participant."""
+    """Return the section of one command."""
     (first, second), more = heads
     columns = [Column(first, "name", heads=True), Column(second)]
     columns += [Column(head, "number") for head in (*STATISTICS.values(), *more)]
@@ -153,7 +154,7 @@ def section(
 
 
 def box_figure(run: Run, name: str, title: str, caption: str, boxes: Sequence[codec_rows.PlacedBox]) -> Figure | None:
-    """Notched boxes; None if there are none."""
+    """Return a figure with notched boxes; None if there are no boxes."""
     if not boxes:
         return None
     medians = ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in boxes)

@@ -1,4 +1,4 @@
-"""`hopmeter listen` and `publish`: objects of frameworks, in the boxes of their study."""
+"""The sections of `hopmeter listen` and `publish`: framework objects, drawn as boxes as in their study."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MEANING = {
     "publisher": "Each message: the time that the sender takes to encode it and to hand it over.",
 }
 Outcome = dict[str, Any]
-"""The entry of `by-hand.json` about a pair of middleware and plugin."""
+"""An entry of `by-hand.json` on one pair of middleware and plugin."""
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of a listener or a publisher."""
+    """Return the section of a listener or publisher."""
     end = participant(run.folder)
     found = delays(run.folder / LOGS[end], ("middleware", "plugin"))
     outcomes = _outcomes(run)
@@ -40,34 +40,35 @@ def section(run: Run, number: int) -> Section:
 
 
 def _title(run: Run, end: str) -> str:
-    """Return `Listener: object 200×200 at 100 Hz`."""
+    """Return the section's title: `Listener: object 200×200 at 100 Hz`."""
     width, height, rate = (run.about.get(name) for name in ("width", "height", "rate"))
     conditions = f": object {width}×{height} at {formatting.rate(rate)}" if width and height and rate else ""
     return f"{end.capitalize()}{conditions}"
 
 
 def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
-    """Return the outcome of each pair; empty for folders of older versions."""
+    """Return the outcome of each pair; empty for folders of earlier versions."""
     recorded = run.about.get("outcomes")
     known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []
     return {(str(each.get("middleware")), str(each.get("plugin"))): each for each in known}
 
 
 def _counts(many: int, outcome: Outcome | None) -> list[Value]:
-    """Return the number of messages, and if known the lost and the wrong ones."""
+    """Return the number of messages and, if recorded, of lost and wrong messages, as table cells."""
     if outcome is None:
         return [count(many)]
     return [count(many), count(_lost(outcome)), count(outcome.get("wrong"))]
 
 
 def _lost(outcome: Outcome | None) -> int | None:
-    """Return how many messages were lost; None if it is not known."""
+    """Return the number of lost messages; None if it is unknown."""
     sent, received = (outcome.get(name) if outcome else None for name in ("sent", "received"))
     return max(0, sent - received) if isinstance(sent, int) and isinstance(received, int) else None
 
 
 def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
-    """Return a note for each reason: wrong, failed or missing measurements, and how well two clocks agree."""
+    """Return a note for each reason, with its pairs: wrong, failed or missing measurements, and the clock
+    uncertainty."""
     reasons: dict[str, list[str]] = {}
     for (middleware, plugin), each in outcomes.items():
         wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""

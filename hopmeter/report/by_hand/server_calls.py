@@ -1,4 +1,5 @@
-"""`hopmeter ask`: servers together and one by one, and the time beyond their requested work."""
+"""The section of `hopmeter ask`: all servers together and each server alone, and the time beyond their requested
+work."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.codec_rows import PlacedBox
 
 ALL = "all of them"
-"""Used instead of a transport, for all servers of a frame; the name of a transport has no spaces."""
+"""Stands for the transport in the row for all servers together; no transport's name contains spaces."""
 TOTAL = "Each frame: the time until its reply is received and decoded, and until all replies are."
 BEYOND_THE_WORK = "The same times less the requested work: what sending, waking and waiting takes."
 MEANING = f"{TOTAL} Beyond the work: the mean less the requested work."
@@ -23,16 +24,16 @@ Found = dict[Names, Delays]
 
 @dataclass(frozen=True)
 class ServerBox(PlacedBox):
-    """One server, or all of them; its name takes the codec's place."""
+    """The box of one server, or of all servers; its label takes the place of a codec."""
 
     @property
     def name(self) -> str:
-        """`left over zeromq`, `all at once`."""
+        """The label: `left over zeromq`, or `all at once`."""
         return self.codec if self.series == ALL else super().name
 
 
 def section(run: Run, figure_number: int) -> Section:
-    """Return the section of a client."""
+    """Return the section of one `hopmeter ask`."""
     found = delays(run.folder / LOGS["asker"], ("server", "transport"))
     works = _works_ns(run, found)
     run.rows = [_row(run, names, known) for names, known in found.items()]
@@ -57,7 +58,7 @@ def _row(run: Run, names: Names, known: Delays) -> Row:
 
 
 def _lost(run: Run, names: Names) -> int:
-    """Return how many frames lack a reply, or how many requests to a server had none; 0 in folders of earlier
+    """Return how many frames lack a reply or, for one server, how many requests had no reply; 0 in folders of earlier
     versions."""
     known = run.about.get("lost_each")
     lost = known.get(names[0]) if isinstance(known, dict) else None
@@ -65,12 +66,12 @@ def _lost(run: Run, names: Names) -> int:
 
 
 def _title(run: Run) -> str:
-    """`Servers: frames of 640×480, called at once by 2 threads, coef 10`."""
+    """Return the section's title: `Servers: frames of 640×480, called at once, 2 threads, coef 10`."""
     about = run.about
     parts = []
     if about.get("width") and about.get("height"):
         parts.append(f"frames of {about['width']}×{about['height']}")
-    sequential = about.get("sequential", about.get("in_turn"))  # its name in runs of earlier versions
+    sequential = about.get("sequential", about.get("in_turn"))  # `in_turn` is the name in folders of earlier versions
     if sequential is not None:
         parts.append("called one after the other" if sequential else "called at once")
     if (many := about.get("threads") or 1) > 1:
@@ -81,8 +82,8 @@ def _title(run: Run) -> str:
 
 
 def _works_ns(run: Run, found: Found) -> dict[Names, float]:
-    """Return the duration of the requested work of each row, if known: the first row of the log is all servers
-    together."""
+    """Return the duration of the requested work for each row in nanoseconds; empty if unknown. The first row of the log
+    stands for all servers together."""
     ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
     if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
         return {}
@@ -96,7 +97,7 @@ def _more(one: Row, work_ns: float | None) -> list[Value]:
 
 
 def _details(run: Run) -> str:
-    """Return the work of servers for a frame, and where frames come from."""
+    """Return the work of each server for a frame, and the file that the frames come from."""
     servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
     works = formatting.join([f"{each.get('name')} {each.get('work')}" for each in servers])
     pictures = run.text("pictures")
@@ -115,7 +116,7 @@ def _warnings(run: Run) -> list[str]:
 
 
 def _place(run: Run, found: Found) -> list[PlacedBox]:
-    """Return all servers together, then each in its order, with a gap between."""
+    """Return the boxes: all servers together first, then each server, separated by a gap."""
     placed: list[PlacedBox] = []
     for place, (names, known) in enumerate(found.items()):
         if each := box(known / 1000, _lost(run, names)):

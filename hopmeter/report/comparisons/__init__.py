@@ -1,1 +1,1 @@
-"""Comparisons for readers: a sentence, tables, a section of the report, and files for other tools."""
+"""Comparisons for readers: sentences, tables, a report section, and files for other tools."""

@@ -1,4 +1,4 @@
-"""Comparisons as files: a Markdown summary of a job, JUnit XML, and the JSON of two services that track benchmarks."""
+"""Comparisons as files: a Markdown summary for a CI job, JUnit XML, and JSON for two services that track benchmarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Export = Callable[[Sequence[Change], Sequence[Failure]], str]
 
 
 def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
-    """Return the summary of a job, as Markdown."""
+    """Return a job summary in Markdown."""
     lines = ["## hopmeter", "", " ".join(map(words.sentence, by_unit(changes))), ""]
     if failures:
         lines += ["**The gate failed:**", "", *(f"- {each.change.name}: {each.why}" for each in failures), ""]
@@ -29,7 +29,7 @@ def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
 
 
 def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
-    """Return a test case for each change, as JUnit XML."""
+    """Return JUnit XML with a test case for each change."""
     why = {(each.change.metric, each.change.cell.id): each.why for each in failures}
     count = sum((each.metric, each.cell.id) in why for each in changes)
     suite = ET.Element("testsuite", name="hopmeter", tests=str(len(changes)), failures=str(count))
@@ -51,8 +51,8 @@ def _detail(each: Change) -> str:
 
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return the Bencher Metric Format: the new side of each cell as a latency in ns or the share of missed deadlines,
-    and the ratio with its bounds."""
+    """Return the Bencher Metric Format. For each cell it contains the new side, as latency in ns or share of missed
+    deadlines, and the ratio with its bounds."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})
@@ -66,7 +66,7 @@ def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
 
 
 def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return the JSON of github-action-benchmark (`customSmallerIsBetter`): the new side of each cell."""
+    """Return JSON for github-action-benchmark (`customSmallerIsBetter`), with the new side of each cell."""
     rows: list[dict[str, Any]] = []
     for each in changes:
         if each.new is not None and each.new.value is not None:

@@ -1,4 +1,4 @@
-"""The section of a report on the two sides of a run."""
+"""The report section that compares the two sides of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def sentences(runs: Sequence[Run]) -> list[str]:
-    """Return what the sides of each of these runs say, in a sentence."""
+    """Return a sentence for each of these runs that compares its sides."""
     both = ((run, [compare_sides(run), missed.compare_sides(run)]) for run in runs)
     return [f"{_title(run)}. {' '.join(words.sentence(each) for each in found if each)}" for run, found in both]
 

@@ -1,4 +1,4 @@
-"""Comparisons in words: the change of each cell, and one sentence about all of them."""
+"""Comparisons in words: the change of each cell, and a sentence that summarizes all changes."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ VERDICTS = {
     ONLY_OLD: "only on the old side",
     ONLY_NEW: "only on the new side",
 }
-"""Verdicts, worst first."""
+"""The verdicts in words, worst first."""
 SAME_SHARE = "the same within 1 point"
 SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
 DRIFT = 1.25
-"""Control cells that change by more make the machine the likely cause of other changes."""
+"""If control cells change by more than this factor, the machine is the likely cause of other changes."""
 LARGEST = 1000
-"""A larger ratio says nothing."""
+"""A ratio larger than this, or smaller than its inverse, is not printed."""
 MULTIPLE = 2
-"""The ratio from which on a change is a multiple instead of a percentage."""
+"""From this ratio on, a change is written as a multiple instead of a percentage."""
 
 
 def titles(changes: Sequence[Change]) -> dict[str, str]:
-    """Return the title of each table, by its group."""
+    """Return the title of each table, by its group key."""
     return {key: conditions.title(group) for key, group in tables(changes).items()}
 
 
 def tables(changes: Sequence[Change]) -> dict[str, Group]:
-    """Return the conditions of each table, by its group."""
+    """Return a group with the conditions of each table, by its group key."""
     groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, (each.row,)) for each in changes}
     values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
     varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
@@ -49,18 +49,19 @@ def tables(changes: Sequence[Change]) -> dict[str, Group]:
 
 
 def unit(each: Change) -> str:
-    """Return the unit of both values."""
+    """Return the unit of the old and the new value."""
     return "% missed" if each.is_share else "µs"
 
 
 def value(each: Change, side: Side | None) -> str:
-    """Return the value of a side in `unit`."""
+    """Return the value of one side as text, in the unit that `unit` returns."""
     known = None if side is None else side.value
     return formatting.number(100 * known if each.is_share and known is not None else known)
 
 
 def change(each: Change) -> str:
-    """Return `+12 %` or `+1.2 points`, or `~` if the sides do not differ significantly. Single runs have only that."""
+    """Return the change as text: `+12 %`, `+1.2 points`, or `~` if the sides do not differ significantly. Two single
+    runs have no verdict, so their change is always shown."""
     size = each.difference if each.is_share else each.ratio
     if size is None:
         return formatting.NOTHING
@@ -73,26 +74,27 @@ def _size(each: Change, size: float) -> str:
 
 
 def points(difference: float) -> str:
-    """Return a difference of shares: `+1.2 points`."""
+    """Return a difference of shares in percentage points, such as `+1.2 points`."""
     return f"{round(100 * difference, 3) + 0.0:+.3g}{formatting.THIN}points".replace("-", "−")
 
 
 def percent(ratio: float) -> str:
-    """Return a ratio as a change: `+12 %`, or `3.4×` if it is above 2."""
+    """Return a ratio as a change, such as `+12 %`, or `3.4×` from a ratio of 2 on."""
     if ratio >= MULTIPLE:
         return multiple(ratio)
     return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
 
 
 def multiple(ratio: float) -> str:
-    """Return `3.4×`; a bound that says nothing is not spelled out."""
+    """Return a ratio such as `3.4×`; an extreme ratio becomes `over 1,000×` or `under 1/1,000×`."""
     if not 1 / LARGEST <= ratio <= LARGEST:
         return f"over {LARGEST:,}×" if ratio > 1 else f"under 1/{LARGEST:,}×"
     return formatting.times(ratio)
 
 
 def interval(each: Change) -> str:
-    """Return the interval of the change: `+9 % to +15 %`, or `0.4× to 2.5×` if an end is above 2."""
+    """Return the interval of the change, such as `+9 % to +15 %`, or `0.4× to 2.5×` if its upper end is at least 2;
+    empty if there is none."""
     if each.low is None or each.high is None:
         return ""
     if each.is_share:
@@ -102,12 +104,12 @@ def interval(each: Change) -> str:
 
 
 def shown_verdict(each: Change) -> str:
-    """Return the verdict as a table shows it: single runs have none."""
+    """Return the verdict for a table; empty for two single runs, which have none."""
     return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
 
 def on_one_side(changes: Sequence[Change]) -> list[str]:
-    """Return which cells only one side has, in a sentence for each side."""
+    """Return a sentence for each side that has cells which the other side lacks."""
     found = []
     for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
         names = [each.name for each in changes if each.verdict == word]
@@ -117,9 +119,9 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
 
 
 def verdict(each: Change) -> str:
-    """Return the verdict; if it is undecided, with the reason or the smallest change that would have been found."""
+    """Return the verdict in words; if undecided, with the reason or the smallest detectable change."""
     words, (reason, code) = _words(each), split_code(each.reason)
-    if reason and code != SINGLE_RUNS:  # the sentence gives this reason once
+    if reason and code != SINGLE_RUNS:  # a sentence above the table gives this reason once
         return f"{words}: {reason}"
     if each.verdict == UNDECIDED and each.detectable is not None:
         return f"{words}; {_size(each, each.detectable)} would be found"
@@ -131,7 +133,7 @@ def _words(each: Change) -> str:
 
 
 def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None) -> str:
-    """Return what the comparison says, in one or two sentences."""
+    """Return one or two sentences that summarize the comparison."""
     if changes and changes[0].is_share:
         said = _sentence(changes, "")
         return f"Missed deadlines: {said[0].lower()}{said[1:]}"
@@ -151,7 +153,7 @@ def _sentence(changes: Sequence[Change], drift: str) -> str:
 
 
 def _one(each: Change) -> str:
-    """Return the verdict on the only cell: `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`."""
+    """Return the verdict on the only cell, such as `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`."""
     said = f"{each.name} is {verdict(each)}"
     return said if each.low is None or each.verdict == UNDECIDED else f"{said}: {interval(each)}"
 
@@ -162,7 +164,7 @@ def _why(changes: Sequence[Change]) -> str:
 
 
 def _drift(drift: Mapping[str, float]) -> str:
-    """Describe how far the machine moved between two runs."""
+    """Return a sentence on how much the control cells changed between two runs."""
     if not drift:
         return " No control cell shows the drift of this machine: measure `memory` or `shm` in both runs."
     low, high = min(drift.values()), max(drift.values())
@@ -171,7 +173,8 @@ def _drift(drift: Mapping[str, float]) -> str:
 
 
 def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[str]:
-    """Return that the machine was different, if the cells of a decided comparison that should not change did."""
+    """Return a warning that the machine changed, if the comparison is decided and a control cell changed too much;
+    otherwise empty."""
     is_decided = any(each.estimate for each in changes)
     if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
         return []

@@ -1,1 +1,1 @@
-"""What figures share: colours, axes, legends, the placement of names, and SVG."""
+"""What figures share: colours, axes, legends, label placement and SVG."""

@@ -1,4 +1,4 @@
-"""The axis of figures of codecs: the position of each codec, and its name."""
+"""The axis of codec figures, which shows the position and the name of each codec."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 
 def vertical(stands: Sequence[PlacedBox]) -> alt.Y:
-    """Return the channel for a column `y` of places."""
+    """Return the vertical channel for a column `y` that contains positions."""
     scale = alt.Scale(domain=[-0.7, stands[-1].place + 0.7], reverse=True, nice=False)
     return alt.Y("y:Q", axis=_axis(stands), scale=scale)
 
 
 def _axis(stands: Sequence[PlacedBox]) -> alt.Axis:
-    """Return the name of each codec next to the middle of its boxes; of each series if there is only one codec."""
+    """Return an axis that labels each codec at the middle of its boxes or, if there is only one codec, each series."""
     by_codec = len({each.codec for each in stands}) > 1
     places: dict[str, list[float]] = {}
     for each in stands:

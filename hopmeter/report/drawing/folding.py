@@ -1,4 +1,4 @@
-"""Breaks names that are too long for one line of a figure, so that none is cut."""
+"""Wrap names that are too long for one line of a figure, so that no name is truncated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 LETTER, WIDE, LINE = 6.3, 7.5, 13.0
-"""Pixels: the mean width of a letter, that of a letter in the widest fallback font, and the height of a line."""
+"""In pixels: the mean width of a letter, its width in the widest fallback font, and the height of a line."""
 AXIS = int(220 / WIDE)
-"""Characters of a line next to an axis."""
+"""How many characters fit on one line next to an axis."""
 
 
 def fold(name: str, room: int) -> list[str]:
@@ -19,15 +19,16 @@ def fold(name: str, room: int) -> list[str]:
 
 
 def fold_labels(names: Sequence[str], room: int) -> dict[str, Any]:
-    """Arguments that make an axis or a legend fold names that are too long."""
+    """Return arguments with which an axis or a legend wraps long names."""
     lines = {name: each for name in names if len(each := fold(name, room)) > 1}
     return {"labelLimit": 0} | ({"labelExpr": f"{json.dumps(lines)}[datum.label] || datum.label"} if lines else {})
 
 
 def axis_labels(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
-    """Arguments of an axis of names; `above` is the share of a name above its mark, `key` the datum of a name.
+    """Return arguments for an axis with names. `above` is the fraction of a name's lines above its tick, and `key` the
+    Vega datum field that identifies the name.
 
-    Every name gets as many lines as the longest, because an axis moves all its names alike.
+    All names get as many lines as the longest, because an axis shifts all its labels by the same amount.
     """
     most = line_count(names)
     lines = [_pad(fold(name, AXIS), most, above) for name in names]
@@ -42,10 +43,10 @@ def _pad(lines: list[str], most: int, above: float) -> list[str]:
 
 
 def line_count(names: Sequence[str]) -> int:
-    """Lines of the longest name next to an axis."""
+    """Return the number of lines of the longest name next to an axis."""
     return max((len(fold(name, AXIS)) for name in names), default=1)
 
 
 def row_height(names: Sequence[str], least: float) -> float:
-    """Pixels of a row, so that the names next to the axis fit."""
+    """Return the height of a row in pixels, so that the axis labels fit."""
     return max(least, LINE * line_count(names) + 8)

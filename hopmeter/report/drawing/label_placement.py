@@ -1,4 +1,4 @@
-"""Places names next to dots so that they cover neither each other nor a dot."""
+"""Place labels next to dots so that they cover neither each other nor a dot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from hopmeter.report.drawing.folding import LETTER, LINE
 
 DOT = 6.0
-"""Half the width of a dot with its margin."""
+"""Half the width of a dot including its margin, in pixels."""
 
 Side = Literal["left", "right", "center"]
 Box = tuple[float, float, float, float]
@@ -18,7 +18,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Plot:
-    """The area of a plot with two logarithmic axes, in its own units and in pixels."""
+    """The area of a plot with two logarithmic axes, in axis units and in pixels."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -26,11 +26,11 @@ class Plot:
     height: float
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """Return the pixel of a point, from the upper left corner."""
+        """Return the pixel position of a point, measured from the upper left corner."""
         return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
 
     def value(self, across: float, down: float) -> tuple[float, float]:
-        """Return the point at a pixel."""
+        """Return the point, in axis units, at a pixel position."""
         return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
 
 
@@ -44,7 +44,7 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 @dataclass(frozen=True)
 class Label:
-    """A name, its dot, and its distance from the dot."""
+    """A label, the position of its dot, and its offset from the dot."""
 
     text: str
     x: float
@@ -53,10 +53,10 @@ class Label:
     dx: float
     dy: float
     covers: float = 0.0
-    """The area that covers other names and dots, or is outside the plot."""
+    """How much of the label covers other labels and dots or lies outside the plot, as a weighted area."""
 
     def leader(self, plot: Plot) -> tuple[float, float] | None:
-        """Return the end of the line from its dot; None if the name is right next to it."""
+        """Return the end of the line from the dot to the label; None if the label is right next to the dot."""
         far = math.hypot(self.dx, self.dy)
         if far < RINGS[0]:
             return None
@@ -75,11 +75,11 @@ CHOICES: tuple[tuple[Side, float, float], ...] = (
     ("right", -8.0, -12.0),
     ("right", -8.0, 13.0),
 )
-"""Positions of a name, best first, all near enough to its dot."""
+"""The preferred offsets of a label, best first; all are close enough to need no line."""
 NUMBER = 0.7
-"""How much closer a number of one or two digits is to its dot."""
+"""The factor by which labels of one or two digits are closer to their dots."""
 RINGS = (20.0, 28.0, 37.0, 47.0, 58.0, 70.0)
-"""Distances of a number from its dot if it does not fit next to it."""
+"""The distances at which a numeric label is tried if it does not fit next to its dot."""
 AROUND: tuple[tuple[Side, float, float], ...] = tuple(
     ("center", ring * math.cos(turn * math.pi / 10), ring * math.sin(turn * math.pi / 10))
     for ring in RINGS
@@ -88,8 +88,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """Place a label for each dot, in this order, at the first position that covers nothing, or the one that covers
-    least."""
+    """Place a label for each dot, in the given order: at the first position that covers nothing, otherwise at the
+    position that covers least."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:
@@ -119,7 +119,7 @@ def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]
 
 
 def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
-    """Return the covered area, and three times the area outside the plot."""
+    """Return the covered area plus three times the area outside the plot."""
     inside = _common(box, (0, 0, plot.width, plot.height))
     whole = (box[2] - box[0]) * (box[3] - box[1])
     return sum(_common(box, other) for other in taken) + 3 * (whole - inside)

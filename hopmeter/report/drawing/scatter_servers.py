@@ -1,4 +1,4 @@
-"""The servers of a scatter one by one: how long each takes to reply, and which one is last."""
+"""The single servers of a scatter: how long each takes to reply, and which server is last."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hopmeter.analysis.results.run_results import Row
 
 @dataclass(frozen=True)
 class ServerTimes:
-    """One of the servers that a client calls; times in µs."""
+    """The times of one server that a client calls, in µs."""
 
     number: int
     p50: float
     p99: float | None
     held: float | None
     last: float | None
-    """The share of messages whose last reply came from it; None if servers are called one after the other."""
+    """The share of messages for which this server replied last; None if servers are called one after the other."""
 
 
 @dataclass(frozen=True)
 class ScatterRow:
-    """A row and its servers."""
+    """A row of a scatter with its servers."""
 
     row: Row
     name: str
@@ -30,13 +30,13 @@ class ScatterRow:
 
     @property
     def straggler(self) -> ServerTimes | None:
-        """The server that was last most often; None if servers are called one after the other."""
+        """The server that most often replied last; None if servers are called one after the other."""
         known = [each for each in self.servers if each.last is not None]
         return max(known, key=lambda each: each.last or 0.0, default=None)
 
 
 def scatter_rows(group: Group) -> list[ScatterRow]:
-    """Rows of a scatter with the median of at least one server, fastest first; none for other patterns."""
+    """Return the rows of a scatter that have the median of at least one server; empty for other patterns."""
     if group.conditions["pattern"] != "scatter":
         return []
     found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured_rows]

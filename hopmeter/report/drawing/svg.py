@@ -1,4 +1,4 @@
-"""Charts as files, and as SVG within the page: small, and in the page's colours."""
+"""Charts as files, and as compact SVG in the page's colours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.report.drawing.charts import Figure
 from hopmeter.store.disk import writing
 
 PNG_SCALE = 3
-"""430 pixels become 1290: sharp on paper too."""
+"""A figure of 430 pixels becomes 1290 pixels wide, which is sharp in print too."""
 
 NOISE = (
     (re.compile(r' (?:aria-roledescription|pointer-events|stroke-miterlimit|xmlns:xlink|version)="[^"]*"'), ""),
@@ -27,35 +27,35 @@ NOISE = (
     (re.compile(r' class="[^"]*"'), ""),
     (re.compile(r' font-family="[^"]*"'), ""),
 )
-"""Attributes of Vega that the page does not use."""
+"""Patterns for SVG attributes and paths from Vega that the page does not use."""
 FILE_NAMES = re.compile(r"(?:group-\d+|sweep|across)-[a-z0-9-]+\.(?:svg|png)")
-"""The names of figure files."""
+"""The pattern of figure file names."""
 GEOMETRY = re.compile(r' (?:d|transform|points|x|y|[xyr][12]?|c[xy]|width|height|stroke-width)="[^"]*"')
-"""Attributes for which a tenth of a pixel is enough; texts and labels keep every digit."""
+"""SVG attributes that are rounded to a tenth of a pixel; texts and labels keep every digit."""
 DECIMALS = re.compile(r"(\d+\.\d)\d+")
 EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>")
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
 def skip_schema_check() -> AbstractContextManager[None]:
-    """Turn off Altair's check against its schema, which takes half of a report's time; the tests check all figures."""
+    """Turn off Altair's schema validation, which takes half of a report's time; the tests validate all figures."""
     return schemapi.debug_mode(False)
 
 
 def specification(figure: Figure) -> dict[str, Any]:
-    """Return the whole Vega-Lite specification."""
+    """Return the complete Vega-Lite specification of a figure."""
     with skip_schema_check():
         chart: dict[str, Any] = figure.chart.to_dict(validate=False)
     return {**chart, "config": theme.config()}
 
 
 def draw(figure: Figure) -> str:
-    """Return the SVG of a figure as a file of its own: light colours on white."""
+    """Return the figure as a standalone SVG, in light colours on white."""
     return str(vl_convert.vegalite_to_svg(specification(figure)))
 
 
 def inline(figure: Figure, whole: str) -> str:
-    """Return the same SVG for the page; the figure's name keeps its identifiers unique."""
+    """Convert a figure's SVG for use within the page; ids get the figure's name as a prefix so that they are unique."""
     for pattern, instead in NOISE:
         whole = pattern.sub(instead, whole)
     whole = GEOMETRY.sub(lambda found: DECIMALS.sub(r"\1", found[0]), whole)
@@ -74,7 +74,7 @@ def _escape(text: str) -> str:
 
 
 def write_files(whole: str, folder: Path, stem: str) -> None:
-    """`STEM.svg` and `STEM.png`."""
+    """Write `STEM.svg` and `STEM.png` to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{stem}.svg").write_text(whole, encoding="utf-8", errors="backslashreplace")
     (folder / f"{stem}.png").write_bytes(vl_convert.svg_to_png(whole, scale=PNG_SCALE))
@@ -82,7 +82,7 @@ def write_files(whole: str, folder: Path, stem: str) -> None:
 
 @contextmanager
 def replacing_figures(folder: Path) -> Iterator[Path]:
-    """Return a temporary folder, whose files replace the figures of an earlier report once all are drawn."""
+    """Yield a temporary folder. When the `with` block ends, its files replace the figures of an earlier report."""
     folder = folder.resolve()
     fresh = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -98,7 +98,7 @@ def replacing_figures(folder: Path) -> Iterator[Path]:
 
 
 def clear_files(folder: Path) -> None:
-    """Remove the figures of an earlier report, and nothing else."""
+    """Remove the figure files of an earlier report, and nothing else."""
     for path in folder.glob("*"):
         if FILE_NAMES.fullmatch(path.name):
             path.unlink()

@@ -1,11 +1,13 @@
-"""The style of figures. Colours are named once here; in the page they become variables, for a dark mode."""
+"""The style of figures. Colours are defined only here; the page replaces them by CSS variables, which allows a dark
+mode."""
 
 from __future__ import annotations
 
 from typing import Any
 
 WIDTH = 430
-"""Size of a figure in pixels: two fit next to each other on a desktop, one fills a phone, both with legible text."""
+"""The width of a figure in pixels: two figures fit side by side on a desktop, one fills a phone, and text stays
+legible."""
 
 FONT = "'Source Sans 3','Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
@@ -15,11 +17,12 @@ LINE = "#c5ccd4"
 GRID = "#e6e9ed"
 PAPER = "#ffffff"
 
-# Eight hues after Okabe and Ito, darkened to at least 3:1 on white; distinct with every common colour blindness.
+# Eight hues based on Okabe and Ito, darkened to a contrast of at least 3:1 on white; distinguishable with every common
+# colour blindness.
 SERIES = ("#0067a5", "#c8510a", "#00795a", "#a4508b", "#3b8fc4", "#9a6b00", "#5b4fa2", "#6b7680")
 SERIES_DARK = ("#56b4e9", "#f0883e", "#3fbf97", "#dd8fc0", "#9ad3f5", "#e0b040", "#a79df0", "#a9b4be")
 MISSED, MISSED_DARK = "#b3261e", "#ff8f85"
-"""Red: deadlines that were missed, and messages that were lost."""
+"""Red, for missed deadlines and lost messages."""
 DASHES = ([1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2])
 
 VARIABLES = {

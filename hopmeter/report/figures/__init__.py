@@ -1,7 +1,7 @@
-"""One module for each figure, found by listing this folder.
+"""The figures, one module each; the report finds the modules by listing this folder.
 
-Each has `ORDER`, its position in the report, and one of: `draw(group, style)`, which returns a `Figure`, or None if the
-group has no data for it; `across(groups, style)`, which yields figures over all groups.
+Each module has `ORDER`, its position in the report, and one of two functions: `draw(group, style)` returns a `Figure`,
+or None if the group has no data for it; `across(groups, style)` yields figures over all groups.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hopmeter.report.drawing.charts import Figure, Style
 
 
 def modules(function: str) -> list[ModuleType]:
-    """Return the figures that have a function of this name, in the order of the report."""
+    """Return the figure modules that have a function of this name, in the order of the report."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     return sorted((module for module in found if hasattr(module, function)), key=lambda module: int(module.ORDER))
 
 
 def draw(group: Group, style: Style) -> list[Figure]:
-    """Every figure that this group has data for."""
+    """Return all figures for which this group has data."""
     figures = (module.draw(group, style) for module in modules("draw"))
     return [figure for figure in figures if figure is not None]
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Every figure that compares groups."""
+    """Yield all figures that compare several groups."""
     for module in modules("across"):
         yield from module.across(groups, style)

@@ -1,4 +1,4 @@
-"""Objects of many frameworks over many transports: a notched box for each, at the receiver."""
+"""Objects of many frameworks over many transports: a notched box for each, with the times at the receiver."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 1
 THICK, WAIST = 0.36, 0.17
-"""Half the height of a box, and of its notch."""
+"""Half the height of a box, and half its height at the notch, in rows."""
 UNIT = 1000.0
-"""Microseconds per millisecond, the unit of the study."""
+"""The number of microseconds in a millisecond, the unit in which the study shows times."""
 CAPTION = (
     "Each message: the time until the receiver has all of its object. Box: the middle half of the messages. Notch: the "
     "95 % interval of the median; it folds back if it is wider than the box. Whiskers: messages within 1.5 box "
@@ -26,7 +26,7 @@ CAPTION = (
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Return a figure for every set of conditions with encoded objects."""
+    """Yield a figure for every set of conditions with encoded objects."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         if placed := codec_rows.placed_rows(family):
             yield Figure(
@@ -44,12 +44,12 @@ def _on_gpu(placed: Sequence[PlacedBox]) -> str:
 
 
 def chart(placed: Sequence[PlacedBox], style: Style) -> alt.TopLevelMixin:
-    """Return the boxes, as wide as every other figure."""
+    """Return the box chart with the common width of all figures."""
     return frame(layers(placed, style), codec_rows.height(placed))
 
 
 def layers(placed: Sequence[PlacedBox], style: Style) -> alt.LayerChart | alt.FacetChart:
-    """Return the boxes over a logarithmic axis."""
+    """Return the boxes over a logarithmic axis, as chart layers."""
     named = {each.series: each.row for each in placed}
     shown = legend(list(named)) if len({each.codec for each in placed}) > 1 else None
     place: dict[str, Any] = {
@@ -83,7 +83,7 @@ def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
 
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:
-    """Return the interval of the median; None if there were too few good trials for one."""
+    """Return the interval of the median; None if there were too few good trials."""
     return each.row.bounds
 
 
@@ -98,7 +98,7 @@ def _datum(each: PlacedBox, us: float, y: float, **more: Any) -> dict[str, Any]:
 
 
 def _outline(each: PlacedBox) -> list[dict[str, Any]]:
-    """Around the box, in at the notch on both sides."""
+    """Return the points of a box's outline in drawing order, with the notch on both sides."""
     box, known = each.box, _notch(each)
     notch = [(known[0], THICK), (box.p50, WAIST), (known[1], THICK)] if known else []
     upper = [(box.q1, THICK), *notch, (box.q3, THICK)]

@@ -1,4 +1,4 @@
-"""How the time of an object is split into encoding, transport and decoding."""
+"""The figure that splits the time of an object into encoding, transport and decoding."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 2
 PARTS = {"encode": theme.SERIES[1], "transport": theme.SERIES[7], "decode": theme.SERIES[0]}
-"""The parts in their order, and their colours."""
+"""The parts of the time in order, each with its colour."""
 THICK = 0.34
 BAR = 170.0
-"""Pixels of a whole bar; the names of the rows are to its right."""
+"""The length of a full bar in pixels; the row names are to the right of the bars."""
 
 
 def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
-    """Return a figure for every set of conditions with encoded objects whose parts add up."""
+    """Yield a figure for every set of conditions with encoded objects whose parts add up to the whole time."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         placed = [each for each in codec_rows.placed_rows(family) if parts(each)]
         if placed:
@@ -37,7 +37,8 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 
 
 def parts(each: PlacedBox) -> dict[str, float] | None:
-    """Mean microseconds of each part; None if they do not add up to the whole, or the transport encodes itself."""
+    """Return the mean time of each part in microseconds. Return None if the parts do not add up to the whole, or if the
+    transport itself encodes."""
     row = each.row
     whole, encode, decode = (row.get(f"{name}_mean_us") for name in ("service", "encode", "decode"))
     adds_up = row["pattern"] == "pubsub" and not row.cell.axes.is_ring and row["sinks"] == 1
@@ -55,7 +56,7 @@ def _words(each: PlacedBox) -> str:
 
 
 def _data(each: PlacedBox) -> list[dict[str, Any]]:
-    """One datum for each part, starting at the end of the previous one."""
+    """Return a datum for each part of the bar; each part starts where the previous one ends."""
     found, start, data = parts(each) or {}, 0.0, []
     whole = sum(found.values())
     for name, us in found.items():

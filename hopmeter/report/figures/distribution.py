@@ -1,4 +1,4 @@
-"""The distribution of latencies: one ridge for each row over the same logarithmic axis."""
+"""The distribution of latencies: a ridge for each row, over a common logarithmic axis."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from hopmeter.report.words import formatting
 ORDER = 30
 ROW = 34
 OVERLAP = 0.92
-"""The share of its row that the tallest bin fills."""
+"""The fraction of the row height that the tallest bin fills."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Every ridge is scaled to its own tallest bin: it shows shape and place, not number."""
+    """Return the figure. Each ridge is scaled to its own tallest bin, so it shows the shape and the position, not the
+    number of messages."""
     ranges = [(row, known) for row in group.measured_rows if (known := bulk(row))]
     if not ranges:
         return None

@@ -1,4 +1,4 @@
-"""Latency against CPU: fast is often expensive, and no row is better in both than those on the Pareto front."""
+"""Latency against CPU: a fast row often needs much CPU, and the rows on the Pareto front show the best trade-offs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hopmeter.report.words import formatting
 ORDER = 50
 HEIGHT = 260
 MOST = 40
-"""With more rows, only those on the front have names."""
+"""If there are more unlabelled rows than this, only rows on the front get names."""
 CAPTION = "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line."
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """One dot for each row: to the left is cheap, below is fast."""
+    """Return the figure, with a dot for each row: further left needs less CPU, further down is faster."""
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)
@@ -47,7 +47,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """Return the rows that no other row beats in both, from cheap to fast."""
+    """Return the rows that no other row beats in both values, in order of rising CPU."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -57,7 +57,7 @@ def front(rows: list[Row]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Names:
-    """The names next to the dots, the legend of rows with a number instead, and a sentence for the caption."""
+    """The labels next to the dots, the legend of rows with a number as label, and a sentence for the caption."""
 
     labels: list[Label]
     numbered: dict[str, str]
@@ -65,7 +65,8 @@ class Names:
 
 
 def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
-    """Names next to all dots if all fit; otherwise to those of the front that fit, and numbers to the others."""
+    """Return names for all dots if they fit. Otherwise return names for the rows on the front that fit, and numbers for
+    the other rows."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
@@ -93,7 +94,7 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 
 
 def _legend(names: Sequence[str]) -> alt.Legend | None:
-    """Return the legend of the numbers, below the figure."""
+    """Return the legend that explains the numbers, below the figure; None if there are none."""
     return fit_legend(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
 
 
@@ -117,7 +118,8 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
-    """From edge to edge: a row on it beats every row above it and to the right."""
+    """Return the Pareto front as a line from edge to edge; every row above it or to its right is beaten by a row on
+    it."""
     corners = [{"cpu": row["cpu_us_per_message"], "us": row.p50} for row in best]
     data = [{"cpu": corners[0]["cpu"], "us": plot.y[1]}, *corners, {"cpu": plot.x[1], "us": corners[-1]["us"]}]
     return (
@@ -128,7 +130,7 @@ def _front(best: list[Row], plot: Plot) -> Any:
 
 
 def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
-    """Lines from dots to the numbers that do not fit next to them."""
+    """Return lines that connect dots with numbers that do not fit next to them."""
     ends = [(label, end) for label in labels if (end := label.leader(plot))]
     data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
     rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
@@ -136,7 +138,7 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
-    """Names with the same position relative to their dots; or their halos in the colour of the paper."""
+    """Return labels with the same offset from their dots, or, with `halo`, their outlines in the background colour."""
     first = alike[0]
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo

@@ -1,4 +1,4 @@
-"""Latency over time, trial after trial: the median and the slowest message of every stretch."""
+"""Latency over time, trial by trial: the median and the slowest message of every stretch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hopmeter.report.words import formatting
 ORDER = 40
 ROW = 50
 AXIS_ROOM = 66
-"""Pixels that the axis of latency takes off the width."""
+"""The width that the latency axis takes from the plot, in pixels."""
 GAP = 0.06
-"""Between two trials, as a share of the longest."""
+"""The gap between two trials, as a fraction of the longest trial."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a narrow strip for each row, all on the same axes."""
+    """Return a narrow strip for each row, all with the same axes; None without data."""
     strips = [(row, stretches) for row in group.measured_rows if (stretches := latency_over_time(row))]
     every = [stretch for _, stretches in strips for stretch in stretches]
     ends = span(value for stretch in every for value in (stretch.p50_us, stretch.worst_us))
@@ -57,7 +57,7 @@ def _strip(name: str, stretches: Sequence[Stretch], trials: Sequence[int], strid
 
 
 def _axis(trials: Sequence[int], longest: float) -> alt.X:
-    """Return a tick under the middle of each trial."""
+    """Return an axis with a label under the middle of each trial."""
     names = {str(place): str(trial) for place, trial in enumerate(trials)}
     seconds = f"{formatting.number(longest, 2)} s"
     axis = alt.Axis(

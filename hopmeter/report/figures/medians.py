@@ -1,4 +1,4 @@
-"""The median of every row with its interval."""
+"""The figure with the median and the interval of every row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDER = 10
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Rows from fast to slow."""
+    """Return the figure, with the fastest row first; None for fewer than two rows."""
     rows = group.measured_rows
     ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(row.bounds or ())))
     if len(rows) < 2 or ends is None:

@@ -1,4 +1,4 @@
-"""The throughput of several pairs at once, next to what one core copies."""
+"""The throughput of several pairs at once, compared with the rate at which one core copies memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEIGHT = 250
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Return a figure for each set of groups that differ only in the number of pairs."""
+    """Yield a figure for each set of groups that differ only in the number of pairs."""
     found = [each for each in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in each}) > 1]
     for number, family in enumerate(found, 1):
         rows = [row for group in family for row in group.candidates if row["achieved_mb_s"]]
@@ -36,7 +36,8 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _memory_mb_s(rows: Sequence[Row]) -> float | None:
-    """Return the copying speed of one core, as the instrument measured it before the run; None if runs differ in it."""
+    """Return the copying speed of one core in MB/s, as the instrument measured it before the run; None if it differs
+    between runs."""
     known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
     one = next(iter(known)) if len(known) == 1 else None
     return one * 1000 if one else None
@@ -69,7 +70,7 @@ def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) 
 
 
 def _copying(memory: float | None, left: float) -> list[Any]:
-    """Return a dashed line with a name at its left end."""
+    """Return a dashed line at the copying speed, with a label at its left end; empty if the speed is unknown."""
     if memory is None:
         return []
     data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])

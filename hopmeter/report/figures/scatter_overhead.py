@@ -1,4 +1,4 @@
-"""The overhead of calling several servers: the wait for all of them less their own work."""
+"""The overhead of calling several servers: the wait for all replies minus the servers' own work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ORDER = 62
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a line for each row: beyond the hold time of the servers, and beyond their requested work."""
+    """Return the figure, with the wait of each row beyond the servers' hold time and beyond their requested work."""
     rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
     columns = ("p50", "p50_low", "p50_high", "p99")
     ends = span([row.get(f"{name}_{each}_us") for row in rows for name in ("overhead", "excess") for each in columns])

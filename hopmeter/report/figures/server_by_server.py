@@ -1,4 +1,4 @@
-"""How long each server takes to reply, and the wait for all of them."""
+"""How long each server takes to reply, and how long the client waits for all servers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hopmeter.report.words import formatting
 
 ORDER = 61
 ROW, GAP = 15, 0.5
-"""Pixels of a server or of a row's name; the gap between two rows, in servers."""
+"""The height of a line for a server or for a row's name, in pixels; the gap between two rows, in lines."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a line for each server of each row, and one for all of them."""
+    """Return the figure, with a line for each server of each row and a line for all servers together."""
     found = scatter_rows(group)
     data = _data(found)
     ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
@@ -47,13 +47,14 @@ def _words(one: ScatterRow) -> str:
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:
-    """Return the number of the server; with its share of last replies if it is the straggler."""
+    """Return the server's label, with its share of last replies if it is the straggler."""
     last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
     return f"server {server.number}{last}"
 
 
 def _data(found: Sequence[ScatterRow]) -> Data:
-    """Return a datum for each line, with its position from the top; each of several rows has its name above it."""
+    """Return a datum for each line, with its position from the top. If there are several rows, the name of each is
+    above its lines."""
     data: Data = []
     name = 1.0 if len(found) > 1 else 0.0
     place = name

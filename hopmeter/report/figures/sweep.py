@@ -1,4 +1,4 @@
-"""Latency against one condition, with all others equal: rate, size, relays, sinks, pairs."""
+"""Latency against one condition while all others are equal: rate, size, relays, sinks or pairs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hopmeter.report.words import conditions, formatting
 ORDER = 70
 HEIGHT = 260
 STEPS = 3
-"""Fewer values are no sweep."""
+"""A sweep has at least this many values."""
 MARKED = 5
-"""The most values that are ticks of the axis."""
+"""If the axis has at most this many values, each of them is a tick."""
 AXES = {
     "rate_hz": "messages per second",
     "payload_bytes": "payload, bytes",
@@ -35,7 +35,7 @@ TITLES = {
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Return a figure for every condition that has several values with all others equal."""
+    """Yield a figure for every condition that has several values while all others are equal."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -44,7 +44,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Return groups that differ only in this condition, if it has enough values."""
+    """Return the sets of groups that differ only in this condition and have enough values of it."""
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     found = families((group for group in groups if group.conditions[axis] is not None), free)
     return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]
@@ -97,7 +97,8 @@ def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[
 
 
 def _x(axis: str, values: list[float]) -> alt.X:
-    """Return the axis: logarithmic if the values span a factor of 8; `relays` starts at 0, which has no logarithm."""
+    """Return the horizontal axis, which is logarithmic if the values span at least a factor of 8 and do not include
+    0."""
     title, known = AXES[axis], sorted(set(values))
     if known[0] <= 0 or known[-1] / known[0] < 8:
         return alt.X(

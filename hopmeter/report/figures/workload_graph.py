@@ -22,18 +22,20 @@ from hopmeter.report.words.workload_words import graph_lines, is_whole, most_spl
 
 ORDER = 5
 BELOW = 8.0
-"""Pixels from the middle of a box to each of its two lines of text."""
+"""The distance from the middle of a box to each of its two lines of text, in pixels."""
 ROOM = 30.0
 SLANTED = 0.35
-"""The place of the label of a slanted arrow: nearer to its sender, away from the arrows that end at its receiver."""
+"""The position of a slanted arrow's label along the arrow: close to the sender, away from other arrows that end at the
+receiver."""
 SPREAD, LINE = 22.0, 13.0
-"""Pixels between two flows of the same two participants, and between their labels."""
+"""In pixels: the distance between two flows with the same participants, and between their labels."""
 LARGE = 10
-"""From so many percent on, no place after the point."""
+"""CPU values from this percentage on have no decimals."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Draw participants from top to bottom, in the direction of the flows."""
+    """Return the graph, with participants from top to bottom in the direction of the flows; None if the group is not a
+    whole workload."""
     del style
     cell = most_split(row.cell for row in group.rows)
     if cell is None or cell.workload is None or not is_whole(group):
@@ -58,8 +60,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
-    """Return a workload to draw: with a box for each process, and each bridge before the flows that it leads to. `axis`
-    names the transport of flows that have none of their own."""
+    """Return a workload for drawing: each process is a participant, and each bridge comes before the flow to which it
+    leads. `axis` names the transport of flows that have no transport of their own."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
@@ -82,21 +84,21 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
 
 
 def _shortest(carrier: Carrier, workload: Workload) -> str:
-    """Return the name of a transport, with its settings if others have the same transport."""
+    """Return the name of a carrier's transport, with its settings if other carriers use the same transport."""
     others = {each.carrier.name for each in workload.flows if each.carrier}
     alike = [name for name in others if name.split()[0] == carrier.transport]
     return carrier.transport if len(alike) == 1 else carrier.name
 
 
 def _late_flows(group: Group) -> set[str]:
-    """Return the flows of which messages missed their deadline."""
+    """Return the names of flows with messages that missed their deadline."""
     graph = group.rows[0].cell.graph
     rows = [row for run in {id(row.run): row.run for row in group.rows}.values() for row in run.rows]
     return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["missed"]}
 
 
 def _cpu_texts(group: Group) -> dict[str, str]:
-    """Return the CPU of each participant in words: `12 % CPU`, or `3.1–12 % CPU` over several transports."""
+    """Return the CPU of each participant as text: `12 % CPU`, or `3.1–12 % CPU` if it differs between transports."""
     shares: dict[str, list[float]] = {}
     for row in group.rows:
         for process in processes(row):
@@ -115,10 +117,11 @@ def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> lis
     for target in flow.targets:
         between = [each.name for each in workload.flows if {flow.source, target} <= {each.source, *each.targets}]
         place = between.index(flow.name) - (len(between) - 1) / 2
-        aside = SPREAD * (place if flow.source < target else -place)  # the same side in both directions
+        # `aside` is on the same side for flows in both directions
+        aside = SPREAD * (place if flow.source < target else -place)
         label = flow.name if found else _label(flow)
         edge: dict[str, Any] = dict(_edge(places[flow.source], places[target], aside))
-        edge["label_y"] += place * LINE  # labels of flows next to each other do not overlap
+        edge["label_y"] += place * LINE  # so that the labels of parallel flows do not overlap
         found.append(edge | {"late": is_late, "label": label, "bridge": bool(flow.bridged)})
     return found
 
@@ -132,14 +135,16 @@ def _label(flow: Flow) -> str:
 
 
 def _edge(source: tuple[float, float], target: tuple[float, float], aside: float) -> dict[str, Any]:
-    """Return a line from the edge of one box to the edge of another, moved aside, and the angle of its arrowhead."""
+    """Return an arrow from the edge of one box to the edge of another, shifted sideways by `aside`, with the angle of
+    its head."""
     (x, y), (x2, y2) = source, target
     length = math.hypot(x2 - x, y2 - y) or 1.0
     along = ((x2 - x) / length, (y2 - y) / length)
     x, x2 = x - along[1] * aside, x2 - along[1] * aside
     y, y2 = y + along[0] * aside, y2 + along[0] * aside
     sides = zip((BOX_WIDTH / 2, BOX_HEIGHT / 2), along, strict=True)
-    # A label extends to the right: of an arrow to the left, it begins further from the sender, to leave that one free.
+    # A label extends to the right of its position. On an arrow to the left, it therefore starts further from the
+    # sender, so that it does not cover the sender's box.
     slanted = SLANTED if x2 >= x else 1 - SLANTED
     away = min(half / abs(part) for half, part in sides if abs(part) > 1e-6)
     return {
@@ -165,7 +170,7 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
 
 
 def _box_words(name: str, place: tuple[float, float], used: Mapping[str, str]) -> dict[str, Any]:
-    """Return the name of a participant, and below it its CPU, or the transport of this one of its processes."""
+    """Return a participant's name, with its CPU or the transport of this process below it."""
     first, _, second = name.partition("\n")
     below = second or used.get(first, "")
     return {

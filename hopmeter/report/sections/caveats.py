@@ -1,4 +1,4 @@
-"""The sections on what to know before relying on a report: warnings, and what was not measured."""
+"""The sections on the limits of a report: warnings, and what was not measured."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ READING = (
 
 
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return one section, or none if there is nothing to warn of."""
+    """Return the section with all warnings, in a list; empty without warnings."""
     found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
     return [Section("Before you rely on it", notes=found, id="warnings")] if found else []
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return one section of dropped cells, failed cells and failed trials, those with the same reason together."""
+    """Return the section on dropped cells, failed cells and failed trials, grouped by reason, in a list; empty if there
+    are none."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         _add_cells(run, found)
@@ -71,6 +72,6 @@ def _cell(row: Row) -> str:
 
 
 def reading_section() -> Section:
-    """Return the words that a table uses."""
+    """Return the section that explains the words in a table."""
     terms = [(word, Markup(meaning)) for word, meaning in READING]
     return Section("How to read this", terms=terms, id="reading", style="reading")

@@ -20,7 +20,7 @@ from hopmeter.report.words.steal_sentences import describe as describe_steal
 Facts = list[tuple[str, str]]
 
 COUNTED = re.compile(r" for \d+ of \d+ frames received")
-"""A number that differs in every cell; a warning says if frames took another way."""
+"""The part of the text that differs in every cell; a separate warning reports frames that took another path."""
 
 MACHINE = (
     ("cpu_model", "Processor"),
@@ -45,12 +45,12 @@ MACHINE = (
     ("load", "Load before the run"),
     ("busy_percent", "Busy with other processes before the run, %"),
 )
-"""The most important facts; run.json has the rest."""
+"""The most important facts about a machine; run.json contains all."""
 HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
 
 
 def machine(run: Run) -> Facts:
-    """Return the known facts of the machine."""
+    """Return the known facts about the machine of a run, with the CPU time stolen during the trials."""
     stolen = steal_of([run])
     facts = _machine_facts(run.part("machine"))
     return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
@@ -61,7 +61,7 @@ def _machine_facts(machine: Mapping[str, Any]) -> Facts:
 
 
 def hosts(run: Run) -> list[tuple[str, Facts]]:
-    """Return the facts of each host of a run over several; the host that is this machine has its facts elsewhere."""
+    """Return the facts about each host of a run over several hosts. For this machine, refer to its own section."""
     found = []
     for name, host in run.part("hosts").items():
         if host.get("here"):
@@ -74,7 +74,7 @@ def hosts(run: Run) -> list[tuple[str, Facts]]:
 
 
 def noise(run: Run) -> Facts:
-    """Return how long and how often each core was taken from a spinning thread before the run."""
+    """Return, for each core, how long and how often a spinning thread was interrupted before the run."""
     return [
         (
             f"Core {core['core']}",
@@ -86,15 +86,15 @@ def noise(run: Run) -> Facts:
 
 
 def versions(runs: Sequence[Run]) -> Facts:
-    """Return hopmeter and every library that took part."""
+    """Return the versions of hopmeter and of every library in these runs."""
     own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
     rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
     return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """Return the path that messages took, as the transports state it (device, memory, rmw), and the mapped shared
-    memory."""
+    """Return the paths that messages took according to their transports (device, shared memory, rmw), and the size of
+    the mapped shared memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
@@ -106,7 +106,8 @@ def paths(runs: Sequence[Run]) -> Facts:
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each way, with its runs if others took another one: runs of ROS 2 may differ only in the rmw."""
+    """Return each path, with the names of its runs if other runs took another path. For example, runs of ROS 2 may
+    differ only in the rmw."""
     every = {name for names in ways.values() for name in names}
     return [
         way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
@@ -119,14 +120,14 @@ def _mapped_memory(most_mb: float) -> list[str]:
 
 
 def payload_files(runs: Sequence[Run]) -> Facts:
-    """Return the files whose pixels were sent and the recordings that were replayed, and what was sent of them."""
+    """Return the image files that were sent and the recordings that were replayed, with what was sent of each."""
     found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
     found += [(f"flow {flow}", replayed(about)) for run in runs for flow, about in run.part("recordings").items()]
     return list(dict.fromkeys(found))
 
 
 def builds(run: Run) -> Facts:
-    """Return compilers and flags of the nodes; nodes with the same ones share a line."""
+    """Return the compilers and flags of the nodes; nodes that were built alike share an entry."""
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)
@@ -155,7 +156,7 @@ def instrument(run: Run) -> Facts:
 
 
 def _ends(values: Iterable[Any]) -> str:
-    """Return the least and the greatest of all cells."""
+    """Return the smallest and the largest value of all cells; empty without values."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return ""
@@ -165,7 +166,7 @@ def _ends(values: Iterable[Any]) -> str:
 
 
 def section(runs: Sequence[Run]) -> Section:
-    """Machine, versions and instrument."""
+    """Return the section on machines, versions and the instrument."""
     parts: list[tuple[str, Facts]] = []
     for run in runs:
         parts += [
@@ -181,17 +182,17 @@ def section(runs: Sequence[Run]) -> Section:
 
 
 def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
-    """Return lists of facts side by side."""
+    """Return a section with lists of facts side by side."""
     return Section(title, parts=[Section(name, terms=facts) for name, facts in parts], id="machine", style="facts")
 
 
 def repeat_section(runs: Sequence[Run]) -> Section:
-    """Return the exact commands that repeat the runs."""
+    """Return the section with the exact commands that repeat the runs."""
     return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
 
 
 def command(run: Run) -> str:
-    """Return the command of the run with its seed, so that the order of trials is the same too."""
+    """Return the command of the run with its seed, so that the trials have the same order."""
     words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []

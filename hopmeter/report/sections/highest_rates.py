@@ -1,4 +1,4 @@
-"""The results of searches for the highest rate: the rate that held, and why the next one failed."""
+"""The results of searches for the highest rate: the highest rate that held, and why the next rate failed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Search:
-    """One search: the row at the highest rate that held (otherwise the first one), and why the next rate failed."""
+    """One search: the row at the highest rate that held (or the first row if none held), and why the next rate
+    failed."""
 
     name: str
     row: Row
@@ -40,7 +41,7 @@ class Search:
 
     @property
     def highest(self) -> str:
-        """The highest rate that held, in words."""
+        """The highest rate that held, as text."""
         if self.holds_hz is None:
             return "none of those tried"
         return formatting.rate(self.holds_hz) if self.fails_hz else f"{formatting.rate(self.holds_hz)} or more"
@@ -48,20 +49,20 @@ class Search:
 
 @dataclass(frozen=True)
 class SearchGroup:
-    """Searches under the same conditions, the highest rate first."""
+    """Searches under the same conditions; the one with the highest rate is first."""
 
     title: str
     searches: list[Search]
 
     @property
     def sentence(self) -> str:
-        """Return the order in words."""
+        """The sentence that lists the searches by their highest rate."""
         rates = [f"{each.name} {each.highest}" for each in self.searches]
         return f"Highest rate that held, {self.title}: {', '.join(formatting.first(rates, SPELLED_OUT))}."
 
 
 def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
-    """Return all searches of all runs, by their conditions."""
+    """Return the searches of all runs, grouped by their conditions."""
     machines = machine_names.names(runs)
     alike: dict[tuple[Any, ...], list[list[Row]]] = {}
     for run in runs:
@@ -98,7 +99,7 @@ def _search(name: str, steps: Sequence[Row]) -> Search:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return one section, or none if no run searched for the highest rate."""
+    """Return the section on searches in a list; empty if no run searched for the highest rate."""
     tables = [
         table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
         for each in search_groups(runs)

@@ -1,4 +1,4 @@
-"""The section on what limits several pairs at once."""
+"""The section on what limits the throughput of several pairs at once."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CAPTION = Markup(
 
 
 def name(echo: Echo) -> str:
-    """Return `tcp (rust)`."""
+    """Return the row's name, such as `tcp (rust)`."""
     return formatting.row_name(echo.row)
 
 
 def sentence(echo: Echo) -> str:
-    """Return the limit in words, with every value that decides it."""
+    """Return a sentence on what limits the throughput, with all values on which this is based."""
     shares = {"copying": echo.copying, "TCP": echo.tcp}
     parts = [f"{formatting.percent(share)} {word}" for word, share in shares.items() if share is not None]
     wanted = f" ({_wanted_cores(echo)})" if _wanted_cores(echo) else ""
@@ -54,7 +54,7 @@ def _wanted_cores(echo: Echo) -> str:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return one section, or none if no run has an echo for several numbers of pairs."""
+    """Return the section in a list; empty if no run measured an echo with several numbers of pairs."""
     title, lines = "What limits several pairs at once", list(map(_line, echoes(runs)))
     return [Section(title, tables=[table(title.lower(), COLUMNS, lines, CAPTION)], id="limits")] if lines else []
 

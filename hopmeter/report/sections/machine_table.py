@@ -1,4 +1,4 @@
-"""The section on several machines, and whether they order the rows alike."""
+"""The section that compares machines: whether they order the rows alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAPTION = Markup(
 
 
 def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
-    """Return one section, or none if all runs are of one machine."""
+    """Return the section in a list; empty if all runs come from one machine."""
     names = machine_names.names(runs)
     if not names:
         return []
@@ -34,7 +34,7 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
 
 
 def machines(runs: Sequence[Run]) -> Table:
-    """Return the table of machines: system, kernel, container and runs of each."""
+    """Return a table with the system, kernel, container and runs of each machine."""
     names = machine_names.names(runs)
     lines = []
     for alike in machine_names.hosts(runs).values():
@@ -74,7 +74,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """Return the rows that this one changes places with: significantly, and perhaps by chance."""
+    """Return the rows with which this row changes places between machines, significantly or possibly by chance."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
@@ -84,7 +84,7 @@ def mark(name: str, flips: Sequence[Flip]) -> str:
 
 
 def summary(compared: Comparison) -> list[str]:
-    """Return the correlations and the significant flips in words."""
+    """Return sentences on the rank correlations and the significant flips."""
     flips = [
         f"{flip.one} is faster than {flip.other} on {flip.first}, and slower on {flip.second}."
         for flip in compared.flips

@@ -10,7 +10,7 @@ from hopmeter.report.tables.processes import ProcessRow, each_table, is_sampled,
 
 
 def sections(group: Group) -> list[Section]:
-    """One section, or none if no process is known; open if the scenario samples CPU."""
+    """Return the section in a list, unfolded if the scenario samples CPU; empty if no process is known."""
     rows = process_rows(group)
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""The parts of a page: sections of text, tables and figures. `report_file` renders them."""
+"""The parts of a page: sections with text, tables and figures, which `report_file` renders."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hopmeter.report.tables.model import Table
 
-if TYPE_CHECKING:  # pages without figures, and the terminal, do without the time that it takes
+if TYPE_CHECKING:  # importing it takes long, and the terminal and pages without figures do not need it
     from hopmeter.report.drawing.charts import Figure
 
 
 @dataclass(frozen=True)
 class Note:
-    """A thing to know; `grave` if values are wrong or missing, not only less certain."""
+    """A caution for the reader; `grave` if values are wrong or missing, rather than only less certain."""
 
     text: str
     title: str = ""
@@ -26,45 +26,46 @@ Fold = Literal["", "open", "closed"]
 
 @dataclass(frozen=True)
 class Section:
-    """A title, the question that the section answers, and the answer as sentences, tables, figures and notes."""
+    """A section of a page: its title, the question that it answers, and the answer as sentences, tables, figures and
+    notes."""
 
     title: str
     question: str = ""
     sentences: Sequence[str] = ()
     chips: Sequence[str] = ()
-    """Conditions, a word or two each."""
+    """Conditions as labels of one or two words."""
     tables: Sequence[Table] = ()
     parts: Sequence[Section] = ()
     figures: Sequence[Figure] = ()
     notes: Sequence[Note] = ()
     terms: Sequence[tuple[str, str]] = ()
-    """Words and what they mean, or facts and their values."""
+    """Words with their meanings, or facts with their values."""
     commands: Sequence[str] = ()
     id: str = ""
     style: str = ""
     fold: Fold = ""
-    """Whether a reader can fold it, and how it is at first."""
+    """Whether the reader can fold the section, and its initial state."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page; `answer` is the question's answer in sentences, most important first."""
+    """A whole page; `answer` contains the sentences that answer the question, the most important first."""
 
     title: str
     question: str
     answer: Sequence[str]
     facts: Sequence[str]
-    """Scenario, time, size and seed, above the question."""
+    """The scenario, time, size and seed, shown above the question."""
     sections: Sequence[Section]
     badge: str = ""
 
     @property
     def links(self) -> list[Section]:
-        """The sections that a reader picks from, if there are several."""
+        """The sections to which the page links at its top; empty if there is only one."""
         found = [section for section in self.sections if section.style == "group"]
         return found if len(found) > 1 else []
 
     @property
     def warnings(self) -> int:
-        """How many things to know the section with the id `warnings` has."""
+        """The number of notes in the section `warnings`."""
         return sum(len(section.notes) for section in self.sections if section.id == "warnings")

@@ -1,4 +1,4 @@
-"""Why the slowest messages of a row are slow: a line for each row, folded."""
+"""Why the slowest messages of a row are slow: a folded section with a line for each row."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WORDS = {
     "unknown": "unknown",
 }
 LEAST_SHARE = 0.005
-"""A smaller part is not mentioned."""
+"""A part with a smaller share of the latency is not mentioned."""
 MOST_ROWS, MOST_PARTS = 4, 2
-"""What a summary of a whole run mentions."""
+"""How many rows the summary of a run mentions, and how many parts for each."""
 EXPLANATION = (
     "One more trial of each row, which no other value of this report contains: its threads read the kernel's counters "
     "at each message. The shares are those of the slowest messages' latency; they name what the thread did whose turn "
@@ -31,7 +31,7 @@ EXPLANATION = (
 
 
 def sections(group: Group) -> list[Section]:
-    """One section with a line for each row, or none if nobody asked why."""
+    """Return the section with a line for each row, in a list; empty if the run did not measure this."""
     found = [(group.label(row), text) for row in group.rows if (text := sentence(row))]
     if not found:
         return []
@@ -40,7 +40,7 @@ def sections(group: Group) -> list[Section]:
 
 
 def summary(groups: Sequence[Group]) -> list[str]:
-    """Return a line for each row whose slowest messages took longest: `nng (rust): 73 % waiting for a core, …`."""
+    """Return a line for each row, slowest messages first: `nng (rust): 73 % waiting for a core, …`."""
     known = [(group, row) for group in groups for row in group.rows if row["why_messages"]]
     known = sorted(known, key=lambda each: -each[1].number("why_mean_us"))
     lines = [f"{_name(group, row)}: {_short(row)}" for group, row in known]
@@ -52,13 +52,14 @@ def _name(group: Group, row: Row) -> str:
 
 
 def _short(row: Row) -> str:
-    """Return how slow the slowest messages are, and the largest parts of their latency."""
+    """Return how slow a row's slowest messages are, and the largest parts of their latency."""
     mean = formatting.microseconds(row["why_mean_us"])
     return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
 
 def sentence(row: Row) -> str:
-    """Return `slowest 1 % (20 messages), from 812 µs …: 41 % waiting for a core …`; empty if nobody asked why."""
+    """Return `slowest 1 % (20 messages), from 812 µs …: 41 % waiting for a core …`; empty if the run did not measure
+    this."""
     messages = row["why_messages"]
     if not messages:
         return row["why_note"] or ""
@@ -75,13 +76,14 @@ def sentence(row: Row) -> str:
 
 
 def _which(messages: int) -> str:
-    """Return `1 % (20 messages)`; of a short trial, a larger share is taken."""
+    """Return which messages count as slowest: `1 % (20 messages)`, or only the number in a short trial, where their
+    share is larger."""
     named = f"{formatting.count(messages)} messages"
     return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
 
 
 def _parts(row: Row) -> Sequence[str]:
-    """Return the parts, largest first."""
+    """Return the parts of the latency with their shares, largest first."""
     shares = {name: row.get(f"why_{name}") or 0.0 for name in (*PARTS, "unknown")}
     shown = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
     return [f"{formatting.percent(shares[name])} {WORDS[name]}" for name in shown]

@@ -1,1 +1,1 @@
-"""Pages over many runs: the site that filters all of them, and the history of each cell."""
+"""Pages over many runs: a site that filters all runs, and the history of each cell."""

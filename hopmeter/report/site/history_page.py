@@ -1,4 +1,4 @@
-"""The page of a history: what changed and when, then a table and the charts of each group of cells."""
+"""The history page: what changed and when, then a table and charts for each group of cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READING = (
 
 
 def write(history: History, out: Path) -> Path:
-    """Write the page as one HTML file, and return its path."""
+    """Write the history page as a single HTML file, and return its path."""
     text = report_file.render(page(history))
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def write(history: History, out: Path) -> Path:
 
 
 def page(history: History) -> Page:
-    """Return the page."""
+    """Return the page of a history."""
     days = formatting.distinct(history.runs[place].text("started")[:10] for place in (0, -1))
     facts = [formatting.plural(len(history.runs), "run"), " to ".join(days)]
     reading = Section("", sentences=[READING])
@@ -62,6 +62,6 @@ def _figure(history: History, row: Row, name: str) -> Figure | None:
 
 
 def _runs_of(history: History, machine: str) -> list[Run]:
-    """Return all runs of a machine that have a valid cell."""
+    """Return all runs of a machine that have at least one valid cell."""
     known = {id(point.run) for each in history.series if each.machine == machine for point in each.points}
     return [run for run in history.runs if id(run) in known]

@@ -1,1 +1,2 @@
-"""The studies that hopmeter's scenarios repeat: their published figures and claims, held against a run's own."""
+"""The studies that hopmeter's scenarios repeat: their published values and claims, compared with the results of a
+run."""

@@ -1,4 +1,4 @@
-"""Whether a study's claim holds here: the ratio of intervals decides, or leaves it open."""
+"""Decide whether a study's claim holds here; an interval that contains a bound leaves the claim undecided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer, and the values that decide it."""
+    """The answer on a claim, and the values that decide it."""
 
     answer: Answer
     numbers: str
@@ -28,13 +28,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One value or ratio that the claim is about, with its interval and in words; no value with too few messages."""
+    """One value or ratio that tests a claim, with its interval and a description; no value if there are too few
+    messages."""
 
     value: Value | None
     words: str
 
     def answer(self, claim: Claim) -> Answer:
-        """Hold if the whole interval is within the claim's bounds, and does not hold if none of it is."""
+        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if it is entirely outside,
+        otherwise `not resolved`."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -46,7 +48,8 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Return the verdict of these runs on a claim: it holds if every comparison does, and fails if one does."""
+    """Return the verdict of these runs on a claim. The claim holds if every comparison holds, and fails if one
+    fails."""
     if claim.test:
         return TESTS[claim.test](runs)
     found = [each for run in runs for each in comparisons(claim, run)]
@@ -60,16 +63,17 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
-    """Return all rows in a single run."""
+    """Return a run that contains the rows of all these runs."""
     return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 
 ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
-"""A comparison that fails decides first, then one that is open."""
+"""The answers that decide a claim, in order: first a comparison that fails, then an undecided one."""
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
-    """Return the comparison nearest to the bound if the claim holds, or the farthest beyond it if not."""
+    """Return the deciding comparison in words: the one nearest to a bound or, if the claim does not hold, the one
+    farthest beyond it."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
@@ -83,7 +87,7 @@ def _room(claim: Claim, value: float) -> float:
 
 
 def comparisons(claim: Claim, run: Run) -> Iterator[Comparison]:
-    """Every comparison in a run that the claim is about."""
+    """Yield all comparisons of a run that test the claim."""
     rows = [row for row in run.measured_rows if row.candidate and matches(row, claim.where)]
     of = [row for row in rows if matches(row, claim.of)]
     if claim.than is not None:
@@ -102,7 +106,7 @@ def comparisons(claim: Claim, run: Run) -> Iterator[Comparison]:
 
 
 def matches(row: Row, wanted: Selector) -> bool:
-    """Whether the columns and settings of a row match a selector."""
+    """Return whether the columns and settings of a row match a selector."""
     return all(_is(_get(row, name), value) for name, value in wanted.items())
 
 
@@ -143,14 +147,14 @@ def _alike(one: Row, other: Row, free: set[str]) -> bool:
 
 
 def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
-    """Whether only those settings differ that the claim allows."""
+    """Return whether the two rows differ only in settings in which the claim lets them differ."""
     here, there = one.cell.carriage.settings, other.cell.carriage.settings
     differing = {name for name in {*here, *there} if here.get(name) != there.get(name)}
     return not claim.only or differing <= set(claim.only)
 
 
 def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
-    """Return the row with the higher value first."""
+    """Return both rows, the one with the higher value on the axis first."""
     return (one, other) if one.get(axis) > other.get(axis) else (other, one)
 
 
@@ -176,15 +180,16 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an open comparison if all these rows have too few messages, or too many lost ones, for the value; None
-    otherwise."""
+    """Return an undecided comparison if none of these rows has the value because of too few messages or too many lost
+    ones; otherwise None."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
     return Comparison(None, " and ".join(f"{why_unresolved(row, column)} of {_name(row, row)}" for row in rows))
 
 
 def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
-    """One as a multiple of the other, with the interval that follows from theirs."""
+    """Return the ratio of two values, with the interval that follows from their intervals; None if the second is not
+    positive."""
     if other.value <= 0:
         return None
     low = one.low / other.high if one.low is not None and other.high else None
@@ -194,8 +199,8 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """Return the name of a row, with the conditions in which it differs from the other, and its rate; its profile if
-    alone."""
+    """Return the row's name with its rate and the conditions in which it differs from `other`; with its profile if both
+    are the same row."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
     differing = [str(row.get(key) or "") for key in keys]
@@ -204,7 +209,8 @@ def _name(row: Row, other: Row) -> str:
 
 
 def same_order(runs: Sequence[Run]) -> Verdict:
-    """Whether no two rows have significantly opposite orders on two machines."""
+    """Return the verdict on whether all machines order the rows alike: it fails if two rows have significantly opposite
+    orders."""
     compared = compare_machines(groups(runs))
     flips = [flip for each in compared for flip in each.flips]
     known = [one for each in compared for one in each.correlations if one.kendall is not None]
@@ -221,4 +227,4 @@ def same_order(runs: Sequence[Run]) -> Verdict:
 
 
 TESTS: dict[str, Callable[[Sequence[Run]], Verdict]] = {"same order on every machine": same_order}
-"""Claims that compare more than two rows, by the name of their test."""
+"""Functions that decide claims on more than two rows, by the name of the test."""

@@ -11,29 +11,30 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 Selector = dict[str, Any]
-"""Columns and their required values: one value, one of a list, or with a `!` any other value."""
+"""The required values of columns: a single value, a list of allowed values, or `!value` for any other value."""
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """The base of the models below; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Study(Strict):
-    """The source of published values."""
+    """A study, the source of published values."""
 
     name: str
     title: str
     source: str
     scenarios: tuple[str, ...]
-    """The scenarios that repeat it."""
+    """The scenarios that repeat the study."""
     hardware: dict[str, str]
-    """The meaning of the short names in published.csv."""
+    """The meanings of the short hardware names in published.csv."""
 
 
 class Published(Strict):
-    """One published value under its conditions; None if a study does not state one or it makes no difference."""
+    """A published value with its conditions; a condition is None if the study does not state it or it makes no
+    difference."""
 
     study: str
     transport: str | None
@@ -49,32 +50,32 @@ class Published(Strict):
     payload: str | None
     rate_hz: float | None
     settings: str | None
-    """`name=value name=value`, of the transport."""
+    """The settings of the transport, as `name=value name=value`."""
     codec: str | None
     hardware: str
     statistic: str
     column: str | None
-    """The column of results with the same meaning; None if there is none."""
+    """The result column with the same meaning; None if there is no such column."""
     value: float | None
     unit: str
     note: str | None
 
 
 class Claim(Strict):
-    """A statement of a study, and the test that decides it on the columns of results.
+    """A statement of a study, and the test that decides it from result columns.
 
     The test compares `column` of the rows that match `of` with the rows that match `than`, with another column of the
-    same row (`than_column`), or along an axis (`along`, the higher against the lower); without any of these it takes
-    the value itself. The ratio or the value must be between `at_least` and `at_most`. Two rows are compared if they
-    come from one run and agree in all conditions but those that the claim names or lets `differ`.
+    same row (`than_column`), or along an axis (`along`, the higher value against the lower). Without any of these, it
+    tests the value itself. The ratio or value must be between `at_least` and `at_most`. Two rows are compared if they
+    come from one run and agree in all conditions, except those that the claim names or lists in `differ`.
     """
 
     study: str
     text: str
     said: Literal["text", "figures"]
-    """Whether the text of the study says it, or its figures show it."""
+    """Whether the study's text makes the statement, or its figures show it."""
     reading: str
-    """How the statement becomes a test."""
+    """How the statement was converted to a test."""
     column: str = ""
     where: Selector = {}
     of: Selector = {}
@@ -83,11 +84,11 @@ class Claim(Strict):
     along: str | None = None
     differ: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    """The settings in which compared rows may differ; all if empty."""
+    """The settings in which compared rows may differ; if empty, they may differ in any setting."""
     at_least: float | None = None
     at_most: float | None = None
     test: str = ""
-    """A named test (see `judging.TESTS`) instead of the above."""
+    """The name of a test in `judging.TESTS`, which replaces `column` and its bounds."""
 
     @model_validator(mode="after")
     def _check_test(self) -> Claim:
@@ -101,20 +102,20 @@ class Claim(Strict):
 
 @cache
 def studies() -> dict[str, Study]:
-    """All studies by name."""
+    """Return all studies by name."""
     return {name: Study(name=name, **table) for name, table in tomllib.loads(_text("studies.toml")).items()}
 
 
 @cache
 def published_values() -> tuple[Published, ...]:
-    """All published values, in the studies' order."""
+    """Return all published values, in the order of the file."""
     rows = csv.DictReader(_text("published.csv").splitlines())
     return tuple(Published.model_validate({key: value or None for key, value in row.items()}) for row in rows)
 
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """All claims, in the studies' order."""
+    """Return all claims, in the order of the file."""
     return tuple(Claim.model_validate(table) for table in tomllib.loads(_text("claims.toml"))["claim"])
 
 

@@ -1,4 +1,4 @@
-"""A measured value with its interval, for the column that a published value corresponds to."""
+"""The measured value, with its interval, that corresponds to a published value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.report.words import formatting
 
 @dataclass(frozen=True)
 class Value:
-    """A value and the ends of its interval; None if it has none."""
+    """A value and the ends of its interval, which are None if there is no interval."""
 
     value: float
     low: float | None = None
@@ -21,7 +21,7 @@ class Value:
 
 
 def row_value(row: Row, column: str) -> Value | None:
-    """Return the value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
+    """Return the value of a row in a result column or in a column of COMPUTED; None if it has no valid value."""
     if column in COMPUTED:
         return COMPUTED[column](row)
     if column == f"{row.headline}_p50_us" and row["median_us"] is not None:
@@ -36,7 +36,7 @@ def row_value(row: Row, column: str) -> Value | None:
 
 
 def is_unresolved(row: Row, column: str) -> bool:
-    """Whether a row was measured, but has too few messages for the statistic of a column."""
+    """Return whether a row was measured but has too few messages for the column's statistic."""
     if row["status"] != "ok" or row_value(row, column) is not None:
         return False
     if column.startswith("chain_per_hop"):
@@ -46,8 +46,8 @@ def is_unresolved(row: Row, column: str) -> bool:
 
 
 def why_unresolved(row: Row, column: str) -> str:
-    """Return why a measured row has no value in a column of the latency that ranks it: too few messages, or so many
-    lost ones that the percentile is one of them."""
+    """Return why a measured row has no value in a latency column: too few messages, or so many lost messages that the
+    percentile is a lost message."""
     latency, _, statistic = column.removesuffix("_us").rpartition("_")
     is_lost = row.headline == latency and row.state(statistic) == "lost"
     return "lost messages" if is_lost else "too few messages"
@@ -60,13 +60,13 @@ def _interval_end(column: str, end: str) -> str:
 
 
 def _loss(row: Row) -> Value | None:
-    """Return the share of lost messages: counted, so its interval is a point."""
+    """Return the share of lost messages. Losses are counted exactly, so both ends of the interval equal the value."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
 def _gather_times_work(row: Row) -> Value | None:
-    """Return the wait for all servers as a multiple of their work: that of the slowest, or the sum if called in
-    turn."""
+    """Return the wait for all servers as a multiple of their work: the slowest server's work or, for sequential calls,
+    the sum."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -78,10 +78,10 @@ def _gather_times_work(row: Row) -> Value | None:
 
 
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
-    """Return the median's interval; if trials have too few messages for one, the fastest and the slowest message of
-    all.
+    """Return the median's interval. If trials have too few messages for an interval, return the latency of the fastest
+    and the slowest message instead.
 
-    A trial cannot send twenty frames that take seconds each.
+    This happens if frames take seconds, so that a trial cannot send twenty of them.
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
@@ -89,13 +89,13 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
 
 
 def _cpu(row: Row, role: str) -> Value | None:
-    """Return the CPU of the process of one role, in percent, sampled every second."""
+    """Return the CPU of the process with this role in percent, sampled every second; None if it was not sampled."""
     percent = sampled_percent(row, role) if row.ok else None
     return None if percent is None else Value(percent)
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """Return the mean of the sink that blocks, if sinks wait differently."""
+    """Return the mean latency of the blocking sink, if the sinks wait differently; otherwise None."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
     return None if mean_us is None else Value(mean_us)
@@ -108,11 +108,11 @@ COMPUTED: dict[str, Callable[[Row], Value | None]] = {
     "waiting_sink_mean_us": _waiting_sink,
     "cpu_percent_sink": lambda row: _cpu(row, "sink"),
 }
-"""Values that no single column holds."""
+"""Functions for values that no single result column contains."""
 
 
 def with_unit(value: float | None, column: str) -> str:
-    """Return a value in its unit."""
+    """Return a column's value as text with its unit."""
     if column == "loss":
         return formatting.percent(value)
     for ending, unit in (("_us", "µs"), ("_hz", "Hz")):
@@ -122,6 +122,6 @@ def with_unit(value: float | None, column: str) -> str:
 
 
 def with_interval(found: Value, column: str) -> str:
-    """`46.1 µs (44.0 to 48.3)`."""
+    """Return a value with its unit and interval, such as `46.1 µs (44.0 to 48.3)`."""
     between = formatting.interval(found.low, found.high) if found.low != found.high else ""
     return with_unit(found.value, column) + (f" ({between})" if between else "")

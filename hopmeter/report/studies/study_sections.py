@@ -1,4 +1,4 @@
-"""The section on studies: each claim with its verdict, and the published values next to the measured ones."""
+"""The section on studies: each claim with its verdict, and published values next to measured values."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ANSWERS: dict[Answer, tuple[str, str]] = {
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """One section, or none if these runs repeat no study, not even in part."""
+    """Return the section on studies in a list; empty if these runs repeat no study, not even in part."""
     parts = [study_section(each, runs) for each in tables(runs)]
     return [Section("", parts=parts, id="studies")] if parts else []
 
 
 def study_section(values: StudyTable, runs: Sequence[Run]) -> Section:
-    """One study; closed if nothing was measured under its conditions."""
+    """Return the section of one study; it is folded if nothing was measured under the study's conditions."""
     judged = [(claim, judge(claim, runs)) for claim in claims() if claim.study == values.study.name]
     judged.sort(key=lambda each: each[1].answer == "not measured")
     is_measured = any(line.is_measured for line in values.lines) or any(
@@ -59,14 +59,14 @@ def study_section(values: StudyTable, runs: Sequence[Run]) -> Section:
 
 
 def summary(judged: Judged) -> str:
-    """`Of 8 claims: 2 hold, 1 not resolved, 5 not measured.`"""
+    """Return a summary such as `Of 8 claims: 2 hold, 1 not resolved, 5 not measured.`."""
     counts = Counter(verdict.answer for _, verdict in judged)
     words = [f"{counts[each]} {ANSWERS[each][counts[each] > 1]}" for each in ANSWERS if counts[each]]
     return f"Of {formatting.plural(len(judged), 'claim')}: {', '.join(words)}." if words else ""
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
-    """Return the columns of measured values: a machine, or a run if all machines are the same."""
+    """Return the titles of the columns with measured values, one for each run."""
     named = machine_names.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]

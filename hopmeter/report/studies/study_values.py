@@ -1,4 +1,4 @@
-"""Published values next to the ones measured under the same conditions."""
+"""Published values next to the values that were measured under the same conditions."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ CONDITIONS = (
     "rate_hz",
     "codec",
 )
-"""A published value is compared with rows that agree in all of these, if its study states them."""
+"""A row must agree with a published value in all of these conditions that the study states."""
 UNSTATED = {"sinks": 1, "pairs": 1, "work": "none", "codec": "none"}
-"""The meaning of a study that does not state them."""
+"""The assumed values of conditions that a study does not state."""
 
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A value of a study on each of its machines, and the values measured here."""
+    """A published value on each of the study's machines, and the corresponding values measured here."""
 
     conditions: str
     what: str
     statistic: str
     published: dict[str, str]
-    """The published values by hardware."""
+    """The published values, by hardware."""
     here: list[list[tuple[str, str]]]
-    """For each run, the values of its rows, each with its interval and what distinguishes the row."""
+    """For each run, the values of its rows, each with its interval and what distinguishes the row from others."""
     note: str
 
     @property
     def is_measured(self) -> bool:
-        """Whether any run measured it too."""
+        """Whether any run measured this value."""
         return any(self.here)
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """The values of a study that belong to some runs."""
+    """The values of a study that correspond to some runs."""
 
     study: Study
     hardware: list[str]
@@ -57,14 +57,15 @@ class StudyTable:
 
 
 def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
-    """Whether a run is of a scenario that repeats the study, or has rows under its conditions."""
+    """Return whether a run uses a scenario that repeats the study, or has rows that match a published value."""
     if any(run.text("scenario_name") in study.scenarios for run in runs):
         return True
     return any(_belongs(each, runs) and _rows(each, _rows_of(runs)) for each in _of(study))
 
 
 def tables(runs: Sequence[Run]) -> list[StudyTable]:
-    """Per repeated study: the values whose conditions were measured, or all if none were."""
+    """Return a table for each repeated study, with the values whose conditions were measured, or with all values if
+    none were."""
     found = []
     for study in studies().values():
         if is_repeated(study, runs):
@@ -82,7 +83,7 @@ def _belongs(one: Published, runs: Iterable[Run]) -> bool:
 
 
 def agree(one: Published, row: Row) -> bool:
-    """Whether a row has the conditions of a published value, whatever its transport."""
+    """Return whether a row has the conditions of a published value, regardless of its transport."""
     for name in CONDITIONS:
         wanted = getattr(one, name)
         wanted = UNSTATED.get(name) if wanted is None else wanted
@@ -107,7 +108,7 @@ def _rows(one: Published, rows: Iterable[Row]) -> list[Row]:
 
 
 CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_mean": "process"}
-"""The role whose CPU a column has, or `process` for the only one."""
+"""The role whose CPU a column contains; `process` if there is only one process."""
 
 
 def published_cpu(row: Row) -> dict[str, str]:
@@ -174,7 +175,7 @@ def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[st
 
 
 def conditions(one: Published) -> str:
-    """`pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
+    """Return the conditions as text: `pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
     placement = {"thread": "one process", "process": "one process each"}.get(one.placement or "", "")
     return ", ".join(
         formatting.distinct(

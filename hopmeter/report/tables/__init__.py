@@ -1,1 +1,2 @@
-"""Tables: one model, a builder for each kind of table, and renderers for terminal, page, Markdown, CSV and JSON."""
+"""Tables: a common model, a builder for each kind of table, and renderers for terminal, page, Markdown, CSV and
+JSON."""

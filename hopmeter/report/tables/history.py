@@ -1,4 +1,4 @@
-"""The table of a history: the newest level of each cell, and what changed."""
+"""The table of a history: the newest level of each cell, and its changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def table(history: History, group: Group) -> Table:
-    """Return the table of a group of cells."""
+    """Return the history table of a group of cells."""
     title = conditions.title(group)
     lines = [_line(row, history.of(row)) for row in group.rows]
     return replace(model.table(title, COLUMNS, lines), chips=conditions.chips(group))

@@ -1,4 +1,4 @@
-"""The model of a table: columns, rows under headings, and the sentences around them. All renderers show this model."""
+"""The model of a table, which all renderers share: columns, rows under headings, and sentences around them."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ Place = Literal["own", "below", "heading"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `style` are the classes of its cells."""
+    """A column of a table; `style` contains the CSS classes of its cells."""
 
     title: str
     style: str = ""
     unit: str = ""
-    """Small, below the title."""
+    """The unit, in small type below the title."""
     heads: bool = False
-    """Whether its cells are the headings of their rows."""
+    """Whether the column's cells are row headings."""
     short: str | None = None
-    """The title where every row is one line: in a terminal and in Markdown. By default, title and unit on two lines."""
+    """The title in terminals and Markdown, where each row is a single line; by default, title and unit on two lines."""
     key: str = ""
-    """The name in CSV and JSON; by default, that of the title."""
+    """The name in CSV and JSON, derived from the title by default."""
     place: Place = "own"
-    """Where a page shows it: in a column, below the value of the column before, or as a part of the row's heading."""
+    """Where a page shows the values: in a column, below the value of the previous column, or in the row's heading."""
     least: int = 0
-    """A narrow terminal leaves out the column with the lowest number first; a column with 0 always stays."""
+    """In a narrow terminal, the column with the lowest number above 0 is dropped first; a column with 0 always
+    stays."""
     optional: bool = False
-    """Whether rows of one line do without it if no row has a value."""
+    """Whether terminals and Markdown omit the column if no row has a value."""
 
     @property
     def name(self) -> str:
-        """The name in CSV and JSON."""
+        """The name of the column in CSV and JSON."""
         return self.key or "_".join(self.title.lower().split())
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are on the right; ranks are names of places."""
+        """Whether the values are right-aligned numbers; ranks are not."""
         return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
 
     @property
     def line_title(self) -> str:
-        """The title where every row is one line."""
+        """The title in terminals and Markdown."""
         return "\n".join(filter(None, (self.title, self.unit))) if self.short is None else self.short
 
 
@@ -54,47 +55,48 @@ class Value:
 
     text: str = ""
     notes: tuple[str, ...] = ()
-    """Small lines below the text."""
+    """Small lines below the text, on a page."""
     sort: Any = None
-    """The value that a sortable table compares; None comes last."""
+    """The value by which a sortable table compares rows; None comes last."""
     style: str = ""
     bar: float | None = None
-    """The length of a bar before the text, in percent."""
+    """The length of the bar before the text, in percent."""
     short: str | None = None
-    """The text where every row is one line, if its column's title or other columns have the rest."""
+    """The text in terminals and Markdown, if it is shorter because the column's title or other columns contain the
+    rest."""
     inline: str = ""
-    """What follows the text on one line instead of notes: `(14.9–15.6)`."""
+    """What terminals and Markdown append to the text instead of notes: `(14.9–15.6)`."""
     below: str = ""
-    """The text below another value, where no title explains it."""
+    """The text to show below another value, where no column title explains it."""
     ends: tuple[float | None, float | None] | None = None
     """The interval of `sort`, for CSV and JSON."""
     data: Any = None
-    """The value in CSV and JSON; by default `sort`."""
+    """The value in CSV and JSON, by default `sort`."""
 
     @property
     def line_text(self) -> str:
-        """The text where every row is one line, without `inline`."""
+        """The text in terminals and Markdown, without `inline`."""
         return str(self.text if self.short is None else self.short)
 
     @property
     def is_empty(self) -> bool:
-        """Whether a row of one line has nothing to show in this cell."""
+        """Whether the cell is empty in terminals and Markdown."""
         return self.line_text in ("", NOTHING)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table; `style` are its classes, such as `failed` and `reference`."""
+    """A row of a table; `style` contains its CSS classes, such as `failed` and `reference`."""
 
     values: Sequence[Value]
     style: str = ""
     remarks: tuple[str, ...] = ()
-    """What to know about this row: below its heading on a page, otherwise at its end."""
+    """Remarks on the row: a page shows them below the row's heading, other renderers at the row's end."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """Rows under a heading of their own, or all rows of a table."""
+    """A group of rows with an optional heading."""
 
     lines: Sequence[Line]
     title: str = ""
@@ -103,7 +105,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows; `label` is the title, `caption` explains the columns."""
+    """A table; `label` is its title, and `caption` explains its columns."""
 
     label: str
     columns: Sequence[Column]
@@ -111,11 +113,11 @@ class Table:
     caption: str = ""
     style: str = "plain"
     sentences: Sequence[str] = ()
-    """What the table says, most important first."""
+    """Sentences that state the table's results, the most important first."""
     chips: Sequence[str] = ()
-    """Conditions that the title lacks, a word or two each."""
+    """Conditions that the title does not contain, as labels of one or two words."""
     hints: Sequence[str] = ()
-    """What a page says in the notes of cells, in sentences for renderers that have no notes."""
+    """The contents of cell notes as sentences, for renderers without notes."""
 
     @property
     def lines(self) -> list[Line]:
@@ -124,7 +126,8 @@ class Table:
 
     @property
     def line_columns(self) -> list[int]:
-        """The places of the columns that rows of one line have. What `status` says is at the end, with the remarks."""
+        """The indices of the columns in terminals and Markdown. The status is not a column there: `line_end` contains
+        it."""
         return [
             place
             for place, column in enumerate(self.columns)
@@ -133,7 +136,8 @@ class Table:
         ]
 
     def line_end(self, line: Line) -> str:
-        """Return the end of a row of one line: its remarks, after the status of a row without a result."""
+        """Return the text at the end of a row in terminals and Markdown: the status of a row without a result, then its
+        remarks."""
         place = next((at for at, column in enumerate(self.columns) if column.style == "status"), None)
         status = "" if place is None else line.values[place].line_text
         return ": ".join(filter(None, ("" if status == "ok" else status, ", ".join(line.remarks))))
@@ -147,5 +151,5 @@ def table(
 
 
 def notes(*texts: str) -> tuple[str, ...]:
-    """Return the texts that are not empty."""
+    """Return the non-empty texts."""
     return tuple(filter(None, texts))

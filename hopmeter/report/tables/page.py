@@ -1,4 +1,5 @@
-"""How a page shows a table: values below each other in a cell, and what to know about a row below its heading."""
+"""Convert a table for a page: some values move below others in the same cell, and remarks move below the row's
+heading."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from hopmeter.report.tables.model import Line, Table, Value, notes
 
 
 def on_page(table: Table) -> Table:
-    """Return the table with the columns that a page has; the values of others are notes of their neighbours."""
+    """Return the table with the columns that a page shows; the values of other columns become notes of neighbouring
+    cells."""
     columns = [column for column in table.columns if column.place == "own"]
     bodies = [replace(body, lines=[_line(table, line) for line in body.lines]) for body in table.bodies]
     return replace(table, columns=columns, bodies=bodies)

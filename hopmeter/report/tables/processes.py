@@ -1,4 +1,4 @@
-"""The table of the resources of each process of a group."""
+"""The table of the resources that each process of a group used."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ BELOW = {
     "major_faults_per_message": "{} from disk",
     "shared_mapped_mb": "maps {} shared",
 }
-"""A second statistic below the one before, unless it is zero."""
+"""The format of statistics that a page shows below the previous value, unless they are zero."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
-"""A participant of a workload handles messages of several flows, so its switches are those of a second."""
+"""A workload's participants handle messages of several flows, so their context switches are counted per second."""
 ROW = Column("Row", short="", place="heading", key="row")
-"""On a page, the heading of the body has it."""
+"""The column with the row's name; on a page, the heading of the body shows it instead."""
 NAME = Column("Process", "name", heads=True, short="process")
 PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
@@ -56,7 +56,7 @@ MAPPED = " Shared memory that a process <em>maps</em> counts as its memory once 
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """A row of results, and its processes."""
+    """A row of the results with its processes."""
 
     row: Row
     name: str
@@ -64,12 +64,13 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, those of one role together if there are many; participants of a workload have names."""
+        """The processes, merged by role if there are many; a workload's participants stay separate because they have
+        names."""
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
     def summary(self) -> str:
-        """`22 processes, 140 % of a core, 88 MB`."""
+        """A summary such as `22 processes, 140 % of a core, 88 MB`."""
         units = {"cpu_percent": "% of a core", "rss_peak_mb": "MB"}
         known = {name: [found.middle for each in self.processes if (found := each[name])] for name in units}
         sums = [f"{formatting.number(sum(known[name]))}{formatting.THIN}{units[name]}" for name in units if known[name]]
@@ -77,7 +78,8 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows of a group whose processes are known; a process of a workload belongs to the whole."""
+    """Return the rows of a group whose processes are known. Empty for a flow or path, because its processes belong to
+    the whole workload."""
     if is_part(group):
         return []
     found = [(row, processes(row)) for row in group.rows]
@@ -85,7 +87,7 @@ def process_rows(group: Group) -> list[ProcessRow]:
 
 
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
-    """Return the statistics that these rows have; CPU is sampled only on request."""
+    """Return the names of the statistics that these rows have; sampled CPU is included only if it was requested."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
     others = PER_SECOND if rows and rows[0].row.cell.workload is None else PER_MESSAGE
     return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
@@ -97,7 +99,7 @@ def is_sampled(rows: Sequence[ProcessRow]) -> bool:
 
 
 def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> Table:
-    """Return what the processes of these rows used; those of one role together, unless `each` has a row of its own."""
+    """Return the table of the processes' resources, merged by role unless `each` is set."""
     names, title = statistics(rows), what_used(group).lower()
     is_shared = any(mapped_mb(one.row) for one in rows)
     bodies = [Body(_lines(one, one.processes if each else one.by_role, names), one.name, one.summary) for one in rows]
@@ -111,18 +113,18 @@ def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> 
 
 
 def each_table(group: Group, rows: Sequence[ProcessRow], row: ProcessRow, title: str) -> Table:
-    """Return what each process of one row used, with the columns of all rows."""
+    """Return the table with each process of one row, and the same columns as the table of all rows."""
     whole = used_table(group, rows)
     return replace(whole, label=title, bodies=[Body(_lines(row, row.processes, statistics(rows)))], caption="")
 
 
 def what_used(group: Group) -> str:
-    """Return the title of the section."""
+    """Return the section's title."""
     return f"What each {'participant' if is_whole(group) else 'process'} used"
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns; a narrow terminal leaves out the last ones first, and always has the first."""
+    """Return the columns. A narrow terminal drops the last ones first and never drops the first."""
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]
@@ -140,7 +142,7 @@ def _line(row: ProcessRow, process: Process, names: Sequence[str], heading: str)
 
 
 def _value(row: ProcessRow, process: Process, name: str) -> Value:
-    """Return a statistic; on one line only CPU has its spread, since a terminal is narrow."""
+    """Return a statistic. In a terminal, only CPU shows its spread, because space is scarce."""
     found = process[name]
     if found is None or (name in BELOW and not found.high):
         return Value(formatting.NOTHING)
@@ -156,24 +158,24 @@ def _value(row: ProcessRow, process: Process, name: str) -> Value:
 
 
 def text(found: Spread) -> str:
-    """`12.4`; two digits below 1."""
+    """Return the median as text, such as `12.4`, with two digits if it is below 1."""
     return formatting.number(found.middle, 3 if found.middle >= 1 else 2)
 
 
 def between(found: Spread) -> str:
-    """`12 to 13`; empty if both ends are alike."""
+    """Return the spread, such as `12 to 13`; empty if both ends look the same."""
     low, high = (formatting.number(end, 2) for end in (found.low, found.high))
     return f"{low} to {high}" if low != high else ""
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """Return the CPU that a study published for the same conditions."""
+    """Return the CPU that studies published for the same conditions; empty if there is none."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []
 
 
 def process_tables(groups: Iterable[Group]) -> list[Table]:
-    """Return a table for each group whose processes are known, with a row for each process."""
+    """Return a table for each group whose processes are known, with a line for each process."""
     known = [(group, process_rows(group)) for group in groups]
     return [used_table(group, rows, each=True) for group, rows in known if rows]

@@ -1,4 +1,4 @@
-"""The table of a group: its rows ranked by latency, and which columns it has."""
+"""The table of a group, with its rows ranked by latency and the columns that apply to it."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ LATENCIES = {
     "reaction": "Reaction: from the time a message of the first flow is due to the first arrival that it caused.",
 }
 UNRESOLVED = "too few"
-"""Shown on a page instead of a percentile."""
+"""The text that a page shows if there are too few messages for a percentile."""
 SAMPLED = "cpu_percent_mean"
 
 
 @dataclass(frozen=True)
 class Context:
-    """What the values of a row depend on apart from the row."""
+    """The group on which the values of a row depend, and what is derived from it."""
 
     group: Group
 
     @cached_property
     def ranks(self) -> dict[int, Rank]:
-        """The rank of each row that has one."""
+        """The rank of each row that has one, by `id` of the row object."""
         return {id(rank.row): rank for rank in ranks(self.group)}
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The place of each row in the order of the group."""
+        """The position of each row in the group, by `id` of the row object."""
         return {id(row): place for place, row in enumerate(self.group.rows, 1)}
 
     @cached_property
     def longest(self) -> float:
-        """The largest multiple of the floor, which has the longest bar."""
+        """The largest multiple of the floor, which gets the longest bar."""
         return max((row["times_floor"] or 0 for row in self.group.measured_rows), default=0)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A column of the table: its values, and whether a group has it."""
+    """A column of the table, the function that returns its values, and whether a group has this column."""
 
     column: Column
     value: Callable[[Context, Row], Value]
@@ -67,7 +67,7 @@ def _any(column: str) -> Callable[[Group], bool]:
 
 
 def table(group: Group) -> Table:
-    """Return the table of a group: choices and references by latency, then the rows without one."""
+    """Return the table of a group: choices and references sorted by latency, then the rows without a latency."""
     context, parts = Context(group), _parts(group)
     return Table(
         conditions.title(group),
@@ -97,7 +97,7 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _without_result(value: Value) -> Value:
-    """Return a value of a row without a result: the latency of a queue stands on a page only."""
+    """Return a value for a row without a result; only a page shows the latency of a queue."""
     return replace(value, short="", inline="") if value.inline or value.line_text == formatting.NOTHING else value
 
 
@@ -105,7 +105,8 @@ def _caption(group: Group) -> str:
     words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
     is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
     explained = [formatting.EMPTY_HOP] if is_explained else []
-    hosts = "" if is_part(group) else hosts_sentence(group.measured_rows)  # the table of the whole workload has it
+    # for a flow or path, the table of the whole workload names the hosts
+    hosts = "" if is_part(group) else hosts_sentence(group.measured_rows)
     return " ".join(filter(None, [*words, *explained, hosts, background_sentence(group.measured_rows)]))
 
 
@@ -120,7 +121,7 @@ def _name(context: Context, row: Row) -> Value:
 
 
 def _ties(group: Group, rank: Rank | None) -> str:
-    """Return the rows that do not differ significantly; empty without an interval."""
+    """Return the rows that do not differ significantly from this one, as text; empty without an interval."""
     if rank is None or rank.best is None or not rank.ties:
         return ""
     names = [group.label(other) for other in rank.ties]
@@ -128,7 +129,8 @@ def _ties(group: Group, rank: Rank | None) -> str:
 
 
 def _percentile(name: str) -> Callable[[Context, Row], Value]:
-    """Return the values of a percentile; one of the tail alone, without its interval, would pass for a result."""
+    """Return a function for the values of a percentile. A tail percentile without an interval is not shown, because it
+    would look like a result."""
 
     def value(_: Context, row: Row) -> Value:
         found = row.p50 if name == "p50" else row.tail(name)
@@ -147,7 +149,7 @@ def _times_best(_: Context, row: Row) -> Value:
 
 
 def _times_floor(context: Context, row: Row) -> Value:
-    """Return the multiple of the floor's median; a queue's latency is none."""
+    """Return the median as a multiple of the floor's median; a saturated row has none."""
     if not row.ok:
         return Value(formatting.NOTHING)
     value, bar = _ratio(row, "times_floor"), row["times_floor"]
@@ -167,7 +169,7 @@ def _cpu_time(_: Context, row: Row) -> Value:
 
 
 def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
-    """Return the values of CPU as a share of one core."""
+    """Return a function for CPU values as a percentage of one core."""
 
     def value(_: Context, row: Row) -> Value:
         percent = row.get(column)
@@ -178,7 +180,7 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
 
 
 def _missed_value(_: Context, row: Row) -> Value:
-    """Return the share of messages that missed their deadline; empty without a deadline."""
+    """Return the share of missed deadlines; empty without a deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
     ends = (row["missed_share_low"], row["missed_share_high"])
     style = "missed" if row["missed"] else ""
@@ -193,7 +195,8 @@ def _missed_value(_: Context, row: Row) -> Value:
 
 
 def _scenario_columns(group: Group) -> list[str]:
-    """Return the columns that the scenario adds, without those that each table has and without a second median."""
+    """Return the columns that the scenario requests, except those that every table has and the median in the
+    headline."""
     shown = {name for part in (*BEFORE, *AFTER) for name in (part.column.key, *ELSEWHERE)}
     medians = {f"{row.headline}_p50_us" for row in group.rows}
     wanted = formatting.distinct(name for row in group.rows for name in row.run.about.get("columns") or [])
@@ -209,7 +212,7 @@ def _scenario_part(column: str) -> Part:
 
 
 def _title(column: str) -> tuple[str, str]:
-    """Return the title and the unit of a column: `chain_per_hop_p50_us` is `hop p50` in µs."""
+    """Return the title and the unit of a column: `chain_per_hop_p50_us` becomes `hop p50` in µs."""
     name, its_unit = unit(column.removeprefix("chain_per_"))
     return name.replace("_", " "), its_unit
 
@@ -226,7 +229,7 @@ def _text(value: Any) -> str:
 
 
 ELSEWHERE = ("response_p50_us", "response_p99_us", "lost", SAMPLED)
-"""Columns of scenarios that each table has under another name."""
+"""Result columns that every table shows under another name."""
 
 
 def _has_ratios(group: Group) -> bool:
@@ -234,13 +237,15 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether multiples of the floor say more than those of the best row. A workload has no floor."""
+    """Return whether the table needs multiples of the floor: not if the floor itself is the best row, and not for a
+    workload."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 
 
 def _has_cpu(group: Group) -> bool:
-    """Return whether CPU belongs to the rows: the processes of a workload carry several flows."""
+    """Return whether CPU is shown for each row; a workload's processes carry several flows, so CPU has no meaning for
+    one flow."""
     return not is_part(group)
 
 

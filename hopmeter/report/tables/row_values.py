@@ -1,4 +1,4 @@
-"""The values that tables of several kinds share: a row's name, what it lost, its trials, its status and its remarks."""
+"""Values that several kinds of tables share: a row's name, losses, trials, status and remarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.report.warnings.warning_rules import setting_hints
 from hopmeter.report.words import formatting
 
 LONGEST_REASON = 140
-"""Characters of a reason that fit into a table."""
+"""The longest reason that fits into a table, in characters."""
 RANK = Column("Rank", "number place", short="", key="rank")
 TRANSPORT = Column("Transport", "name", heads=True, short="transport", key="transport")
 LANGUAGE = Column("Language", short="language", key="language", place="heading")
@@ -30,7 +30,7 @@ TITLES = {
 
 
 def name_value(group: Group, row: Row, *further: str) -> Value:
-    """Return the heading of a row: on a page, with how it differs from the others and the hints on its settings."""
+    """Return the heading of a row; on a page, with how it differs from other rows and with hints on its settings."""
     label = group.label(row)
     profile = str(row["profile"] or "")
     hints = [split_code(text)[0] for text, _ in setting_hints([row])]
@@ -44,13 +44,13 @@ def loss_value(row: Row) -> Value:
 
 
 def trials_value(row: Row) -> Value:
-    """Return how many of the trials are good."""
+    """Return the number of good trials and of all trials."""
     text = f"{row['trials_good'] or 0}/{row['trials'] or 0}"
     return Value(text, sort=row["trials_good"], below=f"{text} trials", data=text)
 
 
 def status_value(row: Row) -> Value:
-    """Return whether the row has a result."""
+    """Return the status of a row, such as `ok` or `failed`."""
     return Value(str(row["status"]), sort=row["status"])
 
 
@@ -62,7 +62,7 @@ def amount_value(value: float | None, low: float | None = None, high: float | No
 
 
 def ratio_value(value: float | None, low: float | None = None, high: float | None = None) -> Value:
-    """Return a multiple with its interval; that of the row that the others are divided by is 1 and has none."""
+    """Return a ratio with its interval; the row by which all others are divided has the ratio 1 and no interval."""
     if value is None:
         return Value(formatting.NOTHING)
     is_base = value == low == high or (value == 1 and low is None)
@@ -74,17 +74,19 @@ def ratio_value(value: float | None, low: float | None = None, high: float | Non
 
 
 def line_style(row: Row) -> str:
-    """Return the classes of a row."""
+    """Return the CSS classes of a row."""
     return str(row["status"]) if row.role is Role.CHOICE else f"{row['status']} reference"
 
 
 def remarks(row: Row, *further: str) -> tuple[str, ...]:
-    """Return why a row has no result, whether it meets the requirements, its role, and what is `further` known."""
+    """Return the remarks on a row: why it has no result, its verdict on the requirements, its role, and the `further`
+    texts."""
     return notes(_reason(row), verdict_text(row), "" if row.role is Role.CHOICE else row.role, *further)
 
 
 def _reason(row: Row) -> str:
-    """Return why a row has no result, without a traceback; *What was not measured* has all of a long reason."""
+    """Return why a row has no result, without a traceback. A long reason is truncated; the section *What was not
+    measured* contains all of it."""
     if row["status"] == "ok":
         return ""
     words, code = split_code(without_traceback(str(row["reason"] or "")))
@@ -93,12 +95,12 @@ def _reason(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """Return `meets`, or what a row misses or leaves undecided."""
+    """Return `meets`, or the requirements that a row misses or leaves undecided."""
     return "; ".join(unmet(row["require_each"])) or row["require"] or ""
 
 
 def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors and references") -> list[Body]:
-    """Return the choices, under titles if there are requirements, then the references under theirs."""
+    """Return the choices, grouped by verdict if there are requirements, then the references."""
     chosen = order_by_requirements(group, group.choices)
     titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in chosen]
     found = [
@@ -110,7 +112,7 @@ def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors 
 
 
 def hints(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return the settings that explain lost messages or an overload, each with the rows that have it."""
+    """Return the settings that explain lost messages or overload, each with the names of its rows."""
     return [
         f"{formatting.join(formatting.distinct(map(group.label, alike)))}: {text}"
         for text, alike in setting_hints(rows)

@@ -1,4 +1,4 @@
-"""The tables of a run: one for each group of comparable rows."""
+"""The tables of a run, one for each group of comparable rows."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from hopmeter.report.words.workload_words import is_whole
 
 
 def group_table(group: Group, in_answer: bool = False) -> Table:
-    """Return the table of a group; without its first sentences if the answer of a whole page has them."""
+    """Return the table of a group; `in_answer` omits sentences that the answer of the page already contains."""
     table = workload.table(group) if is_whole(group) else ranking.table(group)
     return replace(table, sentences=answer_lines(group, in_answer))
 
 
 def run_tables(run: Run) -> list[Table]:
-    """Return all tables of a run; those of a run with two sides compare them."""
+    """Return all tables of a run; if the run has two sides, the tables compare them."""
     if is_comparable(run):
         return change_tables([*interleaved.compare_sides(run), *missed.compare_sides(run)])
     return [group_table(group) for group in groups([run])]
 
 
 def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
-    """Return the answer of a table in sentences, most important first: the first one suffices.
+    """Return the sentences above a table, the most important first.
 
-    If there are requirements, the order is of less interest, so it gets one sentence. Sentences that the answer of the
-    whole page has are left out if the table is `in_answer`.
+    With requirements, the order matters less and gets a single sentence. If the table is `in_answer`, the sentences
+    that the page's answer already contains are omitted.
     """
     if is_whole(group):
         return [*([] if in_answer else answer_sentences(group)), *undecided_sentences(group)]

@@ -1,4 +1,4 @@
-"""Print tables in a terminal: a row is a line, and a narrow terminal leaves out the least important columns."""
+"""Print tables in a terminal: each row is a single line, and a narrow terminal drops the least important columns."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console, visible
 
 STYLES = {"failed": "red", "saturated": "yellow", "reference": "dim", "missed": "red"}
-"""The styles of a terminal, by the classes of rows and cells; of several classes, the first one here counts."""
+"""The terminal style for each CSS class of rows and cells; if several classes match, the first one in this list
+applies."""
 NARROW = 1
-"""Spaces between columns if the terminal is too narrow for two."""
+"""The number of spaces between columns if the terminal is too narrow for two."""
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print the columns that fit, and all of them to a file or a pipe."""
+    """Print the columns that fit; print all columns if the output is a file or a pipe."""
     shown, gap = table.line_columns, 2
     while _is_too_wide(console, drawn := _draw(table, shown, gap)):
         if gap > NARROW:
@@ -61,7 +62,7 @@ def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
 
 
 def _texts(table: Table, place: int) -> list[Text]:
-    """Return the cells of a column, with what follows their texts aligned."""
+    """Return the cells of a column, with texts and inline parts aligned."""
     values = [line.values[place] for line in table.lines]
     texts = [(visible(value.line_text), visible(value.inline)) for value in values]
     before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))

@@ -1,4 +1,4 @@
-"""Tables as Markdown, CSV and JSON."""
+"""Convert tables to Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.system import markdown
 
 
 def as_markdown(tables: Sequence[Table]) -> str:
-    """Return a section for each table: its title, what it says, its rows and its caption."""
+    """Return a Markdown section for each table: title, sentences, rows and caption."""
     return "\n".join(map(_section, tables))
 
 
@@ -32,7 +32,7 @@ def _section(table: Table) -> str:
 
 
 def rows_as_markdown(table: Table) -> str:
-    """Return the rows of a table; numbers are on the right."""
+    """Return the rows of a table in Markdown, with numbers aligned right."""
     columns = [table.columns[place] for place in table.line_columns]
     ends = [table.line_end(line) for line in table.lines]
     heads = [*(" ".join(column.line_title.split()) for column in columns), *([""] if any(ends) else [])]
@@ -49,7 +49,7 @@ def _cell(value: Value) -> str:
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """Return the rows of all tables as CSV, with the title of their table; columns that a table lacks are empty."""
+    """Return the rows of all tables as CSV, each with its table's title; columns that a table lacks are empty."""
     rows = [row for table in tables for row in _rows(table)]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
@@ -59,7 +59,7 @@ def as_csv(tables: Sequence[Table]) -> str:
 
 
 def as_json(tables: Sequence[Table]) -> str:
-    """Return a line of JSON for each table: its title, its conditions, what it says, and its rows."""
+    """Return a line of JSON for each table: its title, conditions, sentences and rows."""
     return "".join(f"{json.dumps(_object(table), allow_nan=False)}\n" for table in tables)
 
 
@@ -71,7 +71,7 @@ def _object(table: Table) -> dict[str, Any]:
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield each row: the values behind its texts, with the ends of their intervals."""
+    """Yield the data of each row: the values behind the texts, with the ends of their intervals."""
     has_ends = [any(line.values[place].ends for line in table.lines) for place in range(len(table.columns))]
     for line in table.lines:
         row: dict[str, Any] = {"table": _plain(table.label)}

@@ -1,1 +1,1 @@
-"""What to know before relying on a run: rules on its results and on its machine."""
+"""Cautions about a run: rules that check its results and its machine."""

@@ -1,4 +1,4 @@
-"""Warnings about the environment: the machine, its noise, and versions that differ."""
+"""Warnings about the environment: the machine, its noise, and differing versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.steal_sentences import steal_sentence
 
 WORST_STEAL_PERCENT = 5.0
-"""A single trial that lost this share of its cores' time gets a warning."""
+"""A single trial that lost at least this percentage of its cores' time to the hypervisor causes a warning."""
 NOISY_GAP_US = 100.0
-"""Longer interruptions of a core make tails that the transport does not cause."""
+"""Longer interruptions of a core cause tails that do not come from the transport."""
 
 
 @rule
@@ -38,7 +38,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of a workload with many more programs than cores."""
+    """Warn if a workload has many more programs than cores."""
     cells = ((run, [row.cell for row in run.measured_rows]) for run in runs)
     for text in formatting.distinct(crowding(own, run.part("machine").get("usable_cores") or ()) for run, own in cells):
         yield Caution("W-CROWDED", "More programs than cores", text)
@@ -46,7 +46,7 @@ def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of sample files that cannot be read: figures lack messages that the table has."""
+    """Warn about unreadable sample files, whose messages are missing from figures although the table includes them."""
     rows = [row for row in measured_rows(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
@@ -65,7 +65,7 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 @rule
 def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the hypervisor gave the cores to other machines during the trials."""
+    """Warn if the hypervisor gave much of the cores' time to other guests during the trials."""
     found = steal_of(runs)
     if found and (100 * found.share >= STEAL_PERCENT or 100 * found.worst >= WORST_STEAL_PERCENT):
         yield Caution("W-STEAL", "Stolen time", f"{steal_sentence(runs)} This lengthens tails, and sometimes medians.")
@@ -73,8 +73,8 @@ def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport was measured in several versions of its library. Settings may choose the version on
-    purpose."""
+    """Warn if rows of a transport with the same settings used several library versions; settings may select a version
+    on purpose."""
     seen: dict[tuple[str, str, str], set[str]] = {}
     for row in measured_rows(runs):
         if row["library_version"]:
@@ -103,7 +103,7 @@ def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def findings(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of what `hopmeter doctor` found in the machine."""
+    """Warn about the findings of `hopmeter doctor` on the machine and the hosts."""
     seen: dict[str, Caution] = {}
     for run in runs:
         own = [("Machine", each) for each in run.findings if each.get("level") in ("note", "hurts")]

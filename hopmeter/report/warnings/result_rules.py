@@ -1,4 +1,4 @@
-"""Warnings about the results: rules on rows, each with what it means for a reader."""
+"""Warnings about the results: each rule checks the rows, and explains the consequence for the reader."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from hopmeter.report.warnings.warning_rules import RULES, Caution, alike_texts, 
 from hopmeter.report.words import formatting
 
 PACING_US = 50.0
-"""A source that wakes up later than this gets a warning."""
+"""A source whose p99 pacing error exceeds this causes a warning."""
 LEAST_BYTES = 2048.0
-"""Fewer bytes per message over the loopback device are not the payload."""
+"""Fewer bytes per message than this over the loopback device cannot be the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
-"""The percentiles that tables show, by column."""
+"""The percentiles that tables show, by result column, with their names in sentences."""
 MOST_LOST = 3
-"""The most rows whose lost percentiles a warning lists."""
+"""The largest number of rows whose lost percentiles a warning lists."""
 FULL = 0.95
-"""If a cell uses this share of its cores, it used all of them."""
+"""A cell that uses at least this share of its cores counts as using them fully."""
 BELOW = 0.97
-"""A smaller multiple of the floor gets a warning."""
+"""A multiple of the floor below this causes a warning."""
 
 __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Return all warnings: grave ones first, and those about results before those about the machine."""
+    """Return all warnings: grave ones first, and warnings about results before warnings about the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -41,7 +41,7 @@ def warnings(runs: Sequence[Run]) -> list[Caution]:
 
 @rule
 def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of a quick look."""
+    """Warn if a run was quick, with few or short trials."""
     if any(run.quick for run in runs):
         yield Caution(
             "W-QUICK",
@@ -53,7 +53,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A warning about all rows for which `applies` is true; `text` follows their names."""
+    """A warning about all rows for which `applies` is true; `text` follows the names of these rows."""
 
     code: str
     title: str | Callable[[list[Row]], str]
@@ -62,7 +62,7 @@ class RowRule:
     grave: bool = False
 
     def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
-        """Yield the warning if any row needs it."""
+        """Yield the warning if it applies to any row."""
         rows = [row for row in measured_rows(runs) if self.applies(row)]
         if rows:
             title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
@@ -70,7 +70,7 @@ class RowRule:
 
 
 def _unresolved_tails(row: Row) -> list[str]:
-    """Return the percentiles that a row has too few messages for, so that more messages would help."""
+    """Return the percentiles for which a row has too few messages, so that measuring more would help."""
     return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
 
 
@@ -106,7 +106,7 @@ def _lost_percentiles(row: Row) -> list[str]:
 
 
 def _lost_text(rows: list[Row]) -> str:
-    """Return which percentile of each row is a lost message, and why."""
+    """Return which percentiles of each row are lost messages, and why."""
     each = [
         f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
         f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no time"
@@ -137,7 +137,7 @@ def _no_floor(rows: list[Row]) -> str:
 
 
 def _is_full(row: Row) -> bool:
-    """Return whether a row used all its cores; paces without a rate always do."""
+    """Return whether a row used its cores fully. Paces without a rate always use them fully, so they do not count."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
@@ -225,14 +225,14 @@ ROW_RULES = (
 
 @rule
 def row_warnings(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Check all ROW_RULES."""
+    """Check all rules in ROW_RULES."""
     for each in ROW_RULES:
         yield from each.check(runs)
 
 
 @rule
 def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of messages with wrong content, or that belong to no measured message."""
+    """Warn about messages with wrong content, and about messages that match no measured message."""
     for column, code, what in (
         ("content_errors", "W-CONTENT", "arrived with wrong content"),
         ("malformed", "W-MALFORMED", "were no frames of hopmeter"),
@@ -250,18 +250,18 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
+    """Warn about transports that did something other than requested, such as using UDP instead of shared memory."""
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:
-            continue  # the table has it, below the row
+            continue  # the table shows these warnings below the row
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport reports shared memory, but the loopback device carried the data, or the kernel knows of
-    none."""
+    """Warn if a transport reports shared memory, but the loopback device carried the data or the kernel reports no
+    mapped shared memory."""
     rows = [row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "")]
     for row in rows:
         loopback = row["loopback_bytes_per_message"] or 0.0

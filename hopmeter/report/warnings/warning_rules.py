@@ -1,4 +1,4 @@
-"""The form of a warning, and how rules that give them are found."""
+"""The structure of a warning, and the registry of the rules that produce warnings."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hopmeter.messages import split_code, with_remedy
 from hopmeter.report.words import formatting
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
-"""A number on its own, not that of a name such as `p99` or `robot1`."""
+"""Matches a separate number, but not one within a name such as `p99` or `robot1`."""
 OTHER_NUMBERS = "with other numbers in other rows or trials"
 FEW = 4
-"""Names listed before the rest is counted."""
+"""How many names are listed before the rest are only counted."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """One thing to know."""
+    """A warning for the reader."""
 
     code: str
-    """The code in docs/messages.md."""
+    """The warning's code in docs/messages.md."""
     title: str
     text: str
     grave: bool = False
-    """Values are wrong or missing, not only less certain."""
+    """Whether values are wrong or missing, rather than only less certain."""
 
 
 Rule = Callable[[Sequence[Run]], Iterator[Caution]]
@@ -35,7 +35,7 @@ RULES: list[Rule] = []
 
 
 def rule(check: Rule) -> Rule:
-    """Mark a function that looks for one kind of trouble."""
+    """Register a function that checks runs for one kind of problem."""
     RULES.append(check)
     return check
 
@@ -46,14 +46,14 @@ def measured_rows(runs: Sequence[Run]) -> list[Row]:
 
 
 def names(rows: Sequence[Row]) -> str:
-    """Return the transports of rows, the first few by name."""
+    """Return the names of the rows' transports; a long list is shortened."""
     found = formatting.distinct(map(formatting.row_name, rows))
     return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each warning once, with its rows: texts that differ only in their numbers are one warning, with the
-    numbers of the first."""
+    """Return each warning once, with its rows. Texts that differ only in numbers count as one warning, which shows the
+    first text's numbers."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
@@ -61,7 +61,7 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return the settings that explain lost messages or an overload, each with its rows; tables show them."""
+    """Return the settings that explain lost messages or overload, each with its rows; tables show them."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 
@@ -71,5 +71,5 @@ def _joint_text(texts: Sequence[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return the text with a capital, without a full stop."""
+    """Return the text with a capital first letter and without a final full stop."""
     return text[:1].upper() + text[1:].rstrip(".")

@@ -1,1 +1,1 @@
-"""Words for numbers, conditions, hosts, flows and changes, the same in page and terminal."""
+"""Words for numbers, conditions, hosts, flows and changes, which the page and the terminal share."""

@@ -16,7 +16,7 @@ from hopmeter.report.words.conditions import describe
 FREE = ("codec", "device", "share", "payload_bytes")
 """A codec sets how many bytes travel; the object's device counts as part of the codec."""
 ROW, GAP = 17, 0.7
-"""Pixels of a row; the gap between two codecs, in rows."""
+"""The height of a row in pixels, and the gap between two codecs in rows."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ class PlacedBox:
 
     @property
     def name(self) -> str:
-        """`numpy over zeromq`."""
+        """The label of the box, such as `numpy over zeromq`."""
         return f"{self.codec} over {self.series}"
 
 
 def object_families(groups: Sequence[Group]) -> list[list[Group]]:
-    """Return groups that differ only in the codec, if any object was encoded."""
+    """Return sets of groups that differ only in the codec; sets without any codec are left out."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
 
 class CodecGroup(Group):
-    """The objects that one transport carries, fastest codec first; rows are named after their codecs."""
+    """The objects that one transport carries, fastest codec first; the codecs are the row names."""
 
     @cached_property
     def labels(self) -> dict[int, str]:
@@ -52,7 +52,7 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """Return the codecs of each transport that carried objects of several, by a title for each comparison."""
+    """Return, for each transport with several codecs, a group of its rows by codec; the keys are titles."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in object_families(groups)
@@ -62,7 +62,7 @@ def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
 
 
 def _object(group: Group) -> str:
-    """`array 200×200 at 100 Hz`."""
+    """Return the object's description, such as `array 200×200 at 100 Hz`."""
     named, rate = name_payload(str(group.conditions["payload"])), formatting.rate(group.conditions["rate_hz"])
     return named + ("" if rate == formatting.NOTHING else f" at {rate}")
 
@@ -76,26 +76,28 @@ def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:
 
 
 def common_conditions(family: Sequence[Group]) -> str:
-    """Return the conditions of all these groups; the size only if it is the same for every codec."""
+    """Return the conditions that all these groups share; the size is included only if it is the same for every
+    codec."""
     sizes = {group.conditions["payload_bytes"] for group in family}
     same = family[0].conditions | ({"payload_bytes": 0} if len(sizes) > 1 else {})
     return describe(replace(family[0], conditions=same), "codec", "device", "share")
 
 
 def figure_title(title: str, family: Sequence[Group]) -> str:
-    """Return the title of a figure, with the flow that it is about if the objects are those of a workload."""
+    """Return the title of a figure; in a workload, with the flow of the objects."""
     flow = family[0].conditions.get("flow")
     return f"{title}: flow {flow}" if flow else title
 
 
 def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
-    """Candidates with samples, placed from top to bottom."""
+    """Return the boxes of all candidates that have samples, placed from top to bottom."""
     rows = [row for group in family for row in group.candidates]
     return place_boxes([(row, box) for row in rows if (box := row_box(row))])
 
 
 def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
-    """Places boxes from top to bottom: codecs by their fastest row, and the rows of each, fastest first."""
+    """Place boxes from top to bottom: codecs sorted by their fastest row, and each codec's rows with the fastest
+    first."""
     names, several = labels([row for row, _ in found], FREE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
@@ -110,7 +112,8 @@ def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
 
 
 def gpu_factors(stands: Sequence[PlacedBox]) -> list[str]:
-    """`torch over zeromq 1.30×`: the median on a GPU as a multiple of the median of the same objects in memory."""
+    """Return texts such as `torch over zeromq 1.30×`: the median on a GPU as a multiple of the median for the same
+    objects in memory."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.axes.place): each.box.p50 for each in stands}
     return [
         " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])

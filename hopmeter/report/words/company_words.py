@@ -1,4 +1,4 @@
-"""What the company of other flows costs a flow, and what else the machine did meanwhile, in words."""
+"""Sentences on how other flows slow a flow down, and on the background load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hopmeter.report.words import formatting
 
 
 def company_sentences(group: Group) -> list[str]:
-    """Return how many times as long messages of a flow take alongside the others as alone; empty if none were alone."""
+    """Return a sentence on how much longer a flow's messages take alongside the other flows than alone; empty if no
+    flow was measured alone."""
     rows = [row for row in group.rows if row["times_alone"] is not None]
     if not rows:
         return []
@@ -26,7 +27,7 @@ def _who(row: Row) -> str:
 
 
 def _times(row: Row) -> str:
-    """Return `1.8 (1.5–2.2) times`, with p99 where it is resolved."""
+    """Return the ratio, such as `1.8 (1.5–2.2) times`, and that of p99 if it is resolved."""
     tail = alone_text(row, "times_alone_p99")
     return f"{alone_text(row)} times{f' (p99: {tail} times)' if tail else ''}"
 
@@ -48,7 +49,7 @@ def alone_text(row: Row, column: str = "times_alone") -> str:
 
 
 def background_sentence(rows: Iterable[Row]) -> str:
-    """Return what the background load achieved, and what was requested; empty without a load."""
+    """Return a sentence on the background load that was achieved and requested; empty without a background load."""
     loaded = [row for row in rows if row["background"]]
     asked = formatting.distinct(str(row["background"]) for row in loaded)
     achieved = formatting.distinct(
@@ -63,7 +64,7 @@ def background_sentence(rows: Iterable[Row]) -> str:
 
 
 def _range(values: Sequence[float | None], unit: str) -> str:
-    """Return `49.8 % of each core`, or `49 to 50 % of each core`, from the least to the most; empty without values."""
+    """Return the range of the values: `49.8 % of each core`, or `49 to 50 % of each core`; empty without values."""
     known = [value for value in values if value is not None]
     ends = formatting.distinct(formatting.number(end) for end in (min(known), max(known))) if known else []
     return f"{' to '.join(ends)} {unit}" if ends else ""

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
-"""Words for a usual condition if others of the report are not."""
+"""Words for a usual condition, for reports in which other groups have an unusual value."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
-"""Conditions that the title counts: `20 relays`."""
+"""Conditions that the title shows as a count, such as `20 relays`."""
 RATES = tuple(each.name for each in DECLARED.values() if each.unit == "hz")
-"""Conditions that the words of the pace have."""
+"""Conditions that the description of the pace already contains."""
 IN_TITLE = {each.name for each in DECLARED.values() if each.leads_title} | {"payload_bytes", *OF_WORKLOAD}
 OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope == "flow")}
-"""Conditions that belong to the flows of a workload."""
+"""Conditions that belong to a workload's single flows."""
 
 
 def title(group: Group) -> str:
-    """Return what sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
+    """Return a title that distinguishes this group from others: `64 B at 1 000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
     payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
@@ -39,7 +39,7 @@ def title(group: Group) -> str:
 
 
 def variations(group: Group) -> list[str]:
-    """Return what else sets a group apart from others of the same payload, pace and machine."""
+    """Return what distinguishes a group from others with the same payload, pace and machine."""
     words = _words(group.conditions)
     counts = formatting.distinct(words[key] for key in COUNTS)
     varied = [words[key] or UNUSUAL.get(key, "") for key in group.varied if key not in IN_TITLE]
@@ -47,7 +47,7 @@ def variations(group: Group) -> list[str]:
 
 
 def subject(group: Group) -> str:
-    """Return what a sentence is about: `a 64-byte message at 1,000 Hz, 20 relays`."""
+    """Return the subject of a sentence on this group: `a 64-byte message at 1,000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return named.partition(":")[0]
     words, payload = _words(group.conditions), str(group.conditions["payload"])
@@ -68,7 +68,7 @@ def subject(group: Group) -> str:
 
 
 def chips(group: Group) -> list[str]:
-    """Return the conditions that the title leaves out, a word or two each."""
+    """Return the conditions that the title does not contain, as labels of one or two words."""
     words, left_out = _words(group.conditions), IN_TITLE | set(group.varied)
     words["hosts"] = words["hosts"] and host_words.name_hosts(str(group.conditions["hosts"]))
     if workload_words.title(group):
@@ -77,7 +77,7 @@ def chips(group: Group) -> list[str]:
 
 
 def describe(group: Group, *except_for: str) -> str:
-    """Return all conditions but some."""
+    """Return all conditions in words, except those named in `except_for`."""
     left_out = {*except_for, "payload_bytes", "pace", *RATES}
     if "payload_bytes" in except_for:
         left_out.add("payload")
@@ -90,12 +90,12 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the messages are those of a flow that other flows cause, so that they have no rate."""
+    """Return whether the group is a flow that other flows cause, so that it has no rate of its own."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 
 def _words(conditions: Mapping[str, Any]) -> dict[str, str]:
-    """Return each condition in words; empty if it is the default."""
+    """Return each condition in words; empty text for a default value."""
     return {key: _word(key, conditions) for key in CONDITIONS}
 
 
@@ -115,10 +115,10 @@ def _payload(value: Any, conditions: Mapping[str, Any], with_folder: bool = Fals
 
 
 def _array(conditions: Mapping[str, Any]) -> str:
-    """Return what users call an array in the codec of a table, such as `a NumPy array`."""
+    """Return the usual name for an array in the group's codec, such as `a NumPy array`."""
     if conditions["codec"] in (None, "none"):
         return ARRAY
-    from hopmeter.node.payloads.forms import forms  # this imports NumPy, which few tables need
+    from hopmeter.node.payloads.forms import forms  # imports NumPy, which few tables need
 
     form = forms().get(str(conditions["codec"]))
     return form.noun if form else ARRAY

@@ -1,4 +1,5 @@
-"""Numbers and names for readers: three significant digits, one unit, the same in the report and the terminal."""
+"""Format numbers and names for readers: three significant digits and one unit, the same in the report and the
+terminal."""
 
 from __future__ import annotations
 
@@ -22,23 +23,23 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return `0.495`, `16.4`, `837`, `1,249`: three significant digits."""
+    """Return a number with three significant digits by default: `0.495`, `16.4`, `837`, `1,249`."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
         return "0"
-    rounded = float(f"{value:.{digits - 1}e}")  # 0.9998 is 1.00, and 9.996 is 10.0
+    rounded = float(f"{value:.{digits - 1}e}")  # rounding may add a digit: 0.9998 becomes 1.00, and 9.996 becomes 10.0
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:,.{places}f}"
 
 
 def count(value: float | None) -> str:
-    """Return a whole number."""
+    """Return a value rounded to a whole number."""
     return NOTHING if value is None else f"{round(value):,}"
 
 
 def microseconds(value: float | None) -> str:
-    """Return the value with its unit."""
+    """Return a time in microseconds with its unit."""
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
@@ -46,12 +47,12 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived here without a transport, 
 
 
 def empty_hop(value: float | None) -> str:
-    """Return the time in hopmeter's own code if the sender calls the receiver; empty if it was not measured."""
+    """Return the time in hopmeter's own code for a hop without a transport; empty if it was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return `14.9 to 15.6`, or `at least 14.9`; empty without an interval."""
+    """Return `14.9 to 15.6`, or `at least 14.9` if the other end is unknown; empty without an interval."""
     if low is None or high is None:
         return " ".join(f"{words} {number(end)}" for words, end in (("at least", low), ("at most", high)) if end)
     return f"{number(low)} to {number(high)}"
@@ -60,12 +61,12 @@ def interval(low: float | None, high: float | None) -> str:
 NO_INTERVAL = "?"
 """Shown instead of an interval that is unknown or too wide."""
 WIDEST = 1000
-"""An interval with a larger factor between its ends says nothing."""
+"""An interval whose ends differ by more than this factor is too wide to show."""
 
 
 def bracket(low: float | None, high: float | None) -> str:
-    """Return `(303–1,443)`, or `(≥303)` if one end is open; `(?)` if the interval is unknown or wider than a factor of
-    1,000."""
+    """Return `(303–1,443)`, or `(≥303)` if one end is unknown; `(?)` if the interval is unknown or its ends differ by
+    more than a factor of 1,000."""
     if (low is None) != (high is None):
         return f"(≤{number(high)})" if low is None else f"(≥{number(low)})"
     if low is None or high is None or 0 < low * WIDEST < high:
@@ -74,7 +75,7 @@ def bracket(low: float | None, high: float | None) -> str:
 
 
 def ratio_interval(low: float | None, high: float | None) -> str:
-    """Return `more than 1, at most 1.54` if a ratio is only known to be larger than one, otherwise the interval."""
+    """Return `more than 1, at most 1.54` if the lower end rounds to 1, otherwise the interval; empty without one."""
     if low is None or high is None:
         return ""
     if _is_beside_one(low) and low > 1:
@@ -83,7 +84,7 @@ def ratio_interval(low: float | None, high: float | None) -> str:
 
 
 def ratio_bracket(low: float | None, high: float | None) -> str:
-    """Return `(>1–1.54)` if a ratio is only known to be larger than one, otherwise as `bracket`."""
+    """Return `(>1–1.54)` if the lower end rounds to 1; otherwise the same as `bracket`."""
     if low is None or high is None:
         return bracket(low, high)
     if _is_beside_one(low) and low > 1:
@@ -92,44 +93,44 @@ def ratio_bracket(low: float | None, high: float | None) -> str:
 
 
 def _is_beside_one(limit: float) -> bool:
-    """Return whether a limit is not one, but is in three digits."""
+    """Return whether a value is not exactly 1, but rounds to 1 with three digits."""
     return limit != 1 and number(limit) == number(1)
 
 
 def times(value: float | None) -> str:
-    """Return `1.50×`."""
+    """Return a ratio as a multiple, such as `1.50×`."""
     return NOTHING if value is None else f"{number(value)}×"
 
 
 def ratio(value: float) -> str:
-    """Return `2.1`, `37`, and near one `1.05`."""
+    """Return a ratio such as `2.1` or `37`; below 2 with two decimals, such as `1.05`."""
     return f"{value:.2f}" if value < 1.995 else number(value, 2)
 
 
 def percent(share: float | None) -> str:
-    """Return a share of one; a small one is not rounded to zero."""
+    """Return a fraction as a percentage; a small fraction is not rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"
 
 
 def payload_bytes(value: float) -> str:
-    """Return `28 B`, `1.5 kB`, `4.67 MB`."""
+    """Return a size such as `28 B`, `1.5 kB` or `4.67 MB`."""
     return humanize.byte_size(value, THIN)
 
 
 def rate(value: float | None) -> str:
-    """Return a rate in Hz."""
+    """Return a rate in Hz, with its unit."""
     return NOTHING if not value else f"{count(value) if float(value).is_integer() else number(value)}{THIN}Hz"
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that a narrow column may break only before a setting's value or a word of it."""
+    """Return a name that a narrow column can break only after `=` or `_`."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[=_])", name))
 
 
 def code(text: str) -> Markup:
-    """Return the text with the parts between backticks as code."""
+    """Return the text as markup, with the parts between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -137,7 +138,7 @@ def code(text: str) -> Markup:
 
 
 def _command(text: str) -> Markup:
-    """Return code whose options do not break after their hyphens."""
+    """Return code markup in which options are not broken after their hyphens."""
     words = (
         Markup("<span>{}</span>").format(word) if word.startswith("-") else escape(word) for word in text.split(" ")
     )
@@ -145,10 +146,10 @@ def _command(text: str) -> Markup:
 
 
 def row_name(row: Any) -> str:
-    """Return `tcp (Rust)`."""
+    """Return a row's transport and language: `tcp (Rust)`."""
     return f"{row['transport']} ({language_name(str(row['language']))})"
 
 
 def distinct(values: Iterable[str]) -> list[str]:
-    """Return the values without empties and repeats, in order of first appearance."""
+    """Return the non-empty values without repeats, in order of first appearance."""
     return [value for value in dict.fromkeys(values) if value]

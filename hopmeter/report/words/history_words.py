@@ -1,4 +1,4 @@
-"""A history in words: what changed, when, and what was new then."""
+"""A history in words: what changed, when, and which versions were new then."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 SHARED = 0.5
-"""The share of a machine's cells that change at one run from which on the machine is the likely cause."""
+"""If at least this share of a machine's cells change at one run, the machine is the likely cause."""
 MOST = 8
-"""Cells that are named above all tables."""
+"""The largest number of changed cells that are listed above the tables."""
 FEWEST = 4
-"""With fewer cells, nothing can be said about the machine."""
+"""If fewer cells than this change at a run, the machine is not named as the cause."""
 
 
 def cell_name(row: Row) -> str:
-    """Return `zeromq (python) hwm=1000`."""
+    """Return a cell's name: `zeromq (python) hwm=1000`."""
     return " ".join(filter(None, [formatting.row_name(row), str(row["profile"] or "")]))
 
 
 def sentences(history: History) -> list[str]:
-    """Return what changed: how many cells, then machines, then each cell."""
+    """Return sentences on the number of changed cells, on machines that changed, and on each changed cell."""
     return [*summary(history), *_cell_sentences(history)]
 
 
 def summary(history: History) -> list[str]:
-    """Return how many cells changed, and at which runs the machine may have changed."""
+    """Return sentences on the number of changed cells, and on runs at which the machine probably changed."""
     if not history.series:
         return ["No cell of these runs has a valid latency."]
     return [_count(history), *_machine_sentences(history)]
@@ -52,7 +52,7 @@ def _cells(series: Iterable[Series]) -> int:
 
 
 def _machine_sentences(history: History) -> list[str]:
-    """Return the runs at which so many medians changed that the machine is the likely cause."""
+    """Return sentences on runs at which so many medians changed that the machine is the likely cause."""
     medians = [each for each in history.series if each.metric == "p50"]
     cells = Counter(each.machine for each in medians)
     changed = Counter((each.machine, each.points[change.index].run.name) for each in medians for change in each.changes)

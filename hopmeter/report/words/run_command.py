@@ -1,4 +1,4 @@
-"""The command of a run, from which a report makes further ones."""
+"""The command of a run, from which a report derives other commands."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from collections.abc import Sequence
 from hopmeter.analysis.results.run_results import Run
 
 OF_ONE_RUN = ("--out", "--seed", "--resume")
-"""Options with a value that belong to one run alone."""
+"""Options with a value that apply to a single run only."""
 FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run without what belongs to this run alone, and without the options `values`."""
+    """Return the command of a run without the options that apply to this run only, and without the options in
+    `values`."""
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 
 def recorded_command(run: Run) -> list[str]:
-    """Return the command of a run as it was given."""
+    """Return the command of a run as the user typed it, or a default command if none was recorded."""
     recorded = run.about.get("command")
     return list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Return a command without some options: those with a value, and flags."""
+    """Return a command without some options; `values` lists options with a value, and `flags` options without one."""
     before = ["", *words]
     return [
         word

@@ -1,4 +1,4 @@
-"""What is said about the CPU time that the hypervisor took during a run."""
+"""Sentences on the CPU time that the hypervisor took away during a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.words import formatting
 
 DONE = "Trials that lost much count less in the comparison"
-"""What was done about it."""
+"""How the analysis treats trials that lost much CPU time."""
 
 
 def steal_sentence(runs: Sequence[Run]) -> str:
-    """Return the share, the worst trial and what was done; empty if nothing was stolen."""
+    """Return a sentence on the stolen share, the worst trial and how such trials were treated; empty if nothing was
+    stolen."""
     found = steal_of(runs)
     if not found or not found.worst:
         return ""
@@ -24,7 +25,7 @@ def steal_sentence(runs: Sequence[Run]) -> str:
 
 
 def describe(found: Steal) -> str:
-    """Return `2.4 % of the measured cores' time, at worst 31 % (zeromq (c++), trial 3)`."""
+    """Return the stolen share: `2.4 % of the measured cores' time, at worst 31 % (zeromq (c++), trial 3)`."""
     cores = "the measured cores'" if found.measured_cores else "all cores'"
     worst = f"at worst {formatting.percent(found.worst)} ({formatting.row_name(found.row)}, trial {found.trial})"
     return f"{formatting.percent(found.share)} of {cores} time, {worst}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def title(group: Group) -> str:
-    """Return the flow or the path that a table is about, with its messages; empty for an ordinary table."""
+    """Return the title of a workload's table: its flow or path with a description; empty for an ordinary table."""
     cell = group.rows[0].cell
     if cell.workload is None:
         return ""
@@ -40,7 +40,7 @@ def graph_lines(workload: Workload) -> list[str]:
 
 
 def _participant_lines(workload: Workload, longest: int) -> Iterator[str]:
-    """Yield a line for each participant, below the name of its host if it has one."""
+    """Yield a line for each participant, grouped under its host if it has one."""
     for host, names in group_by_host((each.name, each.host) for each in workload.participants).items():
         if host:
             yield f"on {host}:"
@@ -63,20 +63,21 @@ def _participant_words(name: str, workload: Workload) -> str:
 
 
 def _bridge_words(bridge: Flow) -> str:
-    """Return what a bridge passes on, and why."""
+    """Return between which flows a bridge passes messages, and their size."""
     back = ", and back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
     return f"at {bridge.source}: passes {bridge.bridged} on for {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell whose participants are the most processes; a flow's own transport may be that of a cell."""
+    """Return the cell whose participants have the most processes, which depends on the transport; None without
+    workloads."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
 
 def programs(cell: Cell) -> tuple[Participant, ...]:
-    """Return the participants of a cell; none of an ordinary one."""
+    """Return the participants of a cell; empty for an ordinary cell."""
     return cell.workload.participants if cell.workload else ()
 
 
@@ -125,7 +126,7 @@ def _cause_words(flow: Flow) -> Iterator[str]:
 
 
 def _rare_words(flow: Flow) -> Iterator[str]:
-    """Yield what follows from a period that is long for the trial."""
+    """Yield notes on a flow whose period is long compared with the trial."""
     if not flow.warmup:
         yield "without warm-up"
     if flow.messages == 1:
@@ -156,13 +157,13 @@ def is_whole(group: Group) -> bool:
 
 
 def workload_name(group: Group) -> str:
-    """Return the title of a run's workload."""
+    """Return the title of the run's workload."""
     run = group.rows[0].run
     return run.text("title") or run.text("scenario_name") or WHOLE
 
 
 def is_part(group: Group) -> bool:
-    """Return whether a table is about a flow or a path of a workload."""
+    """Return whether a table is about a single flow or path of a workload."""
     return group.rows[0].cell.workload is not None and not is_whole(group)
 
 
@@ -173,23 +174,25 @@ def missed_text(row: Row) -> str:
 
 
 def missed_share(row: Row) -> tuple[float | None, float | None, float | None]:
-    """Return the share of missed deadlines, and its interval."""
+    """Return the share of missed deadlines and the two ends of its interval."""
     return row["missed_share"], row["missed_share_low"], row["missed_share_high"]
 
 
 def share_percent(share: float | None) -> str:
-    """Return `98.4 %`; a share that is nearly none or all has two digits of the smaller part: `99.98 %`."""
+    """Return a share such as `98.4 %`. A share close to 0 or 1 keeps two significant digits of its distance: `99.98
+    %`."""
     return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
 
 
 def share_bracket(low: float | None, high: float | None) -> str:
-    """Return `(97.5–99.0)`, or `(?)` without an interval."""
+    """Return the interval of a share: `(97.5–99.0)`, or `(?)` if it is unknown."""
     ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
     return f"({formatting.NO_INTERVAL if ends is None else ends})"
 
 
 def _percent_digits(share: float) -> str:
-    """Return percent with two digits of the smaller part, `<100` if that takes more than three places."""
+    """Return a share as a percentage with two significant digits of its distance from 0 or 1; `>0` or `<100` if that
+    needs more than three decimals."""
     if share in (0, 1):
         return str(round(100 * share))
     missing = 100 * min(share, 1 - share)
@@ -199,7 +202,7 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) for commands`."""
+    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) the lowest p99, for commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
@@ -210,7 +213,7 @@ def worst_text(row: Row) -> str:
 
 
 def cpu_text(row: Row) -> str:
-    """Return the CPU of all participants: `12 % of a core (11–13)`."""
+    """Return the CPU of all participants: `12 % of a core (11–13)`; empty if unknown."""
     share = row["cpu_core_percent"]
     if share is None:
         return ""
@@ -219,12 +222,12 @@ def cpu_text(row: Row) -> str:
 
 
 def parts_of(row: Row) -> list[Row]:
-    """Return the rows of the flows and paths of a whole workload, in their order."""
+    """Return the rows of a whole workload's flows and paths, in order."""
     return [each for each in row.run.rows if each is not row and whole_id(each.cell) == row.id]
 
 
 def behind_text(row: Row) -> str:
-    """Return which readers of a whole workload fall behind: `frames falls behind by 320 ms/s`."""
+    """Return which readers of a whole workload fall behind: `frames falls behind by 320 ms/s`; empty if none does."""
     return ", ".join(f"{each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
 
 
@@ -234,12 +237,12 @@ def slow_flows(row: Row) -> list[Row]:
 
 
 def growth_text(row: Row) -> str:
-    """Return by how much the age of a flow's messages grows: `320 ms/s`."""
+    """Return how fast the age of a flow's messages grows: `320 ms/s`."""
     return f"{formatting.number(row['backlog_ms_per_s'])}{formatting.THIN}ms/s"
 
 
 def part_missed_text(row: Row) -> str:
-    """Return where a whole workload misses most: `frames misses 4.1 %`; empty if no message missed."""
+    """Return the flow or path with the most missed deadlines: `frames misses 4.1 %`; empty if none was missed."""
     worst = next((each for each in parts_of(row) if row["missed_part"] in (each["flow"], each["path"])), None)
     if not row["missed_part"] or worst is None:
         return ""
