@@ -43,8 +43,8 @@ class Decision:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the table supports a recommendation: it compares several rows, and either `by` (other than `now`) selects
-        one of the best, or some rows are worse."""
+        """Whether the table supports a recommendation: it compares several rows, and either `by` (other than `now`)
+        selects one of the best, or some rows are worse."""
         is_choice = len(self.best) + len(self.worse) + len(self.missing) > 1
         return bool(self.best) and is_choice and bool(self.by not in ("", "now") or self.worse)
 
