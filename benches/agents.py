@@ -36,7 +36,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 2.0
-"""By how much more a host may cost the coordinator among the most hosts than among a quarter of them."""
+"""The factor by which the coordinator's CPU per host may grow from a quarter of the most hosts to the most hosts."""
 STEPS = ("start_nodes", "watch", "connect", "go", "_await_end", "measure", "end", "collect", "close", "remove_files")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "connect": (("connect",), ()),
@@ -52,7 +52,8 @@ ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "remove files": (("trial remove_files",), ()),
     "disconnect": (("disconnect",), ()),
 }
-"""The steps whose times each row adds up, and the steps that the bench leaves out."""
+"""For each output row: the steps whose times are added, and the steps whose times are subtracted because they only
+wait."""
 SCENARIO = """
 title = "Agents"
 question = "What does a host cost the coordinator?"
@@ -68,14 +69,14 @@ timeout = "60s"
 
 @dataclass
 class Times:
-    """The time that each step took, and the CPU time of this process in it, in seconds."""
+    """The wall time of each step and the CPU time of this process during it, in seconds."""
 
     wall_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     cpu_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     @contextmanager
     def measure(self, step: str) -> Iterator[None]:
-        """Measure the `with` block."""
+        """Measure the `with` block as one execution of `step`."""
         wall, cpu = time.monotonic(), time.process_time()
         try:
             yield
@@ -84,7 +85,7 @@ class Times:
             self.cpu_s[step].append(time.process_time() - cpu)
 
     def median(self, kind: str, step: str) -> float:
-        """Return the median over all trials."""
+        """Return the median of a step over all trials; `kind` is `wall` or `cpu`."""
         found = sorted((self.wall_s if kind == "wall" else self.cpu_s)[step])
         return found[len(found) // 2]
 
@@ -111,7 +112,7 @@ def timed_steps(times: Times) -> Iterator[None]:
 
 
 def agent(number: int, delay_s: float) -> list[str]:
-    """Return the command of an agent; each has a clock of its own if this machine allows that."""
+    """Return the command of an agent, with a clock offset of its own if this machine allows that."""
     ahead = (
         "unshare",
         *(() if os.geteuid() == 0 else ("--map-root-user",)),
@@ -125,7 +126,7 @@ def agent(number: int, delay_s: float) -> list[str]:
 
 
 def write_hosts(path: Path, hosts: int, delay_s: float) -> None:
-    """Write a file of hosts; this machine is one of them."""
+    """Write a hosts file with this machine and so many agents."""
     lines = ["[host.h0]\nhere = true\n"]
     lines += [f"[host.h{number}]\nagent = {json.dumps(agent(number, delay_s))}\n" for number in range(1, hosts + 1)]
     path.write_text("".join(lines))
@@ -141,7 +142,7 @@ def scenario(hosts: int) -> Scenario:
 
 
 def measure(hosts: int, delay_s: float, trials: int, folder: Path) -> tuple[Times, int, float]:
-    """Run some trials over so many agents; return the times, the open files and the memory in MB."""
+    """Run some trials with so many agents. Return the times, the number of open files and the peak memory in MB."""
     times = Times()
     write_hosts(folder / "hosts.toml", hosts, delay_s)
     opening = open_hosts(folder / "hosts.toml")
@@ -179,7 +180,7 @@ def _run(
 
 
 def report(hosts: int, times: Times, files: int, memory_mb: float) -> dict[str, float]:
-    """Print what each step took, and return the CPU time of this process for each host, in ms."""
+    """Print the time of each step, and return this process's CPU time per host for each step, in ms."""
     print(f"\n{hosts} hosts: {files} open files, {memory_mb:.0f} MB at most")
     print(f"    {'step':18} {'all hosts':>10} {'each host':>10} {'coordinator':>12}")
     used = {}
@@ -196,7 +197,7 @@ def report(hosts: int, times: Times, files: int, memory_mb: float) -> dict[str, 
 
 
 def judge(found: dict[int, dict[str, float]]) -> bool:
-    """Print whether a host costs about as much among many as among fewer; return False if it does not."""
+    """Print whether the CPU per host stays within LIMIT when there are more hosts. Return False if it does not."""
     most = max(found)
     fewer = max((each for each in found if each <= most // 4), default=None)
     if fewer is None or most < 8:
@@ -209,7 +210,7 @@ def judge(found: dict[int, dict[str, float]]) -> bool:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Return 1 if a host costs the coordinator much more among many hosts."""
+    """Return 1 if the CPU per host grows too much with the number of hosts."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--hosts", default="1,2,8,32")
     ask.add_argument("--delay-ms", type=float, default=0.0)

@@ -1,7 +1,7 @@
-"""Analyse ten million sample rows; fails if that takes 5 s or 1 GB.
+"""Analyse ten million sample rows, and fail if that takes 5 s or 1 GB.
 
 `python benches/analysis.py` writes the samples to a temporary folder and analyses them in a separate process. The time
-counts from the start of this process; the memory is its peak as the kernel reports it (VmHWM).
+includes the start of that process; the memory is its peak as reported by the kernel (VmHWM).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 
 
 def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
-    """Write the samples of an endpoint as a node writes them: every message once and in order. Returns the path."""
+    """Write the samples of one endpoint as a node does, with every message once and in order. Return the path."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
@@ -78,7 +78,7 @@ def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
 
 
 def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None:
-    """Return latencies with a long tail, so that they are hard to analyse."""
+    """Add a trial whose latencies have a long tail, which makes them expensive to analyse."""
     places = cell.axes.relays + 2
     messages = ROWS // TRIALS // places
     random = np.random.default_rng(trial)
@@ -96,7 +96,7 @@ def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None
 
 
 def make_run(results: Path, cell: Cell) -> Path:
-    """Write a run of one cell."""
+    """Write a run with one cell, and return its folder."""
     about = {"cells": [cell.with_values(messages=ROWS // TRIALS // (cell.axes.relays + 2)).as_json()]}
     folder = RunFolder.create(results, cell.id, about)
     for trial in range(TRIALS):
@@ -105,7 +105,7 @@ def make_run(results: Path, cell: Cell) -> Path:
 
 
 def measure(run: Path) -> dict[str, Any]:
-    """Return time and peak memory of a process that analyses the run."""
+    """Return the time and the peak memory of a process that analyses the run."""
     begun = time.monotonic()
     with Run() as programs:
         done = programs.capture([sys.executable, "-c", MEASURED, str(run)], PATIENCE_S)
@@ -120,7 +120,7 @@ def measure(run: Path) -> dict[str, Any]:
 
 
 def line(found: dict[str, Any], holds: bool) -> str:
-    """Format the measurement for printing."""
+    """Format the measurement with its limits."""
     took = f"{found['seconds']:.2f} s and {found['peak_mb']} MB"
     limits = f"limits {LIMIT_S:g} s and {LIMIT_MB:g} MB: {'holds' if holds else 'MISSED'}"
     return f"{ROWS:,} rows, {found['case']}: {took}   {limits}"

@@ -1,4 +1,4 @@
-"""Keeps cores awake while a bench runs, for hopmeter and for its peer; otherwise the bench would measure how the
+"""Keep cores awake while a bench runs, for hopmeter and for its peer. Otherwise the bench would measure how the
 hypervisor wakes cores."""
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BOUND = Path("/dev/cpu_dma_latency")
-"""The bound on wake-up latency; the kernel removes it when the file is closed."""
+"""The device that limits the wake-up latency; the limit ends when the file is closed."""
 
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Hold the wake-up latency bound at 0 us, if the system allows it."""
+    """Limit the wake-up latency to 0 us inside the `with` block, if the system allows it; otherwise print a warning."""
     try:
         held = BOUND.open("wb", buffering=0)
     except OSError as refused:

@@ -1,8 +1,8 @@
-"""Measures a chain of 20 relays in one process over zenoh with callbacks, at 1000 Hz, against zenoh alone
+"""Compare a chain of 20 relays in one process over zenoh, with callbacks and at 1000 Hz, with zenoh alone
 (benches/rust/zenoh).
 
-The limit applies to the bare program whose relays do the same work as hopmeter's; for plain relays the ratio is only
-reported.
+The limit applies to the bare program whose relays do the same work as hopmeter's relays; for plain relays the ratio is
+only reported.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ trials = 1
 
 
 def ours() -> float:
-    """Return the microseconds of one hop through hopmeter."""
+    """Return the time of one hop through hopmeter, in microseconds."""
     rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
     return next(float(row["chain_per_hop_p50_us"]) for row in rows if row["transport"] == "zenoh")
 
 
 def theirs() -> dict[str, float]:
-    """Return the microseconds of one hop through the bare program, in its two modes."""
+    """Return the time of one hop through the bare program in microseconds, in each of its two modes."""
     return {way: number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE, way) / 1000 for way in ("alike", "plain")}
 
 
 def main() -> int:
-    """Measure one cell, and one bare program in its two modes."""
+    """Compare one cell with the bare program in its two modes."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
     for index in pair_rounds(found.values()):

@@ -1,8 +1,8 @@
-"""Measures codecs against budgets: encodes here, decodes from plain memoryviews in another process, and proves that
-memory is shared.
+"""Compare codecs with budgets: encode here, decode from plain memoryviews in another process, and verify that the
+object uses the receive buffer.
 
-A row is the time to encode and decode in microseconds, and its budget, over ten rounds; then NumPy against other
-codecs. A framework that only the Python of the system has is measured there.
+Each row shows the time to encode and decode in microseconds and its budget, over ten rounds; then NumPy is compared
+with other codecs. A framework that only the system's Python has is measured there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ IMAGE = ((1080, 1440, 3), "u1")
 
 @dataclass(frozen=True)
 class Row:
-    """One object: its framework, its source, its budget, how to make it, and how to read its memory."""
+    """One object: its framework, its shape and dtype, its budget, the function that makes it, and the function that
+    reads it as an array."""
 
     framework: str
     made_of: Any
@@ -45,18 +46,18 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The name of the row."""
+        """The row's name: framework, shape and dtype."""
         shape, dtype = self.made_of
         return f"{self.framework} {'x'.join(map(str, shape))} {dtype}"
 
 
 def of(package: str) -> Any:
-    """Import a framework when it is needed."""
+    """Import a package; called only when it is needed."""
     return importlib.import_module(package)
 
 
 def rows() -> list[Row]:
-    """Return all rows, for the parent and the child process alike."""
+    """Return all rows, which are the same in the parent and the child process."""
     tensors = {
         "torch": (5, lambda a: of("torch").from_numpy(a), lambda t: t.numpy()),
         "tensorflow": (5, lambda a: of("tensorflow").constant(a), lambda t: np.asarray(memoryview(t))),
@@ -73,13 +74,13 @@ def rows() -> list[Row]:
 
 
 def numbers(row: Row) -> Any:
-    """Return the same numbers in both processes."""
+    """Return the row's content, which is the same in both processes."""
     shape, dtype = row.made_of
     return (np.arange(int(np.prod(shape))) % 251).astype(dtype).reshape(shape)
 
 
 def best(call: Callable[[], Any]) -> list[float]:
-    """Return the microseconds of one call for each round: the mean over as many calls as fit into the round."""
+    """Return the time of one call in microseconds, for each round: the best mean of five repetitions."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     count = max(1, int(ROUND_S / 5 / once))
@@ -87,7 +88,8 @@ def best(call: Callable[[], Any]) -> list[float]:
 
 
 def decode_file(number: int, file: str) -> None:
-    """Decode a file, verify the object and print how long decoding took."""
+    """Decode a file and print, as JSON, the object's digest, whether it shares the buffer's memory, and the decoding
+    times."""
     row = rows()[number]
     message = Path(file).read_bytes()
     room = np.empty(len(message) + 64, np.uint8)
@@ -104,12 +106,13 @@ def decode_file(number: int, file: str) -> None:
 
 
 def digest(row: Row, obj: Any) -> str:
-    """Return a digest of the object's content as numbers."""
+    """Return a digest of the object's content as an array."""
     return hashlib.sha256(np.ascontiguousarray(row.look(obj)).tobytes()).hexdigest()
 
 
 def measure(number: int) -> list[float]:
-    """Return the microseconds of each round; raise WrongError if the content differs or the memory is not shared."""
+    """Return the time to encode and decode in microseconds, for each round. Raises WrongError if the content differs or
+    the memory is not shared."""
     row = rows()[number]
     obj = row.make(numbers(row))
     frames = encode(obj)
@@ -127,9 +130,9 @@ def measure(number: int) -> list[float]:
 
 
 def ask_python(run: Run, python: str, *words: object) -> Any:
-    """Run this file in a Python and return what it prints. Raises WrongError."""
+    """Run this file in a Python interpreter and return the JSON that it prints. Raises WrongError if it fails."""
     command = [python, __file__, *map(str, words)]
-    # Frameworks start threads, so a forked child must not run any code before it executes its program.
+    # Frameworks start threads, so a forked child must not run any code before exec.
     done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
     if done.returncode != 0:
         raise WrongError(next(iter(done.stderr.splitlines()[::-1]), f"it ended with {done.returncode}"))
@@ -141,7 +144,7 @@ class WrongError(Exception):
 
 
 def python_with(framework: str) -> str:
-    """Return this Python or the system's Python, whichever has a framework; empty if neither has it."""
+    """Return the Python interpreter that has a framework: this one or the system's; empty if neither has it."""
     # Imported only here: the system's Python, which runs some rows, lacks the packages that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
@@ -154,7 +157,7 @@ def python_with(framework: str) -> str:
 
 
 def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
-    """Measure one row, in this Python or in another one."""
+    """Measure one row against its budget, in this Python or in another."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
@@ -165,7 +168,7 @@ def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
 
 
 def compare(name: str, what: Any) -> Comparison:
-    """Compare hopmeter's NumPy codec with another codec, both in this process, round by round."""
+    """Compare hopmeter's NumPy codec with another codec, both in this process."""
     array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), comparison_codec(name)
     shape, dtype = what
     found = Comparison(f"numpy {'x'.join(map(str, shape))} {dtype} / {name}", None)
@@ -177,9 +180,10 @@ def compare(name: str, what: Any) -> Comparison:
 
 
 def main() -> int:
-    """For rows whose framework is missing, print the command that installs it; fail if another row fails."""
+    """Measure all rows. For a missing framework, print the command that installs it; return 1 if a row fails or misses
+    its budget."""
     if not install_hint("paddle") and not install_hint("tensorflow"):
-        importlib.import_module("paddle")  # importing the framework after TensorFlow crashes
+        importlib.import_module("paddle")  # importing paddle after TensorFlow crashes
     found, troubles = [], []
     for number, row in enumerate(rows()):
         python = python_with(row.framework)

@@ -1,8 +1,8 @@
-"""Sends a message every 100, 33, 10 or 1 ms, against equivalent bare programs: at these rates the code of the library
-and of the instrument is no longer in the caches.
+"""Send a message every 100, 33, 10 or 1 ms, and compare with equivalent bare programs. At these rates, the code of the
+library and of the instrument is no longer in the caches.
 
-Callbacks on the sender's own thread (`memory`, and `libxr` if LIBXR_ROOT is set) may cost 0.3 us more than in the bare
-program. For receivers that sleep in a separate process (`unix`, `shm`) the limit is a ratio.
+Callbacks on the sender's thread (`memory`, and `libxr` if LIBXR_ROOT is set) may take 0.3 us longer than in the bare
+program. For receivers that sleep in a separate process (`unix`, `shm`), the limit is a ratio.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_MESSAGES = 300
 CORE, CORES = "1", "0,1"
 SIZES = {"bytes:64": 64, "image:1440x1080": 1440 * 1080 * 3}
 COLD = Program("cold.cpp")
-# Where make and Ninja keep the flags of LibXR, under LIBXR_ROOT.
+# The files, relative to LIBXR_ROOT, in which make and Ninja store LibXR's compiler flags.
 RECIPES = ("build/CMakeFiles/xr.dir/flags.make", "build/build.ninja")
 SCENARIO = """
 title = "Cold"
@@ -48,18 +48,18 @@ trials = 1
 
 @dataclass
 class Gap(Comparison):
-    """A comparison by difference: the limit is how many microseconds longer hopmeter may take."""
+    """A comparison by difference; the limit is in microseconds."""
 
     @property
     def ratios(self) -> list[float]:
-        """The difference of each pair, ascending."""
+        """The difference of each pair in microseconds, ascending."""
         return sorted(ours - theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
-    """Return the compiler flags of the user's LibXR, which its headers need, and its location.
+    """Return the compiler flags that the headers of the user's LibXR need, and its library path.
 
-    Raise FileNotFoundError if neither make nor Ninja built it in the folder `build` of `root`.
+    Raises FileNotFoundError if neither make nor Ninja built LibXR in the folder `build` of `root`.
     """
     recipe = next((path for path in (root / name for name in RECIPES) if path.exists()), None)
     if recipe is None:
@@ -77,12 +77,12 @@ def libxr() -> Program | None:
 
 
 def messages(rate_hz: int) -> int:
-    """Return how many messages fit into the time of one measurement."""
+    """Return the number of messages in one measurement."""
     return min(MOST_MESSAGES, rate_hz * SECONDS)
 
 
 def ours(rate_hz: int, **axes: str | tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the result rows of one scenario."""
+    """Measure a scenario with these axes at one rate, and return its result rows."""
     count = messages(rate_hz)
     words = {name: json.dumps(value) for name, value in axes.items()}
     return hopmeter(SCENARIO.format(rate=rate_hz, messages=count, warmup=count // 10, **words))
@@ -99,7 +99,7 @@ def theirs(way: str, payload: str, rate_hz: int) -> float:
 
 
 def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """Compare callbacks on the sender's thread."""
+    """Add a pair of measurements for callbacks on the sender's thread."""
     transports = ("memory", "libxr") if libxr() else ("memory",)
     ways = {"memory": "call", "libxr": "libxr"}
     rows, bare = sequential(
@@ -121,7 +121,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
 
 
 def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """Compare hopmeter with the bare program for a receiver that blocks in its own process."""
+    """Add a pair of measurements for a receiver that blocks in its own process."""
     rows, bare = sequential(
         index,
         lambda: ours(
@@ -139,7 +139,8 @@ def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, 
 
 
 def main() -> int:
-    """Repeat only the comparisons that need more pairs: one pair of every comparison takes two minutes."""
+    """Measure pairs. Only comparisons that need more pairs are repeated, because one pair of every comparison takes two
+    minutes."""
     if libxr() is None:
         print("LibXR is left out: LIBXR_ROOT is not set")
     asked: list[tuple[Callable[[int, dict[str, Comparison]], None], dict[str, Comparison]]] = [

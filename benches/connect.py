@@ -1,5 +1,5 @@
-"""Measures what `hopmeter.connect` costs beyond the instrument: an array from one Python process to another, sent by a
-program with `hopmeter.connect` and by hopmeter's nodes, over the same adapter."""
+"""Measure the overhead of `hopmeter.connect`: a program with `hopmeter.connect` and hopmeter's nodes send the same
+array between two Python processes, over the same adapter."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ trials = 1
 
 
 def connect_us(transport: str) -> float:
-    """Return the median of a program with `hopmeter.connect`."""
+    """Return the median of a program with `hopmeter.connect`, in microseconds."""
     return python_number("connected.py", transport, SIDE, MESSAGES, RATE_HZ)
 
 
 def nodes_us(transport: str) -> float:
-    """Return the median of hopmeter's nodes."""
+    """Return the median of hopmeter's nodes, in microseconds."""
     (row,) = hopmeter(SCENARIO.format(transport=transport))
     return float(row["service_p50_us"])
 

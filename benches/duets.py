@@ -42,7 +42,7 @@ GIVEN = {"payload": ["bytes:100"], "rate": [1000.0], "messages": 400, "warmup": 
 
 @dataclass(frozen=True)
 class Side:
-    """What a good trial of one side measured: the responses in us, the median of each turn, and the steal share."""
+    """The result of a good trial of one side: the responses in us, the median of each turn, and the stolen share."""
 
     responses_us: NDArray[np.float64]
     turns_us: Sequence[float]
@@ -50,7 +50,7 @@ class Side:
 
     @classmethod
     def of(cls, outcome: Outcome) -> Side:
-        """Read the raw samples of a trial with one source and one sink."""
+        """Return the side from the raw samples of a trial with one source and one sink."""
         source, sink = (read_raw(path) for path in outcome.raw_files)
         _, sent, arrived = np.intersect1d(source["seq"], sink["seq"], return_indices=True)
         due = source["due_ns"][sent]
@@ -70,7 +70,7 @@ Round = dict[str, list[Side]]
 
 
 class Measuring:
-    """Measures rounds of one cell against itself."""
+    """Measures rounds in which both sides are the same cell."""
 
     def __init__(self, cell: Cell, capabilities: Capabilities, alarm: Alarm, ground: ScratchDir, logs: Path) -> None:
         manifest = capabilities.manifests[cell.axes.transport]
@@ -78,7 +78,7 @@ class Measuring:
         self._alarm, self._ground = alarm, ground
 
     def round(self) -> Round:
-        """Measure each kind once, in random order; a kind with a failed trial is missing."""
+        """Run each kind of trial once, in random order. A kind with a failed trial is left out."""
         found = {kind: list(self._measure(kind)) for kind in random.sample(KINDS, len(KINDS))}
         return {kind: sides for kind, sides in found.items() if len(sides) == (1 if kind == "lone" else SIDES)}
 
@@ -95,14 +95,15 @@ class Measuring:
 
 
 def compared_values(kind: str, sides: Sequence[Side]) -> tuple[float, float]:
-    """Return the values that a comparison uses."""
+    """Return the value of each side that a comparison uses."""
     if kind == "duet":
         return pair_turns(sides[0].turns_us, sides[1].turns_us) or (math.nan, math.nan)
     return sides[0].median_us, sides[1].median_us
 
 
 def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[bool, str, float]:
-    """Judge a table whose new side is slower by a factor: is the change found, the verdict, and what would be found."""
+    """Judge rounds whose new side is multiplied by `change`. Return whether a slowdown was found, the verdict, and the
+    smallest detectable ratio."""
     seen = []
     for number, sides in enumerate(rounds):
         old, new = compared_values(kind, sides)
@@ -116,7 +117,8 @@ def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[b
 
 
 def report(kind: str, rounds: Sequence[Sequence[Side]], many: int) -> str:
-    """Describe tables that are drawn from the rounds; the sides of a round swap at random, so that they are equal."""
+    """Format the results for many tables that are drawn from the rounds. The sides of a round are swapped at random, so
+    that they are equal."""
     false, found, smallest = 0, 0, []
     for _ in range(TABLES):
         drawn = [random.sample(list(each), SIDES) for each in random.choices(rounds, k=many)]
@@ -128,7 +130,7 @@ def report(kind: str, rounds: Sequence[Sequence[Side]], many: int) -> str:
 
 
 def report_cost(rounds: Sequence[Round], numerator: str, denominator: str) -> str:
-    """Describe by how much one kind of trial is slower than another: medians of the ratios within rounds."""
+    """Format how much slower one kind of trial is than another, as medians of the ratios within rounds."""
     both = [(each[numerator][0], each[denominator][0]) for each in rounds if {numerator, denominator} <= each.keys()]
     shown = []
     for share in (0.1, 0.25, 0.5):
@@ -140,7 +142,7 @@ def report_cost(rounds: Sequence[Round], numerator: str, denominator: str) -> st
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure all transports one after another, and print what their tables find."""
+    """Measure all transports in alternating rounds, and print what their tables detect."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("transports", nargs="+")
     ask.add_argument("--rounds", type=int, default=60)
@@ -165,7 +167,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def cell_of(transport: str, no_idle_states: bool) -> tuple[Cell, Capabilities]:
-    """Return the cell of a transport, and the transports of this machine."""
+    """Return the cell of a transport, and the capabilities of this machine."""
     asked = GIVEN | {"transport": [transport], "language": ["one"], "no_idle_states": no_idle_states}
     made = prepare("quick", asked, [], full=False, against=None, console=Console(stderr=True))
     return next(cell for cell in made.plan.runnable if cell.axes.transport == transport), made.capabilities

@@ -1,5 +1,4 @@
-"""Ends all programs with the bench that starts them: no program and no file of a program remains when the bench
-ends, for any reason."""
+"""End all programs that a bench started: however the bench ends, no program and no file of a program remains."""
 
 from __future__ import annotations
 
@@ -24,19 +23,18 @@ from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 MARK = "HOPMETER_BENCH_RUN"
-"""The environment variable that holds the name of the run. The name identifies all programs of the run and their
-children, in any session."""
+"""The environment variable with the run's name, which identifies all programs of the run and their children in any
+session."""
 REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
-"""Files that programs of a run may leave if they had no time to remove them."""
+"""Patterns of files that a run's programs may leave if they had no time to remove them."""
 GRACE_S = 5.0
-"""The time for a program to finish its work."""
+"""How long a program may take to end after it was terminated."""
 LOOK_S = 0.005
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """Starts programs inside its `with` block, each in its own session, with a folder for the files that they write to
-    `/tmp`."""
+    """Starts programs inside its `with` block, each in its own session, with a temporary folder for their files."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self.name = new_run_id()
@@ -68,11 +66,11 @@ class Run:
 
     @property
     def directory(self) -> str:
-        """The folder for the files of the programs, removed with the run."""
+        """The temporary folder of the programs, which is removed at the end of the run."""
         return self._folder.name
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-        """Start a program as `subprocess.Popen` does with text; adds `env` to the environment of this process. The
+        """Start a program like `subprocess.Popen` in text mode; `env` is added to this process's environment. The
         program ends with this process, unless `preexec_fn` is None."""
         options.setdefault("preexec_fn", die_with_launcher)
         env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
@@ -101,7 +99,7 @@ class Run:
 
 
 def _marked_processes(name: str) -> list[int]:
-    """Return the live processes of a run; a process that has ended has no environment."""
+    """Return the ids of the run's live processes; an ended process has no environment."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 
@@ -114,8 +112,8 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int], keeps_awake: bool = True) -> int:
-    """Return a bench's exit code; cores stay awake meanwhile unless the bench declines. Ctrl-C and SIGTERM interrupt
-    it once; the clean-up that follows is not interrupted."""
+    """Run a bench and return its exit code. Cores stay awake meanwhile, unless `keeps_awake` is False. The first Ctrl-C
+    or SIGTERM interrupts the bench; the clean-up that follows cannot be interrupted."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:

@@ -1,5 +1,4 @@
-"""Runs all benches one after another: first prints how long they take, at the end prints the times and the missed
-limits.
+"""Run all benches one after another. Print the expected time first, and the times and missed limits at the end.
 
 `every.py [BENCH ...]` runs all or some. A bench that misses a limit, fails or hangs does not stop the others.
 """
@@ -29,25 +28,25 @@ TROUBLE = ("MISSED", "not resolved", "FAILED", "not measured", "not compared", "
 """Output lines with one of these words are repeated at the end."""
 AS_WELL = "up to three times as long if a limit is missed, plus the time to build their programs"
 GRACE_S = 30.0
-"""The time for a bench to end its own programs."""
+"""How long a bench may take to end its own programs."""
 HANGS = 6
-"""A bench counts as hung if it takes this many times its expected time, and more than LEAST_S."""
+"""A bench counts as hung if it takes this many times its expected time and more than LEAST_S."""
 LEAST_S = 600.0
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A file of this folder, with its time on two cores: the total, and the time for each pair."""
+    """A bench: a file in this folder, with its expected time on two cores, for the fixed part and for each pair."""
 
     name: str
     once_s: float
     pair_s: float = 0.0
     environment: str = ""
-    """The environment whose Python runs the bench, if that environment exists."""
+    """The environment whose Python runs the bench, if it exists; otherwise this Python runs the bench."""
 
     @property
     def seconds(self) -> float:
-        """The expected time, without the time to build programs and without repeated pairs."""
+        """The expected time in seconds, without building programs and without additional pairs."""
         return self.once_s + PAIRS * self.pair_s
 
     @property
@@ -92,14 +91,14 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """The result in one word."""
+        """The result as one word."""
         if self.code == 0:
             return "holds"
         return "missed" if self.code == 1 and any("MISSED" in line for line in self.troubles) else "failed"
 
 
 def run_bench(bench: Bench) -> Outcome:
-    """Run a bench and pass its output on, line by line."""
+    """Run a bench, and print its output line by line."""
     began, said = time.monotonic(), []
     with Run(GRACE_S) as run:
         process = run.start(
@@ -131,7 +130,7 @@ def print_summary(outcomes: Sequence[Outcome]) -> None:
 
 
 def main(asked: Sequence[str]) -> int:
-    """Return 1 if a bench missed a limit."""
+    """Run the requested benches. Return 1 if a bench missed a limit or failed, and 2 for an unknown name."""
     if unknown := sorted(set(asked) - {each.name for each in BENCHES}):
         print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
         return 2

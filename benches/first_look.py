@@ -1,8 +1,10 @@
-"""Do quick looks find what a long run finds? Measures one long run of the quick scenario, then ten looks.
+"""Check whether short runs of the scenario `quick` decide what a long run decides: measure one long run, then ten short
+runs.
 
-`python benches/first_look.py --looks 10 --rounds 40`; `--transport unix,tcp` measures some transports only, `--out DIR`
-stores the runs. A pair is clear if its ratio in the long run is 1.5 or more. The limits are about pairs of transports
-that can be installed; each look also shows these pairs by payload, and the pairs with a reference.
+`python benches/first_look.py --looks 10 --rounds 40`; `--transport unix,tcp` measures only some transports, and `--out
+DIR` stores the runs. A pair is clear if its ratio in the long run is 1.5 or more. The limits apply to pairs of
+transports that can be installed. For each short run, the bench also prints these pairs by payload, and the pairs with a
+reference.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ UNDECIDED = 0.1
 MEASURING_S = 90.0
 ROUNDS = 8
 RowPair = tuple[str, str, str]
-"""The table and the names of two cells, in the order of the alphabet."""
+"""The group of a table, and the names of two cells in alphabetical order."""
 
 
 def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]:
-    """Return the pairs of a family of all tables that have a ratio, by names: ids depend on the other cells."""
+    """Return the pairs of a family that have a ratio, over all tables, by cell name, because ids depend on the other
+    cells."""
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
     for group, table in run.results.rankings.items():
@@ -49,28 +52,28 @@ def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]
 
 
 def choices_of(table: TableRanking) -> list[Comparison]:
-    """Return the pairs without a reference: only these prolong a look."""
+    """Return the pairs without a reference, because only these prolong a short run."""
     return [each for each in table.comparisons if each.family == CHOICES]
 
 
 @dataclass(frozen=True)
 class Look:
-    """A look, compared with the long run."""
+    """A short run, compared with the long run."""
 
     rounds: int
-    """The fewest rounds of a table with an open pair; a table that is decided may stop earlier."""
+    """The fewest rounds of a table with an undecided pair; a table whose pairs are all decided may stop earlier."""
     measuring_s: float
     undecided: float
-    """The share of the clear pairs that it does not decide."""
+    """The share of the clear pairs that the short run leaves undecided."""
     needed: dict[RowPair, float]
-    """The rounds that each of these pairs would need."""
+    """The rounds that each undecided clear pair would need."""
     wrong: list[RowPair]
-    """The pairs that it decides against the long run."""
+    """The pairs that the short run decides against the long run."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Some clear pairs of a look."""
+    """The numbers of clear, decided and wrongly decided pairs of a short run."""
 
     clear: int
     decided: int
@@ -78,7 +81,8 @@ class Count:
 
     @classmethod
     def of(cls, seen: Mapping[RowPair, Comparison], truth: Mapping[RowPair, Comparison]) -> Count:
-        """Count the clear pairs, the clear pairs that the look decides, and the pairs that it decides the wrong way."""
+        """Return the counts: all clear pairs, the clear pairs that the short run decides, and all pairs that it decides
+        wrongly."""
         clear = [pair for pair, each in truth.items() if is_clear(each)]
         decided = [pair for pair in clear if pair in seen and seen[pair].decided]
         wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -90,7 +94,7 @@ class Count:
 
 
 def count_kinds(run: Run, long: Run) -> dict[str, Count]:
-    """Count the pairs of transports to install by payload, and the pairs with a reference."""
+    """Return the counts for pairs of choices, by payload, and for pairs with a reference."""
     seen, truth = compared_pairs(run), compared_pairs(long)
     payloads = {row.cell.group: str(row["payload"]) for row in long.results.rows}
     found = {
@@ -101,7 +105,7 @@ def count_kinds(run: Run, long: Run) -> dict[str, Count]:
 
 
 def compare(run: Run, truth: Mapping[RowPair, Comparison]) -> Look:
-    """Compare a look with the long run; a pair that the look does not have is undecided."""
+    """Compare a short run with the long run; a pair that the short run lacks counts as undecided."""
     seen, groups = compared_pairs(run), {group for group, _, _ in truth}
     clear = [pair for pair, each in truth.items() if is_clear(each)]
     wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -118,25 +122,26 @@ def compare(run: Run, truth: Mapping[RowPair, Comparison]) -> Look:
 
 
 def is_clear(each: Comparison) -> bool:
-    """Return whether the long run shows a large ratio."""
+    """Return whether the pair's ratio in the long run is at least CLEAR, in either direction."""
     return abs(math.log(each.ratio or 1.0)) >= math.log(CLEAR)
 
 
 def is_wrong(seen: Comparison, truth: Comparison) -> bool:
-    """Return whether a look decided a pair against the long run, if that knows the order."""
+    """Return whether a short run decided a pair against the long run, provided that the long run's order is certain."""
     is_opposite = math.log(seen.ratio or 1.0) * math.log(truth.ratio or 1.0) < 0
     return seen.decided and is_opposite and (truth.decided or is_clear(truth))
 
 
 def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> float:
-    """Return how many rounds of a look would decide the ratio of the long run."""
+    """Return how many rounds of the short run would decide the long run's ratio; infinite if unknown."""
     rankings = [each.ranking for each in run.results.rankings.values() if seen and seen.a in each.ranking.cells]
     found = rounds_needed(rankings[0], truth.ratio or 1.0, seen.a, seen.b) if seen and rankings else None
     return found or math.inf
 
 
 def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[RowPair, Comparison], list[Look]]:
-    """Measure the long run, with idle cores as the looks decide the order, and the looks; print each look."""
+    """Measure the long run, with the idle states that decide the order of a short run, then the short runs; print each
+    short run."""
     chosen = {"transport": transports} if transports else {}
     awake = os.access(BOUND, os.W_OK)
     long = hopmeter.run("quick", trials=rounds, no_idle_states=awake, out=out / "long", progress=True, **chosen)
@@ -154,7 +159,7 @@ def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple
 
 
 def limits(looks: Sequence[Look]) -> dict[str, str]:
-    """Return the verdict on each limit, by what it says."""
+    """Return the verdict on each limit, by its description."""
     shares, wrong = sorted(each.undecided for each in looks), sum(len(each.wrong) for each in looks)
     slowest, fewest = max(each.measuring_s for each in looks), min(each.rounds for each in looks)
     decided = judge_values(shares, values_beyond(len(shares)), UNDECIDED)
@@ -167,7 +172,7 @@ def limits(looks: Sequence[Look]) -> dict[str, str]:
 
 
 def print_pairs(looks: Sequence[Look], truth: Mapping[RowPair, Comparison]) -> None:
-    """Print the pairs that some look decided the wrong way, and the clear ones that it did not decide."""
+    """Print the pairs that a short run decided wrongly, and the clear pairs that it left undecided."""
     for pair, each in truth.items():
         needed = [look.needed[pair] for look in looks if pair in look.needed]
         wrong = sum(pair in look.wrong for look in looks)

@@ -1,8 +1,9 @@
-"""Compares the ways of a tensor on a GPU into another process: hopmeter's handles with those of torch.multiprocessing,
-and hopmeter's copies with hand-written ones.
+"""Compare ways to send a GPU tensor to another process: hopmeter's handles with those of torch.multiprocessing, and
+hopmeter's copies with hand-written copies.
 
-A figure is the time of a round trip over one pipe, in microseconds: this process encodes, the other one decodes, reads
-one number on the GPU, drops the tensor and answers. Both sides of a pair use the same two processes and the same pipe.
+The result is the time of a round trip over a pipe, in microseconds: this process encodes, and the other process
+decodes, reads one number on the GPU, drops the tensor and answers. Both sides of a pair use the same two processes and
+the same pipe.
 """
 
 from __future__ import annotations
@@ -27,30 +28,30 @@ SHAPES = {
     "64 MB": ((1 << 24,), "float32"),
 }
 BYTES = 1 << 26
-"""How many bytes one measurement moves; at least three round trips, at most a hundred."""
+"""How many bytes one measurement sends, in 3 to 100 round trips."""
 LIMITS = {"handle": None, "copy": None}
 
 
 def our_handle(lender: Lender, tensor: Any) -> bytes:
-    """Encode a tensor as a handle, in one piece."""
+    """Encode a tensor as a handle, as a single payload."""
     return payload_of(encode(tensor, lender))
 
 
 def payload_of(frames: list[Any]) -> bytes:
-    """Return frames as one payload."""
+    """Return frames packed into a single payload."""
     room = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, room)
     return bytes(room)
 
 
 def bare_copy(tensor: Any) -> bytes:
-    """Copy a tensor to the host by hand: dtype, shape and numbers."""
+    """Copy a tensor to the host by hand; return its dtype, shape and content."""
     array = tensor.cpu().numpy()
     return pickle.dumps((array.dtype.str, array.shape)).ljust(128) + array.tobytes()
 
 
 def read_bare_copy(data: bytes) -> Any:
-    """Copy what `bare_copy` made to the GPU."""
+    """Return a GPU tensor from the bytes that `bare_copy` returned."""
     import torch
 
     dtype, shape = pickle.loads(data[:128])
@@ -66,7 +67,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 
 
 def serve(pipe: Connection) -> None:
-    """Decode what comes, by the reader that the first message names, and answer with its last number."""
+    """Decode each tensor with the reader that the message before it names, and answer with the tensor's last number."""
     import torch
 
     while name := pipe.recv_bytes():
@@ -78,7 +79,7 @@ def serve(pipe: Connection) -> None:
 
 
 def round_trip_us(pipe: Connection, name: str, tensor: Any, encoded: Callable[[Any], bytes]) -> float:
-    """Return the median time of a round trip; raise ValueError if the answer is wrong."""
+    """Return the median time of a round trip in microseconds. Raises ValueError if an answer is wrong."""
     right, times = float(tensor.view(-1)[-1]), []
     for _ in range(min(100, max(3, BYTES // tensor.nbytes))):
         start = time.perf_counter()
@@ -92,7 +93,7 @@ def round_trip_us(pipe: Connection, name: str, tensor: Any, encoded: Callable[[A
 
 
 def main() -> int:
-    """Measure all shapes; without a GPU, say so."""
+    """Measure all shapes; without a GPU, print that the bench is left out."""
     import torch
 
     if not torch.cuda.is_available():

@@ -1,7 +1,7 @@
-"""Measures the instrument's part of a hop in Python: a ring of hopmeter against a bare ping-pong over pyzmq or a
+"""Measure the instrument's cost per hop in Python: compare a hopmeter ring with a bare ping-pong over pyzmq or a
 socket.
 
-Prints half the difference between the round trips in microseconds, with both processes on one core, and the budget.
+Prints half the difference of the round trips in microseconds, with both processes on one core, and the budget.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ drain = "20ms"
 
 
 def hopmeter_us(kind: str) -> float:
-    """Return hopmeter's median round trip."""
+    """Return hopmeter's median round trip, in microseconds."""
     (row,) = hopmeter(SCENARIO.format(kind=kind, payload=FRAME_BYTES - 64, rounds=ROUNDS[FRAME_BYTES], core=CORE))
     return float(row["roundtrip_p50_us"])
 
 
 def bare_us(kind: str) -> float:
-    """Return the bare program's median round trip."""
+    """Return the bare program's median round trip, in microseconds."""
     return python_number("hops.py", kind, FRAME_BYTES, ROUNDS[FRAME_BYTES], CORE)
 
 

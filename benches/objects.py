@@ -1,7 +1,7 @@
-"""Sends objects between two Python processes: against Wrapyfi, against pickle, and against budgets.
+"""Send objects between two Python processes, and compare with Wrapyfi, with pickle and with budgets.
 
-Three measurements: NumPy arrays of 200x200 at 100 Hz over ZeroMQ against Wrapyfi over ZeroMQ; the time until an image
-in shared memory has arrived; 6 MB there and back, over the best transport against pickle over ZeroMQ.
+There are three measurements: NumPy arrays of 200x200 at 100 Hz over ZeroMQ, against Wrapyfi over ZeroMQ; the time until
+an image in shared memory has arrived; and 6 MB there and back over the best transport, against pickle over ZeroMQ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IMAGE_MOST_US = 100.0
 IMAGE_HZ, IMAGES = 30, 60
 PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
 DIRECT = ("shm", "iceoryx2", "unix")
-"""The transports that compete for 6 MB, if they are available; the best one counts."""
+"""The transports to try for 6 MB, if they are ready; only the best one counts."""
 SCENARIO = """
 title = "Objects"
 question = "What do objects cost between two Python processes?"
@@ -62,13 +62,13 @@ codec = "{{codec}}"
 
 
 def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("block",)) -> list[dict[str, Any]]:
-    """Measure these transports once, without floors."""
+    """Measure these transports once, and return their rows without floors."""
     found = hopmeter(SCENARIO.format(transport=list(transports), wait=list(waits), axes=axes))
     return [row for row in found if row["transport"] in transports]
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """Compare with Wrapyfi over TCP, which Wrapyfi uses, under a limit; also report ipc."""
+    """Compare ZeroMQ with Wrapyfi, under a limit over TCP, which Wrapyfi uses; ipc is only reported."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":
@@ -83,7 +83,7 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Compare the time from due to arrived with a budget; the pixels are neither written nor read."""
+    """Compare the response time of an image with a budget; the pixels are neither written nor read."""
     took_us = {
         f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
         for row in rows(("shm",), IMAGE, ("block", "spin"))
@@ -94,7 +94,7 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """Compare the best transport of a pair with a bare pyzmq program that uses pickle, under a limit. Report the other
+    """Compare the best transport, under a limit, with a bare pyzmq program that uses pickle. Also report the other
     transports, and the ratio to pickle within hopmeter, whose nodes retain memory."""
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))
     ours = {row["transport"]: row["response_p50_us"] for row in rows(transports, ECHO.format(codec="numpy"))}
@@ -108,7 +108,8 @@ def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
 
 
 def main() -> int:
-    """Measure pairs: each pair is one run of every comparison. Also fail if no pair with Wrapyfi counts."""
+    """Measure pairs, each with one run of every comparison. Return 1 if a limit is missed or no pair with Wrapyfi
+    counts."""
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}

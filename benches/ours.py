@@ -1,7 +1,7 @@
-"""Measures with hopmeter's own planner, nodes and analysis, without the parts that only serve the reader of a run.
+"""Measure with hopmeter's own planner, nodes and analysis, without the parts that only serve the reader of a run.
 
-Leaves out floors, the machine description and the report: they take longer than the trial. Everything that can change a
-result is the same as in `hopmeter run`.
+Floors, the machine description and the report are omitted, because they take longer than the trial. Everything that can
+change a result is the same as in `hopmeter run`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from hopmeter.system.toml_files import validate
 
 
 class NothingMeasuredError(Exception):
-    """A scenario has no cell to measure, or a cell failed; the text states the reason and a remedy."""
+    """A scenario has no cell to measure, or a cell failed; the text gives the reason and a remedy."""
 
 
 @cache
 def capabilities(transports: tuple[str, ...]) -> Capabilities:
-    """Return the given transports and their readiness. Checking all transports of a checkout would take seconds."""
+    """Return the capabilities with only these transports, because checking all transports of a checkout takes
+    seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
     return Capabilities(known, manifest.readiness_of_all(known.values()), Machine.here())
 
@@ -49,9 +50,9 @@ def _make_plan(scenario: str) -> tuple[Plan, Capabilities]:
 
 
 def hopmeter(scenario: str) -> list[dict[str, Any]]:
-    """Measure every cell of a scenario, given as TOML, with new nodes; return one row per cell.
+    """Measure every cell of a scenario, given as TOML, with new nodes. Return one row per cell.
 
-    Raises `NothingMeasuredError`.
+    Raises NothingMeasuredError if a cell was dropped or failed.
     """
     made, here = _make_plan(scenario)
     said = StringIO()

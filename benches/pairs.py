@@ -1,4 +1,4 @@
-"""Compares hopmeter (ours) with a bare program (theirs): interleaved pairs, their median ratio, its interval."""
+"""Compare hopmeter (ours) with a bare program (theirs) in interleaved pairs: their median ratio and its interval."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from typing import Protocol, TypeVar
 
 NAME_WIDTH = 56
 PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
-"""Ten pairs give the median an interval (from the second to the ninth ratio, 97.9 %) that one outlier does not move.
-To try a bench, set HOPMETER_PAIRS to a smaller number."""
+"""The number of pairs. Ten pairs give an interval of the median, from the second to the ninth ratio (97.9 %), that a
+single outlier does not move. To try a bench, set HOPMETER_PAIRS to a smaller number."""
 MOST_PAIRS = 3 * PAIRS
-"""The number of pairs to measure in total if the limit is missed after the first PAIRS. The limit is not checked in
-between: stopping at the first median within the limit would bias the result."""
+"""The total number of pairs if the limit is missed after the first PAIRS. The limit is not checked in between, because
+stopping at the first median within the limit would bias the result."""
 ROUNDS = {64: 10_000, 1_000_000: 500}
-"""The number of round trips of one measurement, by message size in bytes: enough to outlast interruptions on a shared
-machine."""
+"""The number of round trips in one measurement, by message size in bytes; enough to average out interruptions on a
+shared machine."""
 Ours, Theirs = TypeVar("Ours"), TypeVar("Theirs")
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
-"""The median is within the limit; the median is beyond the limit, but part of the interval is within; the whole
-interval is beyond the limit."""
+"""The verdicts: the median is within the limit; only a part of the interval is within the limit; the whole interval is
+beyond it."""
 
 
 @dataclass
 class Comparison:
-    """The cost of hopmeter as a multiple of the bare program's cost. `limit` is None if the ratio is only reported."""
+    """Hopmeter's cost as a multiple of the bare program's cost. `limit` is None if the ratio is only reported."""
 
     name: str
     limit: float | None
     unit: str = "us"
     most: float | None = None
-    """An absolute limit for hopmeter, which counts only if the bare program is within it."""
+    """An absolute limit for hopmeter, which applies only if the bare program stays within it."""
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
     def add(self, ours: float, theirs: float) -> None:
-        """Add a pair whose two sides were measured directly after each other."""
+        """Add a pair, whose two sides were measured directly one after the other."""
         self.ours.append(ours)
         self.theirs.append(theirs)
 
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """An interval of the median that assumes no distribution, at least 95 % for ten pairs."""
+        """A distribution-free interval of the median, with at least 95 % confidence for ten pairs."""
         return self.ratios[self._beyond], self.ratios[-1 - self._beyond]
 
     @property
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair: one busy minute should not cause a missed limit."""
+        """Whether to measure another pair; a single busy minute should not cause a missed limit."""
         if self.pairs < PAIRS:
             return True
         first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
@@ -71,7 +71,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The worse of the verdicts on the two limits."""
+        """The worse verdict of the two limits."""
         verdicts = [
             judge_values(self.ratios, self._beyond, self.limit),
             judge_values(sorted(self.ours), self._beyond, self._most),
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def _most(self) -> float | None:
-        """The absolute limit, if the bare program is within it."""
+        """The absolute limit, or None if the bare program exceeds it."""
         return self.most if self.most is not None and statistics.median(self.theirs) <= self.most else None
 
     def line(self) -> str:
@@ -95,12 +95,12 @@ class Comparison:
 
 
 def values_beyond(many: int) -> int:
-    """Return how many of `many` values are beyond either end of the median's interval."""
+    """Return how many of `many` values are outside the median's interval, at each end."""
     return max(0, math.floor((many - 1.96 * math.sqrt(many)) / 2))
 
 
 def judge_values(ascending: list[float], beyond: int, limit: float | None) -> str:
-    """Return the verdict on values whose interval excludes `beyond` values at either end."""
+    """Return the verdict on sorted values whose interval excludes `beyond` values at each end."""
     if limit is None or statistics.median(ascending) <= limit:
         return HOLDS
     return UNRESOLVED if ascending[beyond] <= limit else MISSED
@@ -114,8 +114,8 @@ class Wanting(Protocol):
 
 
 def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
-    """Yield the number of each round of pairs until no comparison wants another pair. Comparisons may be added
-    meanwhile."""
+    """Yield the number of each round of pairs until no comparison wants another pair. Comparisons may be added during
+    the iteration."""
     for number in range(MOST_PAIRS):
         if number >= PAIRS and not any(each.wants_more for each in all_of):
             return
@@ -123,8 +123,8 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
 
 
 def sequential(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
-    """Run both functions directly after each other and return the results. The order alternates from pair to pair: on
-    some machines, the program that runs first after a pause is a few per cent slower or faster."""
+    """Run both functions directly one after the other and return their results. The order alternates from pair to pair,
+    because on some machines the program that runs first after a pause is a few per cent slower or faster."""
     if index % 2 == 0:
         return ours(), theirs()
     last = theirs()
@@ -132,7 +132,7 @@ def sequential(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs
 
 
 def print_comparisons(comparisons: Iterable[Comparison]) -> int:
-    """Print all comparisons. Returns the exit code: 1 if a limit is missed."""
+    """Print all comparisons. Return 1 if a limit is missed, otherwise 0."""
     every = list(comparisons)
     print(f"{'':{NAME_WIDTH}} {'ours':>10} {'theirs':>10}      ratio [interval] of the number of interleaved pairs")
     for each in every:

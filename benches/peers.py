@@ -1,7 +1,7 @@
-"""Measures round trips of each middleware through hopmeter against its own tool, or against a bare program over the
-same library.
+"""Compare round trips of each middleware through hopmeter with its own tool, or with a bare program over the same
+library.
 
-`peers.py [TRANSPORT ...]` measures all rows, or those of some transports.
+`peers.py [TRANSPORT ...]` measures all rows, or only those of some transports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rows import ROWS, Row
 
 @dataclass
 class Task:
-    """Measures a row at one size, pair by pair, until the row cannot be measured."""
+    """A row at one frame size, measured pair by pair; `trouble` says why it can no longer be measured."""
 
     row: Row
     frame_bytes: int
@@ -33,7 +33,7 @@ class Task:
         return not self.trouble and self.found.wants_more
 
     def pair(self, index: int) -> None:
-        """Measure one pair, if another pair is needed."""
+        """Measure one pair, if it is needed and possible."""
         if not self.wants_more:
             return
         try:
@@ -49,13 +49,13 @@ class Task:
 
 
 def task(row: Row, frame_bytes: int) -> Task:
-    """Return a task that has no measurements yet. Limits in microseconds apply only to small frames."""
+    """Return a task without measurements. Limits in microseconds apply only to small frames on one core."""
     most = row.most_us if row.cores == TOGETHER and frame_bytes == min(ROUNDS) else None
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 
 
 def main(asked: Sequence[str]) -> int:
-    """Fail if a limit is missed or a row could not be measured."""
+    """Measure the rows. Return 1 if a limit is missed or a row could not be measured."""
     rows = [row for row in ROWS if not asked or row.transport in asked]
     tasks = [task(row, each) for row in rows for each in row.sizes]
     for index in pair_rounds(tasks):

@@ -1,4 +1,5 @@
-"""Builds bare programs once and runs them: C and C++ programs of benches/bare, Rust programs in their own folders."""
+"""Build bare programs once and run them: the C and C++ programs in benches/bare, and the Rust programs in their own
+folders."""
 
 from __future__ import annotations
 
@@ -22,38 +23,37 @@ BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
 INCLUDES = Path("/usr/include")
 APART, TOGETHER = "0,1", "1"
-"""The cores of the calling and of the answering process: each process has its own core, or both share one."""
+"""The cores of the calling and the answering process: one core for each process, or one core for both."""
 PATIENCE_S = 60
 COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 
 
 @dataclass(frozen=True)
 class Program:
-    """A bare program in C or C++: a file of benches/bare. Its messages may be those of a transport; then the bench
-    generates them again from the same description."""
+    """A bare program in C or C++: a file in benches/bare. If it uses the messages of a transport, the bench generates
+    their code from the transport's description."""
 
     source: str
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    """Names of libraries for pkg-config, which adds their dependencies."""
+    """Names of pkg-config modules, which add their dependencies."""
     flags: tuple[str, ...] = ()
-    """More compiler flags."""
+    """Additional compiler flags."""
     headers: str = ""
-    """The folder of the headers below /usr/include, as a glob pattern, for a library without a pkg-config module."""
+    """A glob pattern, relative to /usr/include, for the headers of a library without a pkg-config module."""
     idl: str = ""
-    """A description of messages; its path starts below transports/."""
+    """The description of the messages, as a path relative to transports/."""
     generator: tuple[str, ...] = ()
-    """The command that generates sources from the file `{idl}` in the folder `{of}` and writes them to the folder
-    `{made}`."""
+    """The command that generates sources into the folder `{made}` from the file `{idl}` in the folder `{of}`."""
 
     @property
     def command(self) -> list[str]:
-        """The path of the program, which is built first."""
+        """The command that runs the program; the program is built first if needed."""
         return [str(self.path)]
 
     @property
     def path(self) -> Path:
-        """The path of the program, built if it is older than its sources."""
+        """The path of the program, which is built if it is older than its sources."""
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
@@ -80,31 +80,31 @@ class Program:
             asked = ["pkg-config", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         subprocess.run([*compiler, str(source), *map(str, generated), *libraries], check=True)
-        half.rename(binary)  # an interrupted compiler must not leave a file that looks like a program
+        half.rename(binary)  # so that an interrupted compiler leaves no file that looks like a program
 
 
 @dataclass(frozen=True)
 class Crate:
-    """A bare program in Rust, benches/rust/NAME; the first build of zenoh takes minutes."""
+    """A bare program in Rust, in benches/rust/NAME. The first build of zenoh takes minutes."""
 
     name: str
 
     @property
     def command(self) -> list[str]:
-        """Build the program and return the command that runs it."""
+        """The command that runs the program, which is built first."""
         return [build_crate(self.name)]
 
 
 @dataclass(frozen=True)
 class Script:
-    """A bare program in Python, benches/bare/SOURCE, which runs on the Python of a transport's nodes."""
+    """A bare program in Python, benches/bare/SOURCE, which runs with the Python of a transport's nodes."""
 
     source: str
     transport: str
 
     @property
     def command(self) -> list[str]:
-        """The command: the Python of the transport and the path of the program."""
+        """The command that runs the program. Raises ToolFailedError if the transport has no Python yet."""
         python = interpreter.interpreter(manifest.every()[self.transport].offers["python"])
         if python is None:
             raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")
@@ -113,13 +113,14 @@ class Script:
 
 @dataclass(frozen=True)
 class Project:
-    """A bare program with a CMake project, benches/NAME, for libraries that only CMake finds in the environment."""
+    """A bare program with a CMake project, in benches/NAME, for libraries that only CMake can find in the
+    environment."""
 
     name: str
 
     @property
     def command(self) -> list[str]:
-        """Build the program and return the command that runs it."""
+        """The command that runs the program, which is built first."""
         made = BUILT.parent / self.name
         packages = ";".join(map(str, paths.node_build_dir().glob("*-interfaces")))
         where = ["-S", str(HERE / self.name), "-B", str(made)]
@@ -145,7 +146,7 @@ def build_crate(name: str) -> str:
 
 
 def number(program: Program | Crate, *words: object) -> float:
-    """Return the number that a bare program prints."""
+    """Return the number that a bare program prints. Raises ToolFailedError if it fails."""
     with Run() as run:
         return number_of(run, program, *words)
 
@@ -153,13 +154,13 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """Return the number that a program prints; the program runs as part of an existing run, with `env` added to the
+    """Return the number that a program prints. The program runs as part of an existing run, with `env` added to the
     environment."""
     return _printed_number(run, [*program.command, *map(str, words)], env)
 
 
 def python_number(source: str, *words: object) -> float:
-    """Return the number that a Python program of benches/bare prints."""
+    """Return the number that a Python program in benches/bare prints. Raises ToolFailedError if it fails."""
     with Run() as run:
         return _printed_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
 

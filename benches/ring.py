@@ -1,5 +1,5 @@
-"""Measures a hop over the ring of the shm transport, against iceoryx2 (spinning, two cores) and against a bare futex
-(blocking, one core), with the programs of benches/rust/shm."""
+"""Compare a hop over the shm transport's ring with iceoryx2 (spinning, two cores) and with a bare futex (blocking, one
+core), using the programs in benches/rust/shm."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import Crate, number
 
 IMAGE_BYTES = 1440 * 1080 * 3
-"""The camera image of the studies."""
+"""The size of the camera image in the studies."""
 SPINNING, BLOCKING = (("ring", 200_000), ("iceoryx2", 100_000)), (("ring-blocking", 50_000), ("futex", 50_000))
-"""Our and their program, with the number of their round trips."""
+"""For each comparison: hopmeter's program and the other program, each with its number of round trips."""
 
 
 def hop_ns(frame_bytes: int, way: str, rounds: int) -> float:
-    """Return the nanoseconds of one hop."""
+    """Return the time of one hop in nanoseconds."""
     return number(Crate("shm"), "hop", way, frame_bytes, rounds)
 
 
 def main() -> int:
-    """Measure pairs, each program in two new processes."""
+    """Measure pairs; each measurement starts two new processes."""
     found = {
         (64, SPINNING): Comparison("spin, two cores, 64 B, a hop / iceoryx2", 1.0, "ns"),
         (IMAGE_BYTES, SPINNING): Comparison(f"spin, two cores, {IMAGE_BYTES:,} B, a hop / iceoryx2", 1.0, "ns"),

@@ -1,8 +1,9 @@
-"""Compares `ros2` in C++ with rclcpp alone (benches/rclcpp): chains of 20 relays with each executor, images, calls, and
-the highest rate of two processes.
+"""Compare `ros2` in C++ with rclcpp alone (benches/rclcpp): chains of 20 relays with each executor, images, calls, and
+the highest rate between two processes.
 
-It needs a ROS 2 that you sourced, with rclcpp, and `hopmeter build ros2 --language c++`. `ros2.py [WORD ...]` measures
-only the comparisons whose names have one of the words. HOPMETER_SECONDS (10) is the length of a measurement.
+The bench needs a sourced ROS 2 with rclcpp, and `hopmeter build ros2 --language c++`. `ros2.py [WORD ...]` measures
+only the comparisons whose names contain one of the words. HOPMETER_SECONDS (default 10) is the length of a
+measurement.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ SHARED = {"executor_of": "process"}
 
 @dataclass(frozen=True)
 class Found:
-    """The result of one side: a time or a rate, None if too many messages were lost, and how many were lost."""
+    """The result of one side: a time or a rate (None if too many messages were lost), and the number of lost
+    messages."""
 
     value: float | None
     lost: int = 0
@@ -53,11 +55,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Study:
-    """One comparison. Both sides have the same executor, quality of service, payload, rate, cores and messages."""
+    """One comparison. Both sides use the same executor, quality of service, payload, rate, cores and number of
+    messages."""
 
     name: str
     way: str
-    """How the bare program sends; its source describes the ways."""
+    """How the bare program sends; the source of the bare program explains the ways."""
     rate_hz: int = 100
     payload: str = "timing"
     executor: str = "single"
@@ -69,7 +72,7 @@ class Study:
 
     @property
     def messages(self) -> int:
-        """The number of messages of a measurement."""
+        """The number of messages in a measurement."""
         return round(SECONDS * self.rate_hz)
 
     def ours(self) -> Found:
@@ -91,7 +94,7 @@ class Study:
         return "\n".join([SCENARIO, *words, *(f"{key} = {json.dumps(value)}" for key, value in self.settings.items())])
 
     def _bare(self, way: str, rate_hz: float, messages: int) -> tuple[int, float, float]:
-        """Run the bare program; return how many messages it received, and their p50 and p99 in nanoseconds."""
+        """Run the bare program. Return the number of received messages, and their p50 and p99 in nanoseconds."""
         qos = self.settings.get("qos", "settings")
         domain = 1 + secrets.randbelow(DOMAINS)
         words = [way, self.executor, qos, domain, _bytes(self.payload), int(rate_hz), messages, self.cores]
@@ -104,17 +107,18 @@ class Study:
 
 
 class HighestRate(Study):
-    """The highest rate at which every message arrives, and 99 % of the messages within 5 ms after they are due."""
+    """A comparison of the highest rate at which every message arrives, and 99 % of them within 5 ms of their due
+    time."""
 
     def ours(self) -> Found:
-        """Let hopmeter search."""
+        """Let hopmeter search for the highest rate."""
         text = self._scenario({"duration": "1s", "warmup": 100})
         keys = SEARCH.model_dump(include={"bound_p99", "start", "factor", "refine"})
         lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         return Found(hopmeter("\n".join([text, "[search]", *lines]))[0]["highest_rate_hz"])
 
     def theirs(self) -> Found:
-        """Search in the same way: each rate for a second, after a tenth of it."""
+        """Search with the same steps: measure each rate for a second, after a warm-up of a ninth of a second."""
         verdicts: dict[float, bool] = {}
         while (rate_hz := next_rate(SEARCH, verdicts)) is not None:
             messages = int(rate_hz) + int(rate_hz) // 9
@@ -125,14 +129,14 @@ class HighestRate(Study):
 
 @dataclass
 class Counted(Comparison):
-    """A comparison that also tells how many messages were lost."""
+    """A comparison that also counts lost messages."""
 
     tries: int = 0
     lost_ours: int = 0
     lost_theirs: int = 0
 
     def add_pair(self, pair: tuple[Found, Found]) -> None:
-        """Add a pair, and print it; without a value on either side it has no ratio."""
+        """Add and print a pair; it yields a ratio only if both sides have a value."""
         ours, theirs = pair
         self.tries += 1
         self.lost_ours += ours.lost
@@ -143,12 +147,12 @@ class Counted(Comparison):
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair; one without any value is not repeated."""
+        """Whether to measure another pair. A comparison without values in some pairs gets no additional pairs."""
         return self.tries < PAIRS or (self.pairs == self.tries and super().wants_more)
 
     @property
     def verdict(self) -> str:
-        """Not resolved without a value."""
+        """The verdict; `not resolved` if no pair has values."""
         return super().verdict if self.pairs else UNRESOLVED
 
     def line(self) -> str:

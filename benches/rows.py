@@ -1,4 +1,5 @@
-"""The comparisons of `peers.py`: middlewares against their own tools, or bare programs over the same library."""
+"""The comparisons of `peers.py`: middlewares against their own tools, or against bare programs over the same
+library."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ CALL: Axes = {"pattern": "rpc"}
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison, at every size."""
+    """One comparison, at all its sizes."""
 
     transport: str
     language: str
@@ -45,13 +46,13 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """The limit for the small frame on one core; it counts only if the peer stays below it."""
+    """The limit for a small frame on one core, in microseconds; it applies only if the peer stays below it."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     figure: str = "roundtrip_p50_us"
 
     def scenario(self, frame_bytes: int) -> str:
-        """Return the scenario that hopmeter measures."""
+        """Return the scenario for hopmeter's side."""
         rounds = ROUNDS[frame_bytes]
         return SCENARIO.format(
             transport=self.transport,
@@ -64,14 +65,15 @@ class Row:
         )
 
     def name(self, frame_bytes: int) -> str:
-        """Return the name of the row in the table."""
+        """Return the row's name in the table."""
         words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
         place = ", one core" if self.cores == TOGETHER else ""
         return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
 
     @property
     def together(self) -> Row:
-        """The small frame with both processes on one core is only reported: the kernel decides which runs next."""
+        """The same row for the small frame with both processes on one core. It has no limit, because the kernel decides
+        which process runs next."""
         return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
@@ -111,12 +113,12 @@ ROS2_WIRE = Program(
     "ros2wire.c",
     ("ddsc",),
     idl="ros2-wire/idl/sensor_msgs.idl",
-    # idlc generates no code for included descriptions.
+    # idlc generates no code for included descriptions, so they are compiled separately.
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
-# Use only the loopback device and no multicast, as in transports/_cyclonedds; ddsperf reports half a round trip. Each
-# process has its own session, as hopmeter's nodes have: the scheduler divides a core between sessions.
+# Uses only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
+# process has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -127,8 +129,8 @@ CYCLONE = (
 
 
 def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
-    # 0 selects the library's default segment, which drops pieces of large frames in both programs; how often that
-    # happens is only reported.
+    # 0 selects the library's default segment. With it, both programs lose pieces of large frames, so that case is only
+    # reported.
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
@@ -161,7 +163,7 @@ def _ddsperf(way: str) -> Tool:
 
 
 def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
-    # `alike` does the work of a ring: a connection for each direction, and two clock readings for each message.
+    # `alike` does the same work as a ring: a connection for each direction, and two timestamps per message.
     alike, plain = (Bare(PINGPONG, (kind, way, *COMMON)) for way in ("alike", "plain"))
     axes: Axes = {**RING, "wait": "block"}
     return (
@@ -235,8 +237,8 @@ LIMITED = (
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),
     *_thrift({"wait": "callback"}, {"server": "simple"}),
-    # The benchmark of the library never writes a payload, but a relay of hopmeter copies it: only the small frame is
-    # the same work.
+    # The library's benchmark never writes a payload, but a hopmeter relay copies it, so only small frames are
+    # comparable.
     Row(
         "iceoryx2",
         "rust",

@@ -1,8 +1,7 @@
-"""Opens and filters a site of 1000 runs in headless Chromium; fails if opening takes 2 s or filtering takes 0.2 s.
+"""Open and filter a site of 1000 runs in headless Chromium, and fail if opening takes 2 s or filtering takes 0.2 s.
 
-`python benches/site.py` makes a run folder from generated samples, then copies it with altered numbers, as if five
-machines had measured it 200 times each. Nothing in these runs was measured: they are test data for the speed of the
-page only.
+`python benches/site.py` creates a run folder from generated samples, then copies it with altered numbers, as if five
+machines had measured it 200 times each. None of these runs was measured: they only test the speed of the page.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ select.value = value;
 select.dispatchEvent(new Event("change", { bubbles: true }));
 requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
 """
-"""The time from the choice of a filter until the browser has drawn the rows."""
+"""A script that returns the time from choosing a filter until the browser has drawn the rows."""
 CHOICES = """
 return [...document.querySelectorAll("#filters select")].flatMap(
   (select) => [...select.options].map((option) => [select.name, option.value]));
@@ -48,7 +47,7 @@ return [...document.querySelectorAll("#filters select")].flatMap(
 
 
 def make_runs(folder: Path) -> Path:
-    """Write the generated runs, and return their folder."""
+    """Write the generated runs, and return the folder that contains them."""
     source, results, chance = fixture.build(folder / "made-up"), folder / "results", random.Random(7)
     levels = [1.0 + 0.2 * machine for machine in range(MACHINES)]
     for number in range(RUNS):
@@ -63,7 +62,7 @@ def make_runs(folder: Path) -> Path:
 
 
 def write_site(results: Path, out: Path) -> float:
-    """Write the site with `hopmeter site`, and return the seconds that it took."""
+    """Write the site with `hopmeter site`, and return the time in seconds."""
     began = time.monotonic()
     with Run() as programs:
         command = [sys.executable, "-m", "hopmeter", "site", str(results), "-o", str(out)]
@@ -74,7 +73,7 @@ def write_site(results: Path, out: Path) -> float:
 
 
 def opening_times(driver: Any, index: Path) -> Iterator[float]:
-    """Yield the seconds until the page is loaded and its rows are drawn."""
+    """Yield the time in seconds until the page is loaded and its rows are drawn, several times."""
     for _ in range(TIMES):
         driver.get("about:blank")
         began = time.monotonic()
@@ -86,14 +85,14 @@ def opening_times(driver: Any, index: Path) -> Iterator[float]:
 
 
 def filtering_times(driver: Any) -> Iterator[float]:
-    """Yield the seconds that every option of every filter takes."""
+    """Yield the time in seconds to apply each option of each filter."""
     for name, value in driver.execute_script(CHOICES):
         yield driver.execute_async_script(FILTERING, name, value) / 1000
         driver.execute_async_script(FILTERING, name, "")
 
 
 def line(what: str, seconds: list[float], limit_s: float) -> tuple[str, bool]:
-    """Format the slowest time, which decides, and state whether the limit holds."""
+    """Format the times with the limit, and return whether the slowest time is within it."""
     holds = max(seconds) < limit_s
     verdict = "holds" if holds else "MISSED"
     times = f"{len(seconds)} times, median {median(seconds):.3f} s, slowest {max(seconds):.3f} s"

@@ -39,13 +39,13 @@ timeout = "60s"
 
 
 def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield one cell for each transport, language and pattern, with its first wait."""
+    """Yield the first cell of each transport, language and pattern."""
     table = tomllib.loads(SCENARIO) | {name: getattr(asked, name) for name in ("placement", "relays", "messages")}
     table |= {"transport": asked.transport.split(","), "pattern": asked.pattern.split(",")}
     seen = set()
     for cell in plan.make("starting", Scenario.model_validate(table), capabilities).runnable:
         which = cell.axes.transport, cell.axes.language, cell.axes.pattern
-        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # the plan adds floors, too
+        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # the plan also adds floors
         if is_asked and which not in seen:
             seen.add(which)
             yield cell
@@ -54,8 +54,8 @@ def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cel
 def measure_start(
     cell: Cell, capabilities: Capabilities, folder: Path, alarm: Alarm, ground: ScratchDir
 ) -> tuple[float | None, str]:
-    """Return the seconds from the start of the trial, including the broker, until message 0 was due; also return
-    failures and losses."""
+    """Return the time in seconds from the start of the trial, including the broker, until message 0 was due, or None if
+    the trial failed; also return failures and losses as text."""
     ready = programs(cell, capabilities.ready)
     work = Work(cell, 0, 0, 0, capabilities.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
@@ -70,8 +70,8 @@ def measure_start(
 
 
 def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
-    """Format a result, and state whether the limit holds; 22 processes have no limit, because they all start on the
-    same cores."""
+    """Format a result, and return whether the limit holds. Separate processes have no limit, because they all start on
+    the same cores."""
     name = f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.pattern}, {cell.axes.wait}"
     if seconds is None:
         return f"{name:44}      -     FAILED: {faults}", False

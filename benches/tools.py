@@ -1,4 +1,4 @@
-"""Runs the peers' own tools and bare programs, once for each result."""
+"""Run the peers' own tools and bare programs, once for each measurement."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 
 DOMAINS = 99
 TRIES = 20
-"""How often to start a client again if its server is not ready yet."""
+"""How often to start a client again while its server is not ready."""
 LOOK_S = 0.1
 
 Words = tuple[str, ...]
 
 
 def _places(directory: str, cores: str, frame_bytes: int, rounds: int) -> dict[str, object]:
-    """Return the command, with each word in braces replaced by its value."""
+    """Return the values of the placeholders in a command, with a free port and a random domain."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -50,18 +50,19 @@ def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bare:
-    """A bare program, and the broker of its transport if that needs one, pinned as hopmeter pins them."""
+    """A bare program and, if its transport needs one, the broker, pinned as hopmeter pins them."""
 
     program: Program | Crate | Script
     words: Words
     broker: str = ""
-    """`{broker}` in the command stands for the address of the broker; the program gets the environment that the broker
-    requires."""
+    """The transport whose broker is started; `{broker}` in the command stands for its address, and the program gets the
+    environment that the broker requires."""
     nanoseconds: float = 1.0
     """The number of nanoseconds in one unit of the program's output."""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the program once, with both sides on one core or each side on its own core."""
+        """Run the program once and return its result in microseconds, with both sides on one core or each on its own
+        core."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
@@ -73,7 +74,7 @@ class Bare:
 
 @contextmanager
 def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProcess]:
-    """Start a fresh broker with the transport's default settings."""
+    """Start a new broker with the transport's default settings, and end it after the `with` block."""
     known = manifest.every()[transport]
     assert known.broker is not None
     settings, log = known.resolve_settings({}), directory / "broker.log"
@@ -88,18 +89,18 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProces
 
 @dataclass(frozen=True)
 class Tool:
-    """The peer's own tool, as a server and a client, each in its own session; the client prints a result."""
+    """The peer's own tool, which runs as a server and a client in separate sessions; the client prints the result."""
 
     server: Words
     client: Words
     figure: str
-    """A regular expression that captures the result in microseconds; the last match counts."""
+    """A regular expression that captures the result in microseconds; the last match in the output counts."""
     times: float = 1.0
-    """How many results add up to one round trip."""
+    """The factor from the printed result to a round trip."""
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the tool once; the tool decides how many rounds it measures."""
+        """Run the tool once and return its result in microseconds; the tool decides how many rounds it measures."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             server = _pin(_last(cores), self.server, places)

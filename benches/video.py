@@ -1,7 +1,7 @@
-"""Sends frames to three workers at once that take 30, 40 and 50 ms, so that the shortest possible time is 50 ms.
+"""Send frames to three workers at once, which take 30, 40 and 50 ms, so that 50 ms is the shortest possible time.
 
-Measures `queue` in shared memory and shm in Python against a multiprocessing.Pool over a shared NumPy array, and shm
-and zeromq against a budget.
+The bench compares `queue` in shared memory and `shm` in Python with a multiprocessing.Pool over a shared NumPy array,
+and `shm` and `zeromq` with a budget.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SLEEPS_MS = (30, 40, 50)
 LIMIT = 1.02
 """Both programs mostly sleep: a frame may take at most 1 ms longer than the 50 ms of the bare pool."""
 MOST_US = 50_500.0
-"""The budget for the mean of all frames."""
+"""The budget for the mean time of a frame, in microseconds."""
 SCENARIO = f"""
 title = "Frames to three workers"
 question = "How long until all three have answered?"
@@ -39,7 +39,7 @@ settings.queue.kind = "shared_memory"
 
 
 def pool_us() -> float:
-    """Return the bare program's median."""
+    """Return the bare program's median, in microseconds."""
     return python_number("pool.py", FRAMES, WIDTH, HEIGHT, *SLEEPS_MS)
 
 

@@ -1,4 +1,4 @@
-// Common parts of bare programs: a clock, pinning to cores, an exit for errors, and the median of the measurements.
+// Common parts of bare programs: a clock, pinning to cores, exit on errors, and the median of the measurements.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -32,18 +32,18 @@ static inline void take_core(int core) {
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
 }
 
-// The core of the other process; the core of this process too if only one core was named.
+// The core of the other process, which is also this process's core if only one core was named.
 static int other_core;
 
-// Lets glibc retain the memory of freed messages, as in hopmeter's nodes and in any program that has freed a larger
-// block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which takes half of the
-// time at 1 MB.
+// Makes glibc retain the memory of freed messages, as it does in hopmeter's nodes and in any program that has freed a
+// larger block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which takes half
+// of the time at 1 MB.
 static inline void keep_memory(void) {
   void* volatile large = malloc((32 << 20) - 8192);
   free(large);
 }
 
-// Pins this process to the first core of `A` or `A,B`, and leaves the second core to the other process.
+// Pins this process to the first core of `A` or `A,B`; the second core is for the other process.
 static inline void pin(const char* cores) {
   const char* second = strchr(cores, ',');
   other_core = atoi(second ? second + 1 : cores);
@@ -63,8 +63,8 @@ static inline pid_t other_process(void) {
   return pid;
 }
 
-// The work of a node that measures: a message contains its run, its number and its sent time, and each process stores
-// two clock readings for each message.
+// The work of a measuring node: each message contains its run, its number and its send time, and each process stores
+// two timestamps per message.
 typedef struct {
   uint64_t run;
   int64_t number, sent;
@@ -76,7 +76,7 @@ typedef struct {
 
 static const uint64_t this_run = 0x686f706d65746572;
 
-// The arguments, and memory for all rounds including the warm-up: each round stores its duration and a record.
+// The arguments, and memory for all rounds including the warm-up; each round stores its duration and a record.
 static size_t frame_bytes, rounds;
 static int64_t* took;
 static record* records;
@@ -101,7 +101,7 @@ static int ascending(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-// Prints the median after the warm-up.
+// Prints the median, without the warm-up.
 static inline void tell_median(void) {
   const size_t counted = rounds - WARMUP;
   qsort(took + WARMUP, counted, sizeof *took, ascending);

@@ -14,19 +14,20 @@ LARGE = (32 << 20) - 8192
 
 
 def keep_memory() -> None:
-    """Let glibc retain the memory of freed messages, as bare.h explains."""
-    bytearray(LARGE)  # freed at once
+    """Make glibc retain the memory of freed messages, as bare.h explains."""
+    bytearray(LARGE)  # freed immediately
 
 
 def pin(cores: str) -> None:
-    """Run on the first core of `A` or `A,B`, and leave the second to the other process; retain memory from here on."""
+    """Pin this process to the first core of `A` or `A,B`, and make glibc retain memory; the second core is for the
+    other process."""
     keep_memory()
     os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:
-    """Fork the other process, which ends with this one; in the other process, return 0. It gets its own session, as
-    hopmeter's nodes do, because the kernel may divide a core between sessions."""
+    """Fork the other process, which ends with this one, and return its id; in the other process, return 0. It has its
+    own session, as hopmeter's nodes do, because the kernel may divide a core between sessions."""
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -36,12 +37,12 @@ def other_process(cores: str) -> int:
 
 
 def end(child: int) -> None:
-    """Ask the other process to end, and wait for it."""
+    """Terminate the other process, and wait for it."""
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
 
 
 def median_ns(round_trip: Callable[[], int], rounds: int) -> int:
-    """Return the median after the warm-up."""
+    """Return the median duration of a round trip, without the warm-up."""
     took = [round_trip() for _ in range(WARMUP + rounds)]
     return round(statistics.median(took[WARMUP:]))

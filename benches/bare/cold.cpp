@@ -1,6 +1,6 @@
-// A message at a steady rate without any library. cold call|unix|shm BYTES RATE_HZ MESSAGES CORES prints the median
-// time from stamp to arrival in nanoseconds. The receiver is a callback on the sender's thread, or it sleeps in its own
-// process, at a Unix stream or at a futex in shared memory.
+// Sends messages at a steady rate without any library. `cold call|unix|shm BYTES RATE_HZ MESSAGES CORES` prints the
+// median time from stamp to arrival in nanoseconds. The receiver is a callback on the sender's thread, or a process
+// that sleeps on a Unix stream or on a futex in shared memory.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -31,8 +31,7 @@ int call(Schedule& schedule) {
   return schedule.tell();
 }
 
-// Forks a receiver that calls `receive` for every message, and prints the median when `end` allows it; this process
-// sends.
+// Forks a receiver, which calls `receive` for every message and finally prints the median; this process sends.
 template <class Receive, class Send>
 int apart(Schedule& schedule, Receive&& receive, Send&& send) {
   const pid_t pid = other_process();

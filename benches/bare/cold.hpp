@@ -1,5 +1,5 @@
-// Common parts of programs with a steady rate: a schedule, and the median transit time of the messages. As in hopmeter,
-// a frame of 16 KiB or more is written before its due time, and a smaller frame when it is due.
+// Common parts of programs that send at a steady rate: a schedule, and the median transit time. As in hopmeter, a frame
+// of 16 KiB or more is written before its due time, and a smaller frame when it is due.
 #pragma once
 #include <time.h>
 
@@ -22,7 +22,7 @@ struct Schedule {
   std::int64_t period_ns, messages;
   std::vector<std::int64_t> took_ns{};
   std::int64_t start_ns = 0;
-  // The memory from which every payload is copied, like the memory of a camera.
+  // The source from which every payload is copied, such as a camera's memory.
   std::vector<unsigned char> picture;
 
   Schedule(char** words)
@@ -36,8 +36,8 @@ struct Schedule {
 
   bool is_early() const { return bytes >= 16 << 10; }
 
-  // Calls `send` for every message on the schedule. `send` calls `write` for the payload and then reads the sent time;
-  // `write` returns when the message is due.
+  // Calls `send` for every message of the schedule. `send` calls `write` to write the payload, and then reads the send
+  // time; `write` returns when the message is due.
   template <class Send>
   void run(Send&& send) {
     start_ns = now_ns() + 100'000'000;
@@ -61,7 +61,7 @@ struct Schedule {
     if (took_ns.size() < took_ns.capacity()) took_ns.push_back(arrived_ns - sent_ns);
   }
 
-  // The median without the first tenth of the messages, in nanoseconds.
+  // Prints the median transit time in nanoseconds, without the first tenth of the messages.
   int tell() {
     took_ns.erase(took_ns.begin(), took_ns.begin() + took_ns.size() / 10);
     require(!took_ns.empty(), "measure anything");

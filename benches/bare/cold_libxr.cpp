@@ -1,5 +1,6 @@
-// A callback of LibXR at a steady rate: cold_libxr BYTES RATE_HZ MESSAGES CORES prints the median time from stamp to
-// arrival in nanoseconds. LibXR's topics until spring 2026 accept any size; newer topics have one exact type.
+// Sends messages to a LibXR callback at a steady rate. `cold_libxr BYTES RATE_HZ MESSAGES CORES` prints the median time
+// from stamp to arrival in nanoseconds. LibXR topics accepted any size until spring 2026; newer topics have one exact
+// type.
 #include <memory>
 #include <message.hpp>
 #include <type_traits>

@@ -1,11 +1,11 @@
-"""A round trip over eCAL alone: a message on one topic, which the callback of a second process sends back on another
-topic, over shared memory and acknowledged.
+"""Measure a round trip over eCAL alone: the callback of a second process sends each message back on another topic, over
+acknowledged shared memory.
 
-`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES as in bare.py.
+`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.py.
 
-As in a ring of hopmeter, a round trip ends when the callback has the message; a separate thread sends and waits.
-The next round trip begins immediately. Only the first bytes of each reply are compared: comparing 1 MB would give the
-other process time to finish its work after the reply.
+As in a hopmeter ring, a round trip ends when the callback has the message, and a separate thread sends and waits. The
+next round trip begins immediately. Only the first bytes of each reply are compared: comparing 1 MB would give the other
+process time to finish its work after the reply.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEAD = 64
 
 
 def configure(port: int) -> Any:
-    """Configure eCAL as the adapter does by default: shared memory only, and a send that waits until the frame was
+    """Return the adapter's default configuration of eCAL: shared memory only, and a send that waits until the frame was
     read."""
     config = ecal.Configuration()
     config.registration.local.udp.port = config.registration.network.udp.port = port
@@ -42,27 +42,29 @@ def configure(port: int) -> Any:
 
 
 def open_publisher(config: Any, name: str) -> Any:
-    """Open a publisher. eCAL must already be started, which is possible only after the fork."""
+    """Initialise eCAL and open a publisher. This must happen after the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
     return ecal.Publisher(name, config=config.publisher)
 
 
 def pass_on(config: Any) -> None:
-    """Return frames until the other process asks to end; a killed process would leave its memory files."""
+    """Send frames back until the other process terminates this one. A killed process would leave its shared-memory
+    files behind."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     publisher = open_publisher(config, BACK)
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
-    signal.alarm(END_S)  # ends the process if a pending call and eCAL wait for each other, as after a SIGKILL
+    # ends the process if a pending call and eCAL wait for each other, as can happen after a SIGKILL
+    signal.alarm(END_S)
     subscriber.set_receive_callback(lambda *_: None)
     ecal.finalize()
     os._exit(0)
 
 
 def median_ns(config: Any, frame: bytes, rounds: int) -> int:
-    """Send messages until the other process answers, then measure round trips."""
+    """Send messages until the other process answers, then measure. Return the median round trip in ns."""
     publisher, came = open_publisher(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
 
     def receive(_topic: Any, _type: Any, data: Any) -> None:
@@ -84,8 +86,8 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Send messages to the other process until it answers; the acknowledged send that succeeds delivers the answer
-    before it returns."""
+    """Send messages until the other process answers. An acknowledged send that succeeds delivers the answer before it
+    returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
         try:
@@ -97,7 +99,7 @@ def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
 
 
 def main(frame: bytes, rounds: int, cores: str) -> None:
-    """Measure without the user's configuration and on topics that no other program uses."""
+    """Measure with a configuration of its own and a port that no other program uses."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as probe:
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = folder
         probe.bind(("127.0.0.1", 0))

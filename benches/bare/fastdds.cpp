@@ -1,8 +1,8 @@
-// Fast DDS alone: a second process answers a ping on one topic with a message on another topic; both wait with wait
-// sets. It uses reliable, volatile quality, a history of ten and the messages of transports/fastdds, over UDP or a
-// shared segment of SEGMENT bytes (0 for the library's size). fastdds DOMAIN BYTES ROUNDS CORES SEGMENT prints the
-// median round trip in ns. CORES as in bare.h. Waiting returns after 100 ms to check the time, and each process records
-// each arrival.
+// Fast DDS alone: a second process answers each message on one topic with a message on another topic; both use wait
+// sets. The QoS is reliable and volatile with a history of ten. It uses the messages of transports/fastdds, over UDP or
+// a shared segment of SEGMENT bytes (0 for the library's default size). `fastdds DOMAIN BYTES ROUNDS CORES SEGMENT`
+// prints the median round trip in ns. CORES has the same form as in bare.h. Each wait times out after 100 ms to check
+// the time, and each process records each arrival.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -62,7 +62,7 @@ struct End {
     factory.delete_participant(participant);
   }
 
-  // The time at which a message arrived, or 0 if no message arrived.
+  // Returns the time at which a message arrived, or 0 if no message arrived before the timeout.
   int64_t receive(Timing& message) {
     SampleInfo info;
     ConditionSeq arrived;
@@ -94,7 +94,7 @@ int main(int count, char** words) {
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // The time from the stamp until the message came back, or 0 if the message did not come back.
+  // Returns the time from the stamp until the message came back, or 0 if it did not come back.
   measure([&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());
@@ -108,7 +108,7 @@ int main(int count, char** words) {
     return 0;
   });
   message.id(-1);
-  end.writer->write(&message);  // the relay ends
+  end.writer->write(&message);  // makes the relay end
   waitpid(relay, nullptr, 0);
   tell_median();
 }

@@ -1,6 +1,7 @@
-// gRPC alone: the synchronous stub calls, and the synchronous server answers with a copy, in the messages of
-// transports/grpc. grpc BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h. The calls go over
-// TCP. Each process has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions.
+// gRPC alone: the synchronous stub calls, and the synchronous server answers with a copy, with the messages of
+// transports/grpc over TCP. `grpc BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in
+// bare.h. Each process has its own session, as hopmeter's nodes do, because the scheduler divides a core between
+// sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"

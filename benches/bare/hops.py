@@ -1,7 +1,7 @@
-"""A plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
+"""Measure a plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
 
 zeromq: a PUB and a SUB socket for each direction over ipc, as in hopmeter's ring. unix: a stream for each direction,
-with a length of eight bytes before each frame. Prints the median round trip in microseconds.
+with an eight-byte length before each frame. Prints the median round trip in microseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ Receive = Callable[[], bytes]
 
 
 def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
-    """Open the sockets of this process, and wait until both directions deliver."""
+    """Open the sockets of this process, and wait until both directions deliver. Return functions that send and
+    receive."""
     mine, theirs = ("there", "back") if is_parent else ("back", "there")
     context = zmq.Context()
     out, into = context.socket(zmq.PUB), context.socket(zmq.SUB)
@@ -45,7 +46,7 @@ def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
 
 
 def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
-    """Send messages until the other process has received one: messages before a subscription are lost."""
+    """Send messages until the other process has received one, because messages before a subscription are lost."""
     word, answered = CALLING, b""
     while answered != HEARD:
         out.send(word)
@@ -55,7 +56,7 @@ def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
 
 
 def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
-    """Return functions that send and receive a length and the frame."""
+    """Return functions that send and receive a frame with its length before it."""
 
     def receive() -> bytes:
         (length,) = LENGTH.unpack(into.recv(LENGTH.size, socket.MSG_WAITALL))
@@ -77,13 +78,13 @@ def measure(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
 
 
 def answer(send: Send, receive: Receive) -> None:
-    """Return frames until this process is terminated."""
+    """Send frames back until this process is terminated."""
     while True:
         send(receive())
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """Measure, with a child process that answers and is always terminated."""
+    """Measure with a child process that answers, and print the median. The child is always terminated."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
-// iceoryx alone: a second process copies a chunk from one topic into a chunk of another topic. While RouDi runs,
-// iceoryx BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// iceoryx alone: a second process copies each chunk from one topic to a chunk of another topic. While RouDi runs,
+// `iceoryx BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
 #include <iceoryx_posh/popo/wait_set.hpp>
@@ -36,7 +36,7 @@ struct End {
     require(!lent.has_error(), "get a chunk");
   }
 
-  // Sleeps until a chunk has arrived; returns false if no chunk arrived.
+  // Sleeps until a chunk arrives; returns false if no chunk arrives in time.
   bool receive(int patience_ms, auto&& look) {
     waits.timedWait(iox::units::Duration::fromMilliseconds(patience_ms));
     return !in.take()
@@ -54,7 +54,8 @@ void join(const char* who) {
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
 }
 
-// Runs until a message says that it is the last: no process is killed, because RouDi needs its resources back.
+// Relays until a message says that it is the last. The process is not killed, because RouDi must get its resources
+// back.
 int relay() {
   join("relay");
   End end("back", "there");

@@ -1,5 +1,5 @@
-// LCM alone: the receiver of a message on one channel sends it back on another channel; each channel has its own group.
-// lcm PORT BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// LCM alone: the other process sends each message back on another channel; each channel has its own multicast group.
+// `lcm PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
 #define _GNU_SOURCE
 #include <lcm/lcm.h>
 
@@ -13,8 +13,8 @@ typedef struct {
   int64_t number, came_ns;
 } End;
 
-// The two directions have different groups and ports, like two links of hopmeter, because a socket receives the
-// messages for every group of its host on its port. The buffer has the size that hopmeter's adapter requests.
+// The two directions use different groups and ports, like two hopmeter links, because a socket receives the messages of
+// all groups on its port that its host has joined. The buffer has the size that hopmeter's adapter requests.
 static lcm_t* open_group(int way, const char* port) {
   char url[96];
   snprintf(url, sizeof url, "udpm://239.255.76.%d:%d?ttl=0&recv_buf_size=4194304", 67 + way, atoi(port) + way);

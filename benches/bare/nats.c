@@ -1,5 +1,6 @@
-// libnats alone: a request through nats-server, which the other process answers with a copy. Requests are sent at once,
-// not with the next batch. nats ADDRESS BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// libnats alone: a request through nats-server, which the other process answers with a copy. Requests are sent
+// immediately instead of with the next batch. `nats ADDRESS BYTES ROUNDS CORES` prints the median round trip in ns.
+// CORES has the same form as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 

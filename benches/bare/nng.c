@@ -1,5 +1,5 @@
-// nng alone: REQ sends and waits, REP answers with a copy, and each frame is in a message of nng. nng ENDPOINT BYTES
-// ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// nng alone: REQ sends and waits, REP answers with a copy, and each frame is an nng message. `nng ENDPOINT BYTES ROUNDS
+// CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -15,7 +15,7 @@ static nng_msg* message_of(size_t bytes) {
   return message;
 }
 
-// Waiting returns after a while to check the time.
+// Receives a message; the receive call times out regularly, as in hopmeter, which checks the time.
 static nng_msg* receive(nng_socket socket) {
   nng_msg* message;
   int code;
@@ -39,7 +39,7 @@ static int serve(const char* endpoint) {
     nng_msg_free(request);
     note(of.number, arrived);
   }
-  pause();  // a thread of nng sends the last reply; this process is killed together with the other
+  pause();  // an nng thread sends the last reply; the other process then kills this one
   return 0;
 }
 

@@ -1,7 +1,8 @@
-// A bare ping-pong over stream sockets: the cost of tcp and unix without any instrument. pingpong unix|tcp plain|alike
-// BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h. `plain` is the usual way: one connection
-// for both directions. `alike` does the work of a ring of hopmeter: a connection for each direction, a length before
-// each frame, receiving with a timeout, and a record with two clock readings in each process.
+// A bare ping-pong over stream sockets, which shows the cost of tcp and unix without any instrument. `pingpong unix|tcp
+// plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h. `plain` is
+// the usual way: one connection for both directions. `alike` does the same work as a hopmeter ring: a connection for
+// each direction, a length before each frame, receive calls with a timeout, and a record with two timestamps in each
+// process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -37,9 +38,9 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
   return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
 }
 
-// The kernel copies fastest from the start of a page, which is also the start of a cache line; from the address that
-// malloc returns for a megabyte, a TCP socket took three times as long. The buffer is written to, because all unwritten
-// pages share one page, which is in the cache.
+// Returns page-aligned memory, which the kernel copies fastest because it is also aligned to cache lines; from an
+// address that malloc returned for a megabyte, a TCP socket took three times as long. The memory is written to, because
+// all unwritten pages share one page, which stays in the cache.
 static char* page_aligned(size_t bytes) {
   void* memory;
   require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");

@@ -1,9 +1,9 @@
-"""Sends a message between two Python processes with multiprocessing alone: over one `Pipe()` and back over another.
+"""Send a message between two Python processes with multiprocessing alone: over one `Pipe()` and back over another.
 
-`pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES as in bare.py.
+`pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES has the same form as in bare.py.
 
-WAY `alike`: messages are numbered and stamped, so that each is a new `bytes` object; both processes read the header and
-store their times, as a measurement must. WAY `plain`: the same message each time, and only one clock reading.
+WAY `alike`: messages are numbered and stamped, so each is a new `bytes` object; both processes read the header and
+store times, as a measurement must. WAY `plain`: the same message each time, and only one timestamp.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from multiprocessing import Pipe
 import bare
 
 HEADER = struct.Struct("<QQqq")
-"""The header: run, message number, due time and sent time."""
+"""The header: run, message number, due time and send time."""
 RUN = 0x686F706D65746572
 
 Send, Receive = Callable[[bytes], None], Callable[[], bytes]
 
 
 def pass_on(receive: Receive, send: Send) -> None:
-    """Return frames until this process is terminated."""
+    """Send frames back until this process is terminated."""
     while True:
         send(receive())
 
 
 def pass_on_alike(receive: Receive, send: Send) -> None:
-    """Send frames back and store their times, as a node does."""
+    """Send frames back and store their times, as a node does, until this process is terminated."""
     kept: list[tuple[int, int, int]] = []
     while True:
         frame = receive()
@@ -44,7 +44,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
 
 
 def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median round trip; the reply is compared after the clock is read."""
+    """Return the median round trip; the reply is compared after the clock was read."""
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
@@ -58,7 +58,7 @@ def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
 
 
 def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median, counted from the sent time in the header."""
+    """Return the median round trip, measured from the send time in the header."""
     buffer, wanted = bytearray(frame), count()
     kept: list[tuple[int, int, int, int]] = []
 
@@ -77,14 +77,14 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
 
 
 def read_numbers(frame: bytes) -> tuple[int, int, int]:
-    """Return a message's number, due time and sent time."""
+    """Return a message's number, due time and send time."""
     run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
     assert run == RUN, "the message belongs to another run"
     return seq, due_ns, sent_ns
 
 
 def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
-    """Measure, with another process that is always terminated."""
+    """Measure with another process, and print the median. The other process is always terminated."""
     bare.pin(cores)
     (out, into), (back_out, back_into) = Pipe(), Pipe()
     answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]

@@ -1,9 +1,9 @@
-"""Sends frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
+"""Send frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
 
-Each frame is written into an array in shared memory. The pool gets three tasks, whose workers read the frame there and
-sleep. The next frame follows when all workers have answered. Prints the median from submitting the first task to the
-last answer, in microseconds. Arguments: the number of frames, width, height, then a sleep in milliseconds for each
-worker.
+Each frame is written to an array in shared memory. The pool gets one task for each worker; a task reads the frame and
+sleeps. The next frame follows when all tasks are done. Prints the median time from submitting the first task to the
+last answer, in microseconds. Arguments: the number of frames, the width, the height, then a sleep in milliseconds for
+each worker.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ WARMUP = 3
 
 
 def attach(name: str, shape: tuple[int, ...]) -> None:
-    """Attach a worker to the shared frame, once per process."""
+    """Attach a worker to the shared frame, once for each process."""
     global segment, frame
     segment = SharedMemory(name)
     frame = np.ndarray(shape, np.uint8, segment.buf)
 
 
 def work(sleep_ms: float) -> int:
-    """Do the task of a worker with one frame."""
+    """Do one task: sleep, and return the first byte of the frame."""
     time.sleep(sleep_ms / 1000)
     return int(frame[0, 0, 0])
 
 
 def measure(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
-    """Return the time from the first task to the last answer of each frame, in nanoseconds."""
+    """Return, for each frame, the time from the first task to the last answer in nanoseconds."""
     took = []
     for number in range(WARMUP + frames):
         image[:] = number % 251

@@ -1,5 +1,6 @@
-// ZeroMQ alone, with the same pattern as its own local_lat and remote_lat: REQ sends and waits, REP sends back the
-// message that it received. reqrep ENDPOINT BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// ZeroMQ alone, with the pattern of its own local_lat and remote_lat: REQ sends and waits, REP sends back the message
+// that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as
+// in bare.h.
 #define _GNU_SOURCE
 #include <zmq.h>
 

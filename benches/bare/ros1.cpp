@@ -1,9 +1,9 @@
-// roscpp alone: a second process publishes a sensor_msgs/Image from one topic again on another topic. Each process
-// polls its own callback queue, with queues of 100 and without TCP_NODELAY. ros1 BYTES ROUNDS CORES prints the median
-// round trip in ns. CORES as in bare.h; the environment names a running rosmaster.
+// roscpp alone: a second process publishes each sensor_msgs/Image from one topic on another topic. Each process polls
+// its own callback queue; the queues hold 100 messages, and TCP_NODELAY is off. `ros1 BYTES ROUNDS CORES` prints the
+// median round trip in ns. CORES has the same form as in bare.h; the environment names a running rosmaster.
 //
-// The program works like a ring of hopmeter: waiting returns after 100 ms to check the time, and each arrival is
-// recorded with two clock readings. Each process has its own session, because the scheduler may divide a core between
+// The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
+// recorded with two timestamps. Each process has its own session, because the scheduler may divide a core between
 // sessions.
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
@@ -37,7 +37,7 @@ struct End {
   ros::Subscriber subscriber;
 };
 
-// Passes each message on by reference, until a message has no stamp.
+// Passes messages on by reference, until a message has no stamp.
 static void relay() {
   bool ended = false;
   End end("/back", "/there", [&](const Event& event) {
@@ -62,7 +62,7 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // The time from the stamp until the message came back, or 0 if the message did not come back.
+  // Returns the time from the stamp until the message came back, or 0 if it did not come back.
   int64_t round_trip(int looks) {
     took = 0;
     sent = now_ns();
@@ -89,7 +89,7 @@ struct Source {
 static void ask() {
   Source source(frame_bytes - 64);
   measure([&](int looks) { return source.round_trip(looks); });
-  source.send(ros::Time());  // the relay ends
+  source.send(ros::Time());  // makes the relay end
   tell_median();
 }
 

@@ -1,9 +1,10 @@
-// Cyclone DDS alone with ROS 2's names and types: a second process answers a sensor_msgs/Image on one topic with an
-// image on another topic; both wait with wait sets. It uses reliable, volatile quality and a history of ten, over the
-// loopback device. ros2wire DOMAIN BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
+// Cyclone DDS alone, with ROS 2's names and types: a second process answers each sensor_msgs/Image on one topic with an
+// image on another topic; both use wait sets. The QoS is reliable and volatile with a history of ten, over the loopback
+// device. `ros2wire DOMAIN BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in
+// bare.h.
 //
-// The program works like a ring of hopmeter: waiting returns after 100 ms to check the time, and each arrival is
-// recorded with two clock readings.
+// The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
+// recorded with two timestamps.
 #define _GNU_SOURCE
 #include <dds/dds.h>
 
@@ -22,7 +23,7 @@ static const char* loopback =
 static dds_entity_t writer, reader, waitset;
 static sensor_msgs_msg_dds__Image_ message, received;
 
-// The constant part of a message of `frame_bytes`, of which the header takes 64.
+// Fills in the constant part of a message of `frame_bytes`; the header counts as 64 bytes.
 static void shape(void) {
   static char label[57], encoding[] = "rgb8";
   memset(label, 's', 56);
@@ -32,8 +33,8 @@ static void shape(void) {
   message.data._buffer = calloc(1, frame_bytes);
 }
 
-// hopmeter's label contains the number; here the number is in a field that is otherwise 0, because the payload is no
-// image.
+// Stamps the message. hopmeter's label contains the number; here the number is in a field that is 0 in hopmeter,
+// because the payload is not an image.
 static void stamp(int64_t number, int64_t sent_ns) {
   message.height = (uint32_t)number;
   message.header.stamp.sec = (int32_t)(sent_ns / 1000000000);
@@ -42,7 +43,7 @@ static void stamp(int64_t number, int64_t sent_ns) {
 
 static int64_t received_number(void) { return (int32_t)received.height; }
 
-// A writer does not wait: if too many samples are unconfirmed, the program offers the sample again.
+// Writes a sample. The writer never blocks: while too many samples are unacknowledged, the program tries again.
 static void write_sample(const sensor_msgs_msg_dds__Image_* what) {
   dds_return_t code;
   while ((code = dds_write(writer, what)) == DDS_RETCODE_TIMEOUT) sched_yield();
@@ -96,9 +97,9 @@ static void relay(void) {
   }
 }
 
-// The time from the stamp until the message came back, or 0 if the message did not come back. A late answer to an
-// earlier message is ignored: otherwise each late answer would trigger the next message, whose answer would also be
-// late, and so on forever.
+// Returns the time from the stamp until the message came back, or 0 if it did not come back. A late answer to an
+// earlier message is ignored. Otherwise a late answer would trigger the next message, whose answer would also be late,
+// and so on.
 static int64_t round_trip(int looks) {
   const int64_t number = (int32_t)message.height + 1, sent_ns = now_ns();
   stamp(number, sent_ns);
@@ -122,7 +123,7 @@ static void measure(void) {
     require((took[round] = round_trip(LOOKS)) > 0, "get the answer");
   }
   stamp(-1, 0);
-  write_sample(&message);  // the relay ends
+  write_sample(&message);  // makes the relay end
   tell_median();
 }
 

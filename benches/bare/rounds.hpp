@@ -1,12 +1,12 @@
-// Measures bare programs in C++ that must first find their other process.
+// Measures bare programs in C++ that must first discover their other process.
 #pragma once
 #include "bare.h"
 
 enum { LOOK_MS = 100, LOOKS = 100, TRIES = 200 };
 
-// Each round trip returns within this many looks. It returns its duration, or 0 if the message did not come back. A
-// late answer to an earlier message is ignored: otherwise each late answer would trigger the next message, whose answer
-// would also be late, and so on forever.
+// Each round trip returns its duration, or 0 if the message did not come back within the given number of waits. A late
+// answer to an earlier message is ignored. Otherwise a late answer would trigger the next message, whose answer would
+// also be late, and so on.
 template <class RoundTrip>
 void measure(const RoundTrip& round_trip) {
   for (int tries = 0; round_trip(1) == 0;) require(tries++ < TRIES, "find the other process");

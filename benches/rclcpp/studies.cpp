@@ -1,13 +1,13 @@
-// rclcpp alone, for ros2.py: studies WAY EXECUTOR QOS DOMAIN BYTES RATE_HZ MESSAGES CORES
+// rclcpp alone, for ros2.py: `studies WAY EXECUTOR QOS DOMAIN BYTES RATE_HZ MESSAGES CORES`.
 //
-// `chain`: 20 relays in one process with one executor; `intra`: a publisher and a subscription in one process, without
-// the rmw; `apart`: the same in two processes; `late`: the same from the time at which each message was due; `call`: a
-// client and a server in two processes. BYTES is the size of an image, or 0 for a std_msgs/Header. The program prints
-// how many messages arrived after the first tenth, and the median and the 99th percentile of their times in
-// nanoseconds; a call takes the time until its answer.
+// `chain`: 20 relays in one process with one executor. `intra`: a publisher and a subscription in one process, without
+// the rmw. `apart`: a publisher and a subscription in two processes. `late`: like `apart`, but timed from when each
+// message was due. `call`: a client and a server in two processes. BYTES is the size of an image, or 0 for a
+// std_msgs/Header. The program leaves out the first tenth of the messages, and prints how many others arrived, and the
+// median and the 99th percentile of their times in nanoseconds. The time of a call ends with its answer.
 //
-// As in hopmeter, the executor has the second core, each subscription its own callback group, and each relay records a
-// message with two clock readings.
+// As in hopmeter, the executor runs on the second core, each subscription has its own callback group, and each relay
+// takes two timestamps per message.
 #include <chrono>
 #include <hopmeter_ros2/srv/carry_timing.hpp>
 #include <rclcpp/rclcpp.hpp>
@@ -43,7 +43,7 @@ void stamp(auto& message, std::int64_t time_ns) {
   header_of(message).stamp.nanosec = static_cast<std::uint32_t>(time_ns % second_ns);
 }
 
-// Fills a message as a node of hopmeter does, and stamps it last.
+// Fills a message as a hopmeter node does, and stamps it last.
 void fill(auto& message, const Schedule& schedule, const auto& write) {
   header_of(message).frame_id.assign(56, 's');
   if constexpr (requires { message.data; }) {
@@ -68,7 +68,7 @@ std::unique_ptr<rclcpp::Executor> executor_of(const std::string& kind) {
   return std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
 }
 
-// A process with one node and one executor, which runs on its own thread.
+// A process with one node and one executor, which runs on a thread of its own.
 class Process {
  public:
   explicit Process(const Asked& asked)
@@ -94,7 +94,7 @@ class Process {
     ends_.push_back(node_->create_subscription<Message>(name(link), qos(), call, options));
   }
 
-  // A service that answers with what it received.
+  // Opens a service that answers with the request's content.
   void serve() {
     const auto call = [](std::shared_ptr<Carry::Request> request, std::shared_ptr<Carry::Response> response) {
       const auto arrived = now_ns();
@@ -106,7 +106,7 @@ class Process {
 
   auto client() { return node_->create_client<Carry>("/carry", ros2::services_qos(), group()); }
 
-  // Runs the executor on this thread until a response has arrived.
+  // Runs the executor on this thread until a response arrives, and returns the response.
   auto await(const auto& future) {
     const auto said = executor_->spin_until_future_complete(future, 10s);
     require(said == rclcpp::FutureReturnCode::SUCCESS, "get the answer");
@@ -215,7 +215,7 @@ void intra(const Asked& asked, Schedule& schedule) {
   publish_all(schedule, *publisher, asked);
 }
 
-// Runs `other` in the other process, from `begin` until this process closes the pipe.
+// Runs `other` in another process. The function that `other` gets as argument waits until this process closes the pipe.
 void apart(const auto& other, const auto& here) {
   int ends[2];
   require(pipe(ends) == 0, "open a pipe");

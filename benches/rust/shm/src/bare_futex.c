@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One futex word for each direction, on separate cache lines. */
+/* A futex word for each direction, on separate cache lines. */
 struct words {
   _Alignas(128) atomic_uint there;
   _Alignas(128) atomic_uint back;
@@ -42,7 +42,8 @@ static int64_t now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Returns the nanoseconds of `rounds` round trips, after a tenth as many for the warm-up; negative on failure. */
+/* Returns the total time of `rounds` round trips in nanoseconds, after a warm-up of a tenth as many; negative on
+ * failure. */
 int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   struct words* words = mmap(NULL, sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (words == MAP_FAILED || pin(core_there) != 0 || pin(core_here) != 0) return -1;
@@ -52,7 +53,7 @@ int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   if (child < 0) return -1;
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setsid();  // like hopmeter's nodes: the kernel may share a core by sessions
+    setsid();  // like hopmeter's nodes, because the kernel may divide a core between sessions
     if (getppid() != parent || pin(core_there) != 0) _exit(1);
     for (unsigned i = 1; i <= all; i++) {
       await(&words->there, i);

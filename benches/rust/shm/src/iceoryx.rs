@@ -1,5 +1,6 @@
-//! iceoryx2's publish-subscribe, set up like its own benchmark: no history, a buffer of one, overflow allowed, and
-//! loaned slices whose content is not written. This program writes and checks 8 bytes of each slice, as with the ring.
+//! iceoryx2's publish-subscribe, set up like its own benchmark: no history, a buffer of one sample, overflow allowed,
+//! and loaned slices whose content is not written. This program writes and checks 8 bytes of each slice, as it does
+//! with the ring.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -17,12 +18,13 @@ pub struct Iceoryx {
     publisher: Bytes,
     subscriber: Subscriber<ipc::Service, [u8], ()>,
     frame_bytes: usize,
-    // Rust drops the fields in this order: the folder last.
+    // Rust drops the fields in this order, so the folder is removed last.
     _node: Node<ipc::Service>,
     _folder: Folder,
 }
 
-/// The folder of iceoryx2's files during one measurement, and the prefix of its shared memory; both are removed.
+/// The folder of iceoryx2's files and the name prefix of its shared memory during one measurement; both are removed at
+/// its end.
 struct Folder {
     path: PathBuf,
     prefix: String,
@@ -30,9 +32,9 @@ struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // The other process may have removed the files first, or will remove them after its node has left.
+        // The other process may have removed the folder already, or will remove it after its own node has been dropped.
         let _ = std::fs::remove_dir_all(&self.path);
-        // If two nodes leave at the same time, one of them may leave a file.
+        // If two nodes are dropped at the same time, a file may remain.
         for file in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
             if file.file_name().to_string_lossy().starts_with(&self.prefix) {
                 let _ = std::fs::remove_file(file.path());
@@ -46,7 +48,7 @@ impl Iceoryx {
         set_log_level(LogLevel::Error);
         let pair = exchange(&std::process::id().to_string(), to, from)?.parse::<u32>()?.min(std::process::id());
         let path = std::env::temp_dir().join(format!("hopmeter-bench-{pair}"));
-        // The bench finds files that are named after its run, even if this process could not remove them.
+        // The name contains the bench's run, so that the bench can remove files that this process could not remove.
         let run = std::env::var("HOPMETER_BENCH_RUN").unwrap_or_else(|_| "bench".into());
         let folder = Folder { path, prefix: format!("hm_{run}_{pair}_") };
         let mut config = Config::default();
@@ -77,7 +79,7 @@ impl End for Iceoryx {
         for (to, from) in sample.payload_mut().iter_mut().zip(number.to_le_bytes()) {
             to.write(from);
         }
-        // SAFETY: the bytes of mapped memory always have a value.
+        // SAFETY: the mapped memory is always initialised.
         unsafe { sample.assume_init() }.send()?;
         Ok(())
     }

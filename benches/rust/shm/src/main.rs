@@ -1,6 +1,6 @@
-//! Measures half of a closed round trip between two new processes, which is the cost of one hop: over the ring, over
-//! iceoryx2, or over a bare futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. The
-//! ring and iceoryx2 spin on two cores; the blocking ring and the futex share one core.
+//! Measures the cost of one hop as half of a closed round trip between two new processes: over the ring, over iceoryx2,
+//! or over a bare futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. The ring
+//! and iceoryx2 spin on two cores; the blocking ring and the futex share one core.
 
 mod iceoryx;
 mod pingpong;
@@ -50,7 +50,7 @@ fn print_hop(words: &[String]) -> Result<()> {
 }
 
 fn bare_futex(rounds: u32) -> Result<f64> {
-    // SAFETY: it forks a child that runs C only, and waits for it.
+    // SAFETY: the function forks a child that runs only C code, and waits for it.
     match unsafe { bare_futex_ns(rounds, 0, 0) } {
         ns if ns > 0 => Ok(ns as f64 / f64::from(rounds) / 2.0),
         _ => Err("the bare futex could not be measured (is core 0 allowed?)".into()),

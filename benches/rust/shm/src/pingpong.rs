@@ -1,5 +1,4 @@
-//! A round trip between this process and another process that returns each frame, over any of the
-//! transports.
+//! Measures round trips between this process and another process that sends each frame back, over either transport.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -10,21 +9,20 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Result, iceoryx, ring};
 
-/// After this many looks for one frame, some seconds have passed.
+/// After this many checks for one frame, some seconds have passed.
 const MOST_LOOKS: u32 = 1 << 28;
 const MOST_NAPS: u32 = 100;
 
-/// One link end: it sends numbered frames of a fixed length and receives them.
+/// A link end, which sends and receives numbered frames of a fixed length.
 pub trait End {
     fn send(&mut self, number: u64) -> Result<()>;
-    /// The next frame, if it has arrived.
+    /// Returns the number of the next frame, if a frame has arrived.
     fn look(&mut self) -> Result<Option<u64>>;
-    /// Sleeps until a frame arrives, for at most a tenth of a second; only for link ends that
-    /// block.
+    /// Sleeps until a frame arrives, for at most a tenth of a second; used only for blocking link ends.
     fn sleep(&mut self) {}
 }
 
-/// Waits for the next frame; returns an error if no frame arrives.
+/// Waits for the next frame and returns its number, or an error if no frame arrives.
 fn next(end: &mut dyn End, blocks: bool) -> Result<u64> {
     for _ in 0..if blocks { MOST_NAPS } else { MOST_LOOKS } {
         if let Some(number) = end.look()? {
@@ -37,7 +35,7 @@ fn next(end: &mut dyn End, blocks: bool) -> Result<u64> {
     Err("the other process has not answered for seconds".into())
 }
 
-/// The program to measure and its cores.
+/// The transport to measure, and how to measure it.
 #[derive(Clone)]
 pub struct Plan {
     pub transport: &'static str,
@@ -80,7 +78,7 @@ impl Plan {
     }
 }
 
-/// The nanoseconds of one hop, which is half a round trip.
+/// Returns the time of one hop in nanoseconds, which is half a round trip.
 pub fn measure(plan: &Plan) -> Result<f64> {
     pin(plan.cores[0])?;
     let mut echo = Command::new(std::env::current_exe()?)
@@ -116,7 +114,7 @@ fn round_trips(plan: &Plan, end: &mut dyn End) -> Result<f64> {
     Ok(start.elapsed().as_nanos() as f64 / plan.rounds as f64 / 2.0)
 }
 
-/// The other process: it returns the number of every frame.
+/// Runs the other process, which sends back the number of every frame.
 pub fn echo(words: &[String]) -> Result<()> {
     let plan = Plan::from_words(words)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -127,7 +125,7 @@ pub fn echo(words: &[String]) -> Result<()> {
         let number = next(end.as_mut(), plan.blocks)?;
         end.send(number)?;
     }
-    // Runs until the other side has read the last frame.
+    // Waits until the other side has read the last frame and closed its pipe.
     from.read_to_end(&mut Vec::new())?;
     Ok(())
 }
@@ -139,7 +137,7 @@ fn open(plan: &Plan, sends: &str, receives: &str, to: &mut dyn Write, from: &mut
     Ok(Box::new(iceoryx::Iceoryx::open(plan, sends, receives, to, from)?))
 }
 
-/// Sends the other process a line and receives its answer.
+/// Sends a line to the other process, and returns the line with which it answers.
 pub fn exchange(word: &str, to: &mut dyn Write, from: &mut dyn BufRead) -> Result<String> {
     writeln!(to, "{word}")?;
     to.flush()?;

@@ -1,4 +1,4 @@
-//! The ring of the shm transport.
+//! A link end over the shm transport's ring.
 
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use hopmeter_shm::{Consumer, Options, Producer, WhenFull};
 use crate::Result;
 use crate::pingpong::{End, Plan, exchange};
 
-/// Every frame has a header of this length.
+/// The length of every frame's header.
 const HEADER_BYTES: usize = 64;
 const SLOTS: u32 = 16;
 const NAP: Duration = Duration::from_millis(100);

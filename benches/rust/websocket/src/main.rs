@@ -1,8 +1,8 @@
-//! A ping-pong with tungstenite alone: a WebSocket for each direction, with the sender as its server and the receiver
-//! as its client, as between the publishers and subscribers of transports/websocket.
+//! A ping-pong with tungstenite alone, with a WebSocket for each direction. The sender is the server and the receiver
+//! the client, as in transports/websocket.
 //!
-//! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the core of the
-//! process that sends first and the core of the process that sends back: `A`, or `A,B`.
+//! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the cores of
+//! the process that sends first and of the process that sends back: `A`, or `A,B`.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Sends back each message, until the other process has ended. The process has its own session, as hopmeter's nodes do.
+/// Sends back each message until the other process ends. This process has its own session, as hopmeter's nodes do.
 fn relay(address: &str, core: usize) -> Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -66,7 +66,7 @@ fn ask(bytes: usize, rounds: usize, cores: &str) -> Result<()> {
     Ok(())
 }
 
-/// The relay, and the address at which it listens.
+/// Starts the relay process, and returns it with the address at which it listens.
 fn start(address: &str, core: &str) -> Result<(Child, String)> {
     let mut child =
         Command::new(std::env::current_exe()?).args([RELAY, address, core]).stdout(Stdio::piped()).spawn()?;
@@ -75,7 +75,8 @@ fn start(address: &str, core: &str) -> Result<(Child, String)> {
     Ok((child, line.trim().into()))
 }
 
-/// tungstenite copies each message, so each frame can be written in the same memory.
+/// Returns the duration of one round trip. tungstenite copies each message, so all frames can be written to the same
+/// memory.
 fn round_trip(there: &mut Socket, back: &mut Socket, frame: &mut Bytes) -> Result<i64> {
     let sent_ns = now_ns();
     let mut written = std::mem::take(frame).try_into_mut().map_err(|_| "tungstenite has kept a frame")?;
@@ -102,7 +103,7 @@ fn connect(address: &str) -> Result<Socket> {
     Ok(tungstenite::client(format!("ws://{address}/"), stream)?.0)
 }
 
-/// Lets glibc retain the memory of freed messages, as bare.h explains.
+/// Makes glibc retain the memory of freed messages, as bare.h explains.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(MOST_KEPT_BYTES)));
 }

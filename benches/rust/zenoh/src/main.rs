@@ -1,10 +1,10 @@
-//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the sample that it
-//! received.
+//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the received
+//! sample.
 //!
 //! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: the
-//! time from just before the first put until the last callback begins, divided by the number of hops. `plain` passes
-//! messages on and does nothing else. `alike` does the work of a relay that measures: it reads the clock when it is
-//! called and before it puts, reads the header of the message, and stores a record of the message.
+//! time from just before the first put until the last callback begins, divided by the number of hops. A `plain` relay
+//! only passes messages on. An `alike` relay does the work of a measuring relay: it reads the clock when it is called
+//! and before it puts, reads the message's header, and stores a record.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,13 +20,13 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const FRAME_BYTES: usize = 64;
 const WARMUP: usize = 50;
-/// As in hopmeter's source, the program spins for a short time before each message.
+/// The program spins for this long before each message, as hopmeter's source does.
 const SPIN_NS: i64 = 50_000;
 const SETTLE_NS: i64 = 200_000_000;
 
 type Latencies = Arc<Mutex<Vec<i64>>>;
 
-/// The record of one message at a relay; it fills one cache line.
+/// A relay's record of one message, which fills one cache line.
 #[repr(C, align(64))]
 struct Record {
     seq: i64,
@@ -58,14 +58,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Called before zenoh creates its threads, so that they inherit the core.
+/// Pins this process; called before zenoh creates its threads, so that they inherit the core.
 fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// A peer that listens on its own port and searches for no other peers.
+/// Returns the configuration of a peer that listens on a port of its own and does not look for other peers.
 fn peer() -> Result<Config> {
     let mut config = Config::default();
     config.insert_json5("mode", "\"peer\"")?;
@@ -83,7 +83,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// Each relay has room for `room` records; without room, relays do not read the messages that they pass on either.
+    /// Opens the chain. Each relay has memory for `room` records; if `room` is 0, relays pass messages on without
+    /// reading them.
     fn declare(session: &Session, relays: usize, latencies: Latencies, room: usize) -> Result<Self> {
         let mut subscribers = Vec::with_capacity(relays + 1);
         for place in 0..relays {
@@ -116,7 +117,8 @@ fn pass_on(next: &Publisher<'_>, sample: &Sample) {
     next.put(sample.payload().clone()).wait().expect("a session is open");
 }
 
-/// A relay that measures. The lock proves to the compiler that one thread at a time calls the callback.
+/// Returns the callback of a measuring relay. The lock proves to the compiler that only one thread at a time uses the
+/// records.
 fn recording(next: Publisher<'static>, room: usize) -> impl Fn(Sample) + Send + Sync + 'static {
     let records = Mutex::new(Vec::with_capacity(room));
     move |sample| {
@@ -137,7 +139,7 @@ fn record(latencies: &Latencies, frame: &ZBytes, arrived_ns: i64) {
     latencies.lock().unwrap_or_else(PoisonError::into_inner).push(arrived_ns - first_word(frame));
 }
 
-/// When a message was sent.
+/// Returns the first eight bytes of a frame, which contain its send time.
 fn first_word(frame: &ZBytes) -> i64 {
     let mut word = [0; 8];
     word.copy_from_slice(&frame.to_bytes()[..8]);
@@ -147,7 +149,7 @@ fn first_word(frame: &ZBytes) -> i64 {
 fn wait_for(due_ns: i64) {
     let wake_ns = due_ns - SPIN_NS;
     let wake = Timespec { tv_sec: wake_ns / 1_000_000_000, tv_nsec: wake_ns % 1_000_000_000 };
-    // If a signal ends the sleep early, the program spins for longer.
+    // If a signal ends the sleep early, the loop below spins for longer.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &wake);
     while now_ns() < due_ns {}
 }
