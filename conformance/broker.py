@@ -1,5 +1,5 @@
-"""A broker on a test host: `python -m conformance.broker` reads what to start as JSON from a line of its input, answers
-with the broker's address, and ends the broker when the input ends."""
+"""Run a broker on a test host: `python -m conformance.broker` reads a JSON line that says what to start, prints the
+broker's address as JSON, and ends the broker when its input ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.hosts.network import ROOT, Host
 
 
 class HostBroker:
-    """A broker that listens on the address of a test host."""
+    """A broker that runs on a test host and listens on the address of that host."""
 
     def __init__(self, manifest: Manifest, context: BrokerContext, host: Host) -> None:
         self._closing = ExitStack()
@@ -51,7 +51,7 @@ class HostBroker:
 
 
 def serve(order: dict[str, Any]) -> None:
-    """Run the broker until the input ends."""
+    """Run the broker that the order describes, until the input ends."""
     manifest = discovery.load(Path(order["transport"])).for_settings(order["settings"])
     assert manifest.broker is not None
     directory, log = Path(order["directory"]), Path(order["log"])

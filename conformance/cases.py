@@ -1,4 +1,4 @@
-"""The cases of the suite: every adapter that is built here, with every wait it offers, and every language pair."""
+"""The cases of the suite: every adapter that is built here, with each wait that it offers, and every language pair."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Case:
     receiver: str
     wait: str
     overrides: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Settings that replace the defaults."""
+    """Settings that replace the transport's defaults."""
     placement: str = "process"
     default_end: str | None = None
-    """The side that keeps the default settings: `sender` or `receiver`."""
+    """The side that uses the default settings: `sender` or `receiver`; None if both sides use the overrides."""
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Regular expressions for the facts that the receiver reports, such as the `path` of the frames."""
+    """Regular expressions that the receiver's facts must match, such as the `path` of the frames."""
     payload_bytes: int = 60_000
-    """The largest payload of the tests that use these overrides."""
+    """The largest payload in tests that use these overrides."""
     file: str = ""
-    """A pattern of files without which the case cannot run; the pattern may contain environment variables."""
+    """A glob pattern, possibly with environment variables, for files that the case needs."""
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
-    """The test hosts of `sender` and `receiver`, if these run on two."""
+    """The test hosts of `sender` and `receiver`, if they run on two hosts."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
-        """The settings that differ from the defaults at the `sender` or the `receiver`."""
+        """Return the settings that differ from the defaults on the side `sender` or `receiver`."""
         return {} if end == self.default_end else self.overrides
 
     @property
@@ -51,12 +51,12 @@ class Case:
 
     @property
     def max_bytes(self) -> int:
-        """The largest payload that both languages of the case carry."""
+        """The largest payload that both languages of the case support."""
         return min(self.manifest.offers[language].max_payload_bytes for language in (self.sender, self.receiver))
 
     @property
     def label(self) -> str:
-        """The name of the case within the name of a test."""
+        """The name of the case within a test's name."""
         ends = {"sender": self.sender, "receiver": self.receiver}
         words = [f"plain-{language}" if end == self.default_end else language for end, language in ends.items()]
         languages = ">".join(dict.fromkeys(words))
@@ -65,19 +65,19 @@ class Case:
 
 
 MANIFESTS = {path.parent.name: discovery.load(path) for path in paths.manifests()}
-"""An invalid manifest is an error here; it is not skipped."""
+"""All manifests; an invalid manifest is an error here, not a reason to skip tests."""
 READINESS = readiness_of_all(MANIFESTS.values())
 READY = [(MANIFESTS[transport], language) for (transport, language), answer in READINESS.items() if answer.ready]
-"""Every transport and language whose node runs here."""
+"""The transports and languages whose nodes run here."""
 
 
 INSTALLATIONS: dict[str, Readiness] = {}
-"""The adapters in the installations that settings for conformance choose, by their titles."""
+"""The readiness of adapters in installations that conformance settings select, by title."""
 
 
 def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
-    """Whether the node runs, in the environment that settings choose if they choose one: its installation is built, and
-    the parts of the library are installed that only the user can install."""
+    """Return whether the node runs here; if the settings select another installation, whether it is built and
+    complete."""
     other = manifest.for_settings(chosen.settings)
     if other is manifest or not other.chooses_for(language):
         return (manifest, language) in READY
@@ -88,17 +88,17 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
 
 
 FAST = fast_adapters()
-"""Every transport and language that `make test` builds."""
+"""The transports and languages that `make test` builds."""
 
 
 def is_fast(case: Case) -> bool:
-    """Return whether `make test` builds both ends of a case; installations that settings choose are not among them."""
+    """Return whether `make test` builds both sides of a case. It builds no installations that settings select."""
     is_other = case.manifest.for_settings(case.overrides) is not case.manifest
     return not is_other and {(case.manifest.name, end) for end in (case.sender, case.receiver)} <= FAST
 
 
 def adapters(pattern: str = "pubsub") -> list[Case]:
-    """Every adapter with each wait that it offers."""
+    """Return a case for every adapter and each wait that it offers."""
     return [
         Case(manifest, language, language, wait)
         for manifest, language in READY
@@ -108,7 +108,8 @@ def adapters(pattern: str = "pubsub") -> list[Case]:
 
 
 def language_pairs(pattern: str = "pubsub") -> list[Case]:
-    """Every ordered pair of different languages that can communicate, with the first wait that the receiver offers."""
+    """Return a case for every ordered pair of different languages that can communicate, with the receiver's first
+    wait."""
     return [
         Case(manifest, sender, receiver, manifest.offers[receiver].waits[0])
         for manifest, sender in READY
@@ -119,7 +120,8 @@ def language_pairs(pattern: str = "pubsub") -> list[Case]:
 
 
 def settings_cases(pattern: str = "pubsub") -> list[Case]:
-    """Every adapter with the settings that its manifest lists for conformance, and with its peers."""
+    """Return the cases for every adapter with the settings that its manifest lists for conformance, alone and with its
+    peers."""
     settings = [
         (manifest, language, chosen)
         for manifest in MANIFESTS.values()
@@ -133,7 +135,7 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
 
 
 def _peer_cases(manifest: Manifest, language: str, chosen: ConformanceSettings) -> list[Case]:
-    """Both directions between an adapter and each of its peers that is built here."""
+    """Return the cases, in both directions, between an adapter and each of its peers that is built here."""
     peers = [peer for peer in chosen.meets if (manifest, peer) in READY]
     waits = {word: offer.waits[0] for word, offer in manifest.offers.items()}
     there = [Case(manifest, language, peer, waits[peer], chosen.settings, default_end="receiver") for peer in peers]
@@ -151,13 +153,13 @@ def _settings_case(manifest: Manifest, language: str, chosen: ConformanceSetting
 
 
 def for_each(cases: list[Case]) -> pytest.MarkDecorator:
-    """Runs a test once for each case."""
+    """Run a test once for each case."""
     return _parametrize(cases, nightly=[])
 
 
 def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
-    """Like `for_each`, but only a ring of the language pairs runs, in which each language sends once and receives once.
-    `make nightly` runs the other pairs."""
+    """Run a test like `for_each`, but only for a ring of the language pairs, in which each language sends once and
+    receives once. `make nightly` runs the other pairs."""
     return _parametrize(cases, nightly=[case for case in cases if not is_in_ring(case)])
 
 
@@ -169,13 +171,14 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 
 def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
-    """The marks of a case. A transport that users build themselves may lack an optional part: its cases are skipped."""
+    """Return the marks of a case; it is skipped if an optional part of a transport that users build themselves is
+    missing."""
     is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]
 
 
 def is_in_ring(case: Case) -> bool:
-    """Whether the receiver's language is the sender's language, or the next one in the alphabet."""
+    """Return whether the receiver's language is the sender's language, or the next one in alphabetical order."""
     languages = sorted(case.manifest.offers)
     return case.receiver in (case.sender, languages[(languages.index(case.sender) + 1) % len(languages)])

@@ -1,4 +1,4 @@
-"""Gives each test the nodes of its case: the tests of one case run one after another and share nodes."""
+"""Give each test the nodes of its case: the tests of a case run one after another and share nodes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from conformance.cases import FAST, INSTALLATIONS, READINESS, Case, is_fast
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
-"""How test names begin: a test that kills nodes, and a test that ends all nodes of its case."""
+"""The prefixes of test names: tests that kill nodes, and tests that end all nodes of their case."""
 POOL = pytest.StashKey[NodePool]()
-"""The pool that one test leaves for the next one."""
+"""The pool that a test leaves for the next test."""
 NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
 
 
 def pytest_itemcollected(item: Any) -> None:
-    """Leave the cases of adapters that `make test` does not build to `make test-rest`."""
+    """Mark the cases of adapters that `make test` does not build for `make test-rest`."""
     if (case := _case_of(item)) and not is_fast(case):
         item.add_marker("rest")
 
 
 def _case_of(item: Any) -> Case | None:
     call = getattr(item, "callspec", None)
-    case = call.params.get("case") if call else None  # pytest's own mark for a test without cases
+    case = call.params.get("case") if call else None  # pytest's own marker for a test without cases
     return case if isinstance(case, Case) else None
 
 
 def _sharers(item: Any) -> str:
-    """Names the group of tests that share nodes: the tests of one case. A test that kills nodes shares nodes with no
-    other test."""
+    """Return the name of the group of tests that share nodes, which are the tests of one case; empty for a test that
+    shares none, such as one that kills nodes."""
     case = _case_of(item)
     if case is None or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
@@ -41,7 +41,7 @@ def _sharers(item: Any) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of a case next to each other, and the test that ends all nodes last."""
+    """Move the tests of a case next to each other, with the test that ends all nodes last."""
     first: dict[str, int] = {}
     for index, item in enumerate(items):
         first.setdefault(_sharers(item) or item.nodeid, index)
@@ -50,14 +50,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Passes the fixture which test comes next."""
+    """Store which test comes next, for the fixture."""
     item.stash[NEXT] = nextitem
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds the logs of nodes and broker to a failure: the logs are deleted after the test."""
+    """Add the logs of nodes and broker to a failure, because they are deleted after the test."""
     report = yield
     pool = getattr(item, "funcargs", {}).get("pool")
     if report.when == "call":
@@ -69,8 +69,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
-    """The nodes that the previous test of the case left running. The nodes end after a failure and after the last test
-    of a case."""
+    """Yield the nodes that the previous test of the case left running. They end after a failure, and after the last
+    test of the case."""
     item, stash = request.node, request.config.stash
     pool = stash[POOL] if POOL in stash else NodePool()
     stash[POOL] = pool
@@ -87,14 +87,14 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Ends the nodes of an interrupted run."""
+    """End the nodes of an interrupted test run."""
     if POOL in session.config.stash:
         with session.config.stash[POOL]:
             pass
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Lists the adapters that were not tested because they are not ready here; of a fast run, only its own ones."""
+    """List the adapters that were not tested because they are not ready here; in a fast run, only the fast ones."""
     is_whole = "not rest" not in config.option.markexpr
     wanted = [each for key, each in READINESS.items() if is_whole or key in FAST]
     adapters = {f"{each.transport} ({each.language})": each for each in wanted}

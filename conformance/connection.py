@@ -1,4 +1,4 @@
-"""Connects nodes, so that frames sent by one node arrive at the others."""
+"""Connect nodes, so that frames from one node arrive at the others."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from conformance.node_pool import NodePool
 from conformance.scripted_node import ScriptedNode
 
 PROBE_SEQ = 1 << 40
-"""Frames with this number or a higher one are probes: they only prove that a link delivers."""
+"""Frames with this number or a higher one are probes, which only show that a link delivers."""
 
 PROBES_IN_A_ROW = 5
-"""After so many probes that all arrive, a link delivers."""
+"""A link counts as delivering after this many consecutive probes have arrived."""
 
 
 @dataclass
 class Connection:
-    """A publisher `out` and subscribers `in0`, `in1`, … on one link that delivers."""
+    """A publisher `out` and subscribers `in0`, `in1`, … on a link that delivers."""
 
     sender: ScriptedNode
     receivers: list[ScriptedNode]
@@ -30,13 +30,13 @@ class Connection:
     sent: int = 0
     """The number of the last probe that was sent."""
     seen: dict[int, int] = field(default_factory=dict)
-    """For each receiver, the number of the last probe that it received."""
+    """The number of the last probe that each receiver received, by its index."""
 
 
 def connect(
     pool: NodePool, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any
 ) -> Connection:
-    """Opens both sides of a new link and waits until it delivers."""
+    """Open both sides of a new link, and wait until it delivers."""
     start = dict(frame_bytes=frame_bytes, **given)
     wait = case.wait if case.one_process else _wait(case)
     host = case.hosts.get("sender")
@@ -64,7 +64,7 @@ def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode
 
 
 def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:
-    """Sends probes until receiver `index` receives a probe."""
+    """Send probes until the receiver with this index receives one. Fails the test if none arrives in time."""
     deadline = time.monotonic() + patience_s
     for probe in connection.probes:
         connection.sender.send("out", probe, 1, 8)
@@ -75,10 +75,11 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 
 
 def settle(connection: Connection, patience_s: float = 20) -> None:
-    """Sends probes until several in a row reach all receivers.
+    """Send probes until several consecutive ones reach all receivers.
 
-    A library may pass on every message until it knows who subscribes to what. While it then knows only a part of that,
-    it drops messages of a link that has delivered before."""
+    A library may pass on every message until it knows the subscriptions. While it knows only some of them, it may drop
+    messages of a link that has delivered before.
+    """
     deadline, row = time.monotonic() + patience_s, 0
     while row < PROBES_IN_A_ROW:
         assert time.monotonic() < deadline, f"no {PROBES_IN_A_ROW} frames in a row arrived in {patience_s} s"
@@ -89,15 +90,14 @@ def settle(connection: Connection, patience_s: float = 20) -> None:
 
 
 def catch_up(connection: Connection) -> None:
-    """Receives the probes that are still in transit: until the last probe arrives, or until none arrives for a while
-    because it was lost."""
+    """Receive the probes in transit, until the last one arrives or, because it was lost, none arrives for a while."""
     for index in range(len(connection.receivers)):
         while connection.seen.get(index) != connection.sent and _receives(connection, index, within_ms=60):
             pass
 
 
 def _receives(connection: Connection, index: int, within_ms: int) -> bool:
-    """Whether a receiver receives a frame within the time limit."""
+    """Return whether a receiver receives a frame within the time limit."""
     seen = connection.receivers[index].receive(f"in{index}", 1, within_ms)
     for frame in seen:
         connection.seen[index] = frame.get("seq", 0)  # a damaged frame has no number
@@ -105,7 +105,7 @@ def _receives(connection: Connection, index: int, within_ms: int) -> bool:
 
 
 def await_topic(sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], payload_bytes: int = 8) -> None:
-    """Sends probes from the first of two link ends until the second receives the last one."""
+    """Send probes from the first of two link ends until the second has received the last one."""
     (out, into), deadline = ends, time.monotonic() + 20
     for probe in count(PROBE_SEQ):
         sender.send(out, probe, 1, payload_bytes)
@@ -120,15 +120,15 @@ def await_topic(sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, s
 def send_while_receiving(
     sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], seq: int, size: int
 ) -> list[dict[str, Any]]:
-    """Sends one frame from the first of two link ends while the second receives: the buffer of a socket may be smaller
-    than a frame."""
+    """Send a frame from the first of two link ends while the second receives, because a socket buffer may be smaller
+    than a frame. Return the received frames."""
     return send_frames_while_receiving(sender, receiver, ends, [(seq, size)])
 
 
 def send_frames_while_receiving(
     sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], to_send: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """Like `send_while_receiving` for several frames, each a number and a size."""
+    """Send several frames, each given as number and size, in the same way as `send_while_receiving`."""
     out, into = ends
     if sender is not receiver:
         receiver.begin(do="receive", name=into, count=len(to_send), within_ms=10_000)
@@ -140,14 +140,14 @@ def send_frames_while_receiving(
 
 
 def drain(connection: Connection) -> None:
-    """Receives all frames that are still in transit."""
+    """Receive and discard all frames in transit."""
     for index, receiver in enumerate(connection.receivers):
         while receiver.receive(f"in{index}", 1, within_ms=60):
             pass
 
 
 def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames without late probes; altered content fails the test."""
+    """Return the received frames without late probes. Altered content fails the test."""
     for frame in seen:
         assert "refused" not in frame, f"the transport mangled a frame: {frame['refused']}"
         assert frame["whole"], f"frame {frame['seq']} of {frame['payload_bytes']} bytes arrived with altered content"
@@ -155,12 +155,12 @@ def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[str, Any]]:
-    """Receives `count` frames, not counting late probes."""
+    """Receive `count` frames; late probes do not count."""
     return replace_probes(receiver, name, receiver.receive(name, count))
 
 
 def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str, Any]]:
-    """Receives the frames that are in transit, of which some may be lost: until so many have arrived, or none for a
+    """Receive the frames in transit, of which some may be lost, until `most` have arrived or none arrives for a
     while."""
     seen = receiver.receive(name, 1, within_ms=1500)
     while len(seen) < most and (more := receiver.receive(name, most - len(seen), within_ms=150)):
@@ -169,8 +169,8 @@ def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str,
 
 
 def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames; each late probe is replaced by the next frame. On a busy machine a probe that seemed lost
-    may still arrive."""
+    """Return the received frames, after receiving another frame for each late probe. On a busy machine, a probe that
+    seemed lost may still arrive."""
     found = frames(seen)
     while late := len(seen) - len(frames(seen)):
         seen = receiver.receive(name, late)
@@ -179,5 +179,5 @@ def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]
 
 
 def seqs(seen: list[dict[str, Any]]) -> list[int]:
-    """The numbers of the received frames, in order of arrival."""
+    """Return the numbers of the received frames, in order of arrival."""
     return [frame["seq"] for frame in frames(seen)]

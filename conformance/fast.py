@@ -1,5 +1,5 @@
-"""The adapters that `make test` builds. `python -m conformance.fast` notes them, so that `make test-rest` leaves out
-exactly what `make test` has run: of a transport in several languages, `quick` takes what is built."""
+"""The adapters that `make test` builds. `python -m conformance.fast` stores them, so that `make test-rest` omits
+exactly what `make test` has run; for a transport with several languages, `quick` uses the languages that are built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTE = paths.PACKAGE.parent / "build" / "fast-adapters.txt"
 
 
 def fast_adapters() -> frozenset[tuple[str, str]]:
-    """Return every transport and language that `make test` built, or would build now."""
+    """Return the transports and languages that `make test` built, or that it would build now."""
     return _read() if NOTE.exists() else _find()
 
 

@@ -1,6 +1,6 @@
-"""Finds the files and processes that a test leaves outside its folder.
+"""Find the files and processes that a test leaves outside its folder.
 
-Other tests run at the same time, so a leak is recognised by the id of the run or by the process that had the file open.
+Other tests run at the same time, so a leak is recognised by the run id, or by the process that had the file open.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
-"""Folders in which libraries put files outside the folder of the test."""
+"""Folders in which libraries create files outside the test's folder."""
 CHECKOUT = Path(__file__).resolve().parents[1]
-"""This folder may itself be in one of PLACES, with everything that is installed into it."""
+"""The checkout, which may itself be inside one of PLACES together with everything installed into it."""
 STARTS = tuple(f"{place}/" for place in PLACES)
 STAYING = ("lttng-ust-wait-",)
-"""The beginnings of the names of files that a library creates once for all programs of a user, and never removes."""
+"""The name prefixes of files that a library creates once for all of a user's programs and never removes."""
 PATIENCE_S = 3.0
-"""Processes need some time to end and to clean up."""
+"""How long processes may take to end and to clean up."""
 CLOCK_S = 0.1
-"""The time stamp of a file lags behind the clock by less than this."""
+"""A file's time stamp may be this much earlier than the clock."""
 
 
 class LeakWatch:
-    """Records the open files of a test's processes before they end, and afterwards finds the files that are left."""
+    """Records the files that a test's processes have open before they end, and finds the files that remain
+    afterwards."""
 
     def __init__(self, run: str, folder: Path) -> None:
         self._marks = (run, folder.name)
@@ -34,12 +35,12 @@ class LeakWatch:
         self._opened: set[Path] = set()
 
     def record(self, pid: int) -> None:
-        """Records which files a process and its children have open; call it before the process ends."""
+        """Record which files a process and its children have open; must be called before the process ends."""
         for each in (pid, *_children(pid)):
             self._opened.update(path for path in open_files(each) if not {self._folder, CHECKOUT} & set(path.parents))
 
     def leaks(self) -> list[str]:
-        """Everything that is left after a grace period; empty if nothing is left."""
+        """Return everything that remains after a grace period; empty if nothing does."""
         deadline = time.monotonic() + PATIENCE_S
         while (left := self._find_leaks()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -54,7 +55,8 @@ class LeakWatch:
         return [*map(str, sorted(files)), *sockets, *self._processes()]
 
     def _is_new(self, path: Path) -> bool:
-        """Whether a file exists and is newer than this watch: libraries may be installed in PLACES, too."""
+        """Return whether a file exists and was changed after the watch began, because libraries may be installed in
+        PLACES."""
         if path.name.startswith(STAYING):
             return False
         with contextlib.suppress(OSError):
@@ -73,7 +75,8 @@ class LeakWatch:
 
 
 def open_files(pid: int) -> set[Path]:
-    """The files in PLACES that a process has open or mapped; empty if that information may not be read."""
+    """Return the files in PLACES that a process has open or mapped; empty if this process may not read that
+    information."""
     names: set[str] = set()
     with contextlib.suppress(OSError):
         names.update(line.split(maxsplit=5)[-1] for line in _lines(f"/proc/{pid}/maps"))

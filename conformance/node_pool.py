@@ -1,4 +1,4 @@
-"""Starts nodes, shares them between tests, ends all of them and checks that nothing is left."""
+"""Start nodes, share them between tests, end all of them, and check that nothing remains."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ PATIENCE_S = 60
 
 
 def _blocking_settings(manifest: Manifest) -> dict[str, str]:
-    """Settings that make a sender wait if by default it drops frames. Conformance tests check what arrives; hopmeter
-    measures loss."""
+    """Return the settings that make a sender wait if it drops frames by default. Conformance tests check what arrives,
+    while hopmeter measures loss."""
     drops = (name for name, each in manifest.settings.items() if each.default == "drop")
     return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
 
 
 @contextlib.contextmanager
 def turn(manifest: Manifest) -> Iterator[None]:
-    """Waits until no other test uses the broker of the transport, if a machine can run only one."""
+    """Wait until no other test uses the transport's broker, if a machine can run only one."""
     if manifest.broker is None or not manifest.broker.single:
         yield
         return
@@ -52,17 +52,18 @@ def turn(manifest: Manifest) -> Iterator[None]:
 class NodePool:
     """The nodes of one transport that tests share, with a private folder, a run id and one broker.
 
-    A test gets an idle node with the same settings, or a new node if none is idle."""
+    A test gets an idle node with the same settings, or a new node if none is idle.
+    """
 
     def __init__(self, broker_host: Host | None = None) -> None:
         self._broker_host = broker_host
         self.folder = Path(tempfile.mkdtemp(prefix="hmc"))
         self.run = secrets.token_hex(8)
         self.nodes: list[ScriptedNode] = []
-        """The nodes of this test."""
+        """The nodes that the current test uses."""
         self._idle: defaultdict[str, list[ScriptedNode]] = defaultdict(list)
         self._openings: dict[int, str] = {}
-        """For each process, the settings of its adapter."""
+        """The adapter settings of each process, as a key for reuse."""
         self._links, self._logs = count(1), count()
         self._crashed = False
         self.stuck: list[str] = []
@@ -71,10 +72,10 @@ class NodePool:
         self._broker_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
         self._open_files: dict[str, OpenFiles] = {}
-        """By transport: the files that killed nodes leave behind."""
+        """The files that killed nodes leave behind, by transport."""
         self.watch = LeakWatch(self.run, self.folder)
         self._turn = contextlib.ExitStack()
-        """Held while this pool may start a broker of which a machine runs only one."""
+        """Holds the lock while this pool may start a broker of which a machine can run only one."""
 
     def __enter__(self) -> Self:
         return self
@@ -96,10 +97,10 @@ class NodePool:
             assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
 
     def end(self) -> None:
-        """Ends all nodes, and the transport's broker."""
+        """End all nodes and the transport's broker."""
         nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
         self._crashed |= any(node.is_killed for node in nodes)
-        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # all nodes end at the same time
+        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes end at the same time
             for node in nodes:
                 step(node)
         self.stuck += [node.log.name for node in nodes if node.is_stuck]
@@ -112,7 +113,8 @@ class NodePool:
             self._broker = None
 
     def release(self) -> None:
-        """Closes the link ends of a test, so that its nodes are idle for the next test. Killed nodes leave the pool."""
+        """Close the test's link ends, so that its nodes are idle for the next test; remove killed nodes from the
+        pool."""
         for node in reversed(self.nodes):
             if not node.is_killed:
                 node.close_ends()
@@ -125,12 +127,12 @@ class NodePool:
         self.nodes.clear()
 
     def log_tails(self) -> list[tuple[str, str]]:
-        """The last lines of every log, each with a title."""
+        """Return the end of every log, each with a title."""
         logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
         return [(f"end of {log.name}", log.read_text(errors="replace")[-3000:]) for log in logs]
 
     def link(self, receivers: int = 1) -> dict[str, Any]:
-        """A link with a new name."""
+        """Return a link with a new name."""
         return {"name": f"hm_{self.run}_l{next(self._links)}", "receivers": receivers}
 
     def node(
@@ -144,9 +146,9 @@ class NodePool:
         host: Host | None = None,
         **given: Any,
     ) -> ScriptedNode:
-        """A node of the transport with an open adapter. Its links have this `wait` and this `payload`, and frames of at
-        most `frame_bytes`, unless a link says otherwise; `given` are settings. A `blocking` node waits even if it drops
-        frames by default. Without a `host`, it runs on this machine."""
+        """Return a node of the transport with an open adapter. Its links have this `wait`, this `payload` and frames of
+        at most `frame_bytes`, unless a link has its own; `given` are settings. A `blocking` node waits even if it drops
+        frames by default. Without a `host`, the node runs on this machine."""
         self._leftovers.update(manifest.leftovers)
         if manifest.name not in self._open_files:
             self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
@@ -168,7 +170,7 @@ class NodePool:
         return node
 
     def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
-        """Starts the transport's broker if none runs. A test with other settings gets another broker."""
+        """Start the transport's broker if none runs. A test with other settings gets a new broker."""
         if manifest.broker is None:
             return
         if not self.nodes and settings != self._broker_settings:
@@ -212,13 +214,13 @@ class NodePool:
         return ScriptedNode(process, ours, ours.makefile("rb"), log, self._record)
 
     def _record(self, pid: int) -> None:
-        """Records the files that a node has open before it ends."""
+        """Record the files that a node has open; called before it ends."""
         self.watch.record(pid)
         for open_files in self._open_files.values():
             open_files.note(pid)
 
     def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
-        """The variables that tell a node where the broker is."""
+        """Return the environment variables with which a node finds the broker."""
         if self._broker is None or manifest.broker is None:
             return {}
         if host is None:

@@ -1,4 +1,4 @@
-"""Counts the resources of processes: a resource that grows with every opening is a leak."""
+"""Count the resources of processes; a resource that grows with every opening is a leak."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from conformance.scripted_node import ScriptedNode
 
 LOOKS, PAUSE_S = 10, 0.05
-"""How often to count, and the pause between counts: threads of libraries need some time to end."""
+"""How often to count, and the pause between counts, because library threads need some time to end."""
 OPENINGS = 5
-"""Libraries retain a few descriptors and threads for reuse; one more for each opening is a leak."""
+"""How often to open a link end. Libraries retain a few descriptors and threads for reuse, but growth by this many is a
+leak."""
 Resources = dict[str, int]
 
 
 def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
-    """Opens and closes a link end repeatedly and compares the counts."""
+    """Call `once`, which opens and closes a link end, repeatedly. Fails the test if the resources of a node grow."""
     for _ in range(3):
         once()
     *_, before = _minimum_counts(nodes)
@@ -23,13 +24,13 @@ def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) ->
         once()
     after = before
     for after in _minimum_counts(nodes):
-        if not _growth(before, after):  # counts can only fall over time
+        if not _growth(before, after):  # the smallest counts can only fall over time
             return
     raise AssertionError(f"more resources after {OPENINGS} openings: {_growth(before, after)}")
 
 
 def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
-    """The smallest counts so far, updated LOOKS times."""
+    """Yield the smallest counts so far, LOOKS times."""
     smallest = [dict(node.execute(do="census")) for node in nodes]
     yield smallest
     for _ in range(LOOKS - 1):
@@ -41,6 +42,6 @@ def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
 
 
 def _growth(before: Sequence[Resources], after: Sequence[Resources]) -> list[tuple[Resources, Resources]]:
-    """For each process that uses more resources, its counts before and after."""
+    """Return the counts before and after, for each process that uses at least one more resource for each opening."""
     pairs = zip(before, after, strict=True)
     return [(was, now) for was, now in pairs if any(now[key] - was[key] >= OPENINGS for key in was)]

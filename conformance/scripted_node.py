@@ -1,4 +1,4 @@
-"""A node that opens link ends and moves frames on command, and reports the frames that it received."""
+"""A node that opens link ends and sends frames on command, and reports the frames that it received."""
 
 from __future__ import annotations
 
@@ -12,47 +12,49 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 20
-"""How long a node may take to close its link ends and to exit."""
+"""How long a node may take to close its link ends and exit."""
 
 
 class NodeError(Exception):
-    """The error with which a node answered a command."""
+    """A node answered a command with this error."""
 
 
 class NodeDiedError(Exception):
-    """A node ended before it answered a command. This is not a `NodeError`, because a test may expect a `NodeError`."""
+    """A node ended before it answered a command. This is not a subclass of `NodeError`, because a test may expect a
+    `NodeError`."""
 
 
 @dataclass
 class ScriptedNode:
-    """One process with one open adapter. `close` works in any state."""
+    """A process with an open adapter. `close` works in any state."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     lines: Any
     log: Path
     before_end: Callable[[int], None]
-    """A function that gets the process id before the process ends."""
+    """Called with the process id before the process ends."""
     is_killed: bool = False
     is_stuck: bool = False
-    """Whether it did not end by itself after its channel was closed."""
+    """Whether the process did not end by itself after its channel was closed."""
     link_values: dict[str, Any] = field(default_factory=dict)
-    """The `wait`, `payload` and `frame_bytes` of a link that does not have its own."""
+    """The `wait`, `payload` and `frame_bytes` of links that do not have their own."""
     ends: list[str] = field(default_factory=list)
-    """The names of the link ends that are open."""
+    """The names of the open link ends."""
 
     def execute(self, **command: Any) -> Any:
-        """Sends a command and returns its result; `do` names the command."""
+        """Send a command, whose name is `do`, and return its result."""
         self.begin(**command)
         return self.finish()
 
     def begin(self, **command: Any) -> None:
-        """Sends a command and does not wait for its result, so that another node can act at the same time."""
+        """Send a command without waiting for its result, so that another node can act at the same time."""
         with contextlib.suppress(ConnectionError):
             self.channel.sendall(json.dumps(command).encode() + b"\n")
 
     def finish(self) -> Any:
-        """Waits for the result of the command that was sent last."""
+        """Wait for the result of the last command, and return it. Raises NodeError for an error, NodeDiedError if the
+        node ended."""
         try:
             line = self.lines.readline()
         except ConnectionError:
@@ -65,49 +67,50 @@ class ScriptedNode:
         return answer["ok"]
 
     def open(self, end: str, name: str, link: dict[str, Any]) -> dict[str, Any]:
-        """Opens an end. Returns the link with the address of the link end that bound it, because the other ends
-        need that address."""
+        """Open a link end. Return the link with the address of the link end that bound it, which the other ends
+        need."""
         address = self.execute(do="open", end=end, name=name, link={**self.link_values, **link})["address"]
         self.ends.append(name)
         return {**link, "address": address or link.get("address", "")}
 
     def close_end(self, name: str) -> None:
-        """Closes a link end; the node keeps running."""
+        """Close a link end; the node continues to run."""
         self.ends.remove(name)
         self.execute(do="close", name=name)
 
     def close_ends(self) -> None:
-        """Closes all link ends, the last one first. The node is then ready for the next test."""
+        """Close all link ends, the last one first, so that the node is ready for the next test."""
         for name in reversed(self.ends.copy()):
             self.close_end(name)
 
     def send(
         self, name: str, seq: int, count: int, payload_bytes: int, within_ms: int = 5000, parts: bool = False
     ) -> Any:
-        """Sends `count` frames, numbered from `seq`. Returns how many were `accepted` and how often it was `busy`."""
+        """Send `count` frames, numbered from `seq`. Return how many were `accepted`, and how often the transport was
+        `busy`."""
         self.begin_sending(name, seq, count, payload_bytes, within_ms, parts)
         return self.finish()
 
     def begin_sending(
         self, name: str, seq: int, count: int, payload_bytes: int, within_ms: int = 5000, parts: bool = False
     ) -> None:
-        """Sends frames as `send` does, without waiting for the result."""
+        """Send frames like `send`, but without waiting for the result."""
         frames = {"seq": seq, "count": count, "payload_bytes": payload_bytes, "within_ms": within_ms, "parts": parts}
         self.begin(do="send", name=name, frames=frames)
 
     def receive(self, name: str, count: int, within_ms: int = 10_000) -> list[dict[str, Any]]:
-        """Waits for `count` frames, at most `within_ms`. Returns a summary of each frame."""
+        """Wait for `count` frames for at most `within_ms`. Return a summary of each frame."""
         return list(self.execute(do="receive", name=name, count=count, within_ms=within_ms)["frames"])
 
     def kill(self) -> None:
-        """Kills the process, as a crash would."""
+        """Kill the process, as a crash would."""
         self.is_killed = True
         self.before_end(self.process.pid)
         self.process.kill()
         self.process.wait()
 
     def hang_up(self) -> None:
-        """Closes the channel, which ends the process."""
+        """Close the channel, which makes the process end."""
         if self.lines.closed:
             return
         self.before_end(self.process.pid)
@@ -115,7 +118,7 @@ class ScriptedNode:
         self.channel.close()
 
     def close(self) -> None:
-        """Ends the process, by force if it does not end in time."""
+        """End the process, by force if it does not end in time."""
         self.hang_up()
         try:
             self.process.wait(PATIENCE_S)

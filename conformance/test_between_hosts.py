@@ -1,5 +1,5 @@
-"""Every transport that reaches another machine, between two test hosts that only a wire joins: content, order, sizes
-and calls of each pair of languages. A broker runs on the host of the sender."""
+"""Test every transport that reaches another machine, between two test hosts connected only by a virtual cable: content,
+order, sizes and calls for each language pair. The broker, if any, runs on the sender's host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = (0, 1, 1000, 65_536, 1 << 20)
 
 
 def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
-    """Every ordered pair of languages that is ready here, also of one language."""
+    """Return a case for every ordered pair of languages that is ready here, including pairs of the same language."""
     ready = [language for known, language in READY if known is manifest]
     ends = [(one, other) for one in ready for other in ready if one == other or manifest.cross_language]
     wait = {language: next((w for w in manifest.offers[language].waits if w == "block"), "") for language in ready}
@@ -33,7 +33,7 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
 
 
 def exchange_frames(case: Case, pool: NodePool) -> None:
-    """Frames arrive whole, in order and in all sizes, and they travel over the wire."""
+    """Check that frames arrive unaltered, in order and in all sizes, and that they travel over the cable."""
     connection = connect(pool, case)
     before = bytes_on_wire(connection.receivers[0])
     for first in range(0, 50, 10):
@@ -47,7 +47,7 @@ def exchange_frames(case: Case, pool: NodePool) -> None:
 
 
 def exchange_calls(case: Case, pool: NodePool) -> None:
-    """Calls are answered with what was sent, in all sizes."""
+    """Check that calls of all sizes are answered with what was sent, and that they travel over the cable."""
     client, server = connect_call(pool, case)
     before, sizes = bytes_on_wire(server), [size for size in SIZES if size <= case.max_bytes]
     for seq, size in enumerate(sizes):
@@ -57,13 +57,13 @@ def exchange_calls(case: Case, pool: NodePool) -> None:
 
 
 def bytes_on_wire(node: ScriptedNode) -> int:
-    """How many bytes the host of a node has received from the other one."""
+    """Return how many bytes the node's host has received over the cable."""
     lines = Path(f"/proc/{node.process.pid}/net/dev").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.strip().startswith(f"{CABLE}:"))
 
 
 def exchanges(case: Case) -> list[Callable[[Case, NodePool], None]]:
-    """What a pair of languages has to pass: frames, and calls if both have calls of the transport's own."""
+    """Return the checks for a language pair: frames, and calls if both languages support native calls."""
     patterns = [case.manifest.offers[language].patterns for language in (case.sender, case.receiver)]
     frames = [exchange_frames] if all("pubsub" in each for each in patterns) else []
     has_calls = case.manifest.name in NATIVE and all("rpc" in each for each in patterns)

@@ -1,4 +1,4 @@
-"""Closed link ends leave no thread, no descriptor, no segment and no file."""
+"""Closed link ends must leave no thread, descriptor, segment or file behind."""
 
 from __future__ import annotations
 

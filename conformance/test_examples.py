@@ -1,5 +1,5 @@
-"""Every example of a transport, written and built as a user does: 100 messages arrive, 100 calls are answered, and no
-file is left."""
+"""Test every example of a transport, written and built as a user does: 100 messages arrive, 100 calls are answered, and
+no file remains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from hopmeter.system.scratch_dir import remove_leftovers
 
 COUNT = 100
 QUEUES = {"SEND_BUFFER": COUNT, "DEPTH": COUNT}
-"""Queues for all messages: a program that had to wait for the processor sends or receives many at once."""
+"""Queue sizes that hold all messages, because a program that waits for a core may send or receive many at once."""
 PATIENCE_S = 60
 EXAMPLES = [
     each
@@ -43,17 +43,17 @@ EXAMPLES = [
     if (each := find_example(manifest, language) or find_example(manifest, language, "rpc"))
 ]
 TRANSPORTS = [list(each) for _, each in groupby(EXAMPLES, key=lambda each: each.manifest.name)]
-"""The examples of each transport."""
+"""The examples of each transport, as a list per transport."""
 OUTCOMES = {
     "pubsub": (f"received {COUNT} messages", f"sent {COUNT} messages"),
     "rpc": (f"answered {COUNT} calls", f"received {COUNT} replies"),
 }
-"""What the two sides print at their end."""
+"""What the waiting side and the active side print at the end."""
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder with a short path, because examples put sockets there."""
+    """Yield a temporary folder with a short path, because examples create sockets in it."""
     path = Path(tempfile.mkdtemp(prefix="hme"))
     yield path
     shutil.rmtree(path)
@@ -70,7 +70,7 @@ def test_a_rust_example_is_a_project_of_its_own(example: Example, folder: Path) 
     run_command(["bash", "-ec", "\n".join(example.build)], folder / "program")
 
 
-@pytest.mark.timeout(1800)  # Cargo compiles what the adapter has not compiled yet
+@pytest.mark.timeout(1800)  # Cargo may have to compile crates that the adapter did not need
 @pytest.mark.parametrize("examples", TRANSPORTS, ids=lambda each: each[0].manifest.name)
 def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(examples: list[Example], folder: Path) -> None:
     topic, manifest = f"example{secrets.token_hex(4)}", examples[0].manifest
@@ -94,13 +94,13 @@ def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(example
 
 
 def files_in(place: Path) -> set[Path]:
-    """The files and sockets of a folder, without those of Python."""
+    """Return the files and sockets in a folder, except Python's caches."""
     return {path for path in place.rglob("*") if not path.is_dir() and path.parent.name != "__pycache__"}
 
 
 @contextlib.contextmanager
 def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Starts the broker of a transport that needs one; yields its address and the environment of its users."""
+    """Start the broker of a transport that needs one; yield its address and the environment for its users."""
     if manifest.broker is None:
         yield "", {}
         return
@@ -114,8 +114,8 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
 
 @contextlib.contextmanager
 def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
-    """Gives the programs their own files, if their library shares files with the whole machine and the transport has a
-    folder `config`."""
+    """Give the programs configuration files of their own, if the transport has a folder `config` because its library
+    shares files with the whole machine."""
     run = secrets.token_hex(8)
     for file in (manifest.folder / "config").glob("*"):
         (place / "config").mkdir(exist_ok=True)
@@ -128,8 +128,8 @@ def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
 
 
 def addresses_of(example: Example, broker_address: str, topic: str) -> dict[str, Any]:
-    """The address of the broker, or that of the example with a free port or the name of the topic. A broker may have
-    a second port."""
+    """Return the example's address values: the broker's address, or the example's own with a free port or the topic's
+    name. A broker may have a second port."""
     first, *others = broker_address.split() or [""]
     if others and others[0].isdigit():
         return {"ADDRESS": first, "SENDER_PORT": others[0]}
@@ -162,8 +162,8 @@ def run_command(command: list[str], place: Path, **more: str) -> str:
 
 
 def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
-    """Compiles the program with the crates that the adapter was built with: a project of its own would compile them
-    again, with other features."""
+    """Compile the program with the crates that were built for the adapter; a separate project would compile them again,
+    with other features."""
     cargo = ["cargo", "build", "--release", "--message-format", "json"]
     messages = [json.loads(line) for line in run_command(cargo, example.path.parents[1]).splitlines()]
     built = [each for each in messages if each["reason"] == "compiler-artifact"]
@@ -180,7 +180,8 @@ def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
 def run_rustc(
     built: list[Any], crates: Iterable[str], place: Path, program: str, output: str, linked: Iterable[str] = ()
 ) -> None:
-    """Compiles a program with crates that Cargo has built; not optimized, which takes a tenth of the time."""
+    """Compile a program with crates that Cargo has built, without optimization, which takes only a tenth of the
+    time."""
     libraries = {
         each["target"]["name"].replace("-", "_"): file
         for each in built
@@ -195,7 +196,7 @@ def run_rustc(
 
 
 def interpreter_words(example: Example) -> list[str]:
-    """The command that runs an example, with the Python of the adapter."""
+    """Return the command that runs an example; a Python example runs with the adapter's Python."""
     command = shlex.split(example.run)
     if example.language == "python":
         found = interpreter(example.manifest.offers["python"])
@@ -207,7 +208,7 @@ def interpreter_words(example: Example) -> list[str]:
 def run(
     pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
 ) -> tuple[str, str]:
-    """Starts the side that waits, then the other one; returns the last line of each."""
+    """Start the waiting side, then the active side. Return the last line of each."""
     first, second = ([*interpreter_words(each), word] for each, word in zip(sides, SIDES[pattern], strict=True))
     with start_side(first, place, more) as waiting:
         assert waiting.stdout is not None
@@ -221,7 +222,7 @@ def run(
 
 
 def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str], watch: LeakWatch) -> str:
-    """What a side prints until it ends; records the files that both sides have open."""
+    """Return what the active side prints until it ends, and record the files that both sides have open."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for each in (active, waiting):
@@ -234,7 +235,7 @@ def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str
 
 
 def until_ready(lines: Iterable[str]) -> Iterator[str]:
-    """The lines up to `ready`: libraries also print something."""
+    """Yield the lines up to `ready`, because libraries may print lines too."""
     for line in lines:
         yield line
         if line == "ready\n":
@@ -248,7 +249,7 @@ def last_line(said: str) -> str:
 def start_side(
     command: list[str], place: Path, more: dict[str, str]
 ) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
-    """A side of the example; libraries may print between its lines."""
+    """Start one side of an example, with stderr merged into stdout."""
     return start(command, place, {**environment(), **more}, stderr=subprocess.STDOUT)
 
 
@@ -256,7 +257,7 @@ def start_side(
 def start(
     command: list[str], place: Path, more: dict[str, str], stderr: int = subprocess.PIPE
 ) -> Iterator[subprocess.Popen[str]]:
-    """A process of which nothing is left, whatever happens."""
+    """Start a process, and kill its whole process group at the end of the `with` block."""
     process = subprocess.Popen(
         command,
         cwd=place,

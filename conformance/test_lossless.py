@@ -1,4 +1,4 @@
-"""Tests of `[lossless]` in a manifest: with these settings, all frames of a sender that is too fast arrive."""
+"""Test the settings under `[lossless]` in a manifest: all frames arrive, even if the sender is too fast."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from conformance.connection import connect, receive_frames, seqs
 from conformance.node_pool import NodePool
 
 FRAMES, FRAME_BYTES = 2000, 20_000
-"""More than the queues of a transport hold by default."""
+"""More frames than a transport's queues hold by default."""
 HEAD_START_S = 0.3
-"""How long the sender sends before the receiver receives."""
+"""How long the sender sends before the receiver starts to receive."""
 
 CASES = [
     replace(case, overrides=case.manifest.lossless.settings)

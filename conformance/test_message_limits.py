@@ -1,4 +1,5 @@
-"""Receivers refuse what is larger than their largest frame: a peer cannot make them take any amount of memory."""
+"""Receivers must reject messages that are larger than their largest frame, so that a peer cannot make them allocate
+unlimited memory."""
 
 from __future__ import annotations
 
@@ -34,6 +35,6 @@ def test_a_message_beyond_the_limit_does_not_arrive(case: Case, pool: NodePool) 
 
 
 def memory_bytes(pid: int) -> int:
-    """The largest resident memory of a process so far."""
+    """Return the peak resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))

@@ -1,4 +1,4 @@
-"""Servers that call the next server before they answer, twenty calls deep and in one process, do not deadlock."""
+"""Servers that call another server before they answer must not deadlock, even twenty calls deep in one process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from hopmeter.system.scratch_dir import ScratchDir
 CALLS = 10
 RELAYS = 20
 HARDEST_FIRST = ("callback", "block", "spin")
-"""A callback may run on the thread that has to deliver the reply to the callback's own call."""
+"""The waits, with the most difficult one first: a callback may run on the thread that must deliver the reply to the
+callback's own call."""
 SCENARIO = {
     "title": "Nested calls",
     "question": "Does every call come back?",
@@ -39,7 +40,7 @@ SCENARIO = {
 
 
 def nesting_cases() -> list[Case]:
-    """Every adapter that offers calls within one process, with its most difficult wait."""
+    """Return a case for every adapter that supports calls within one process, with its most difficult wait."""
     offers = [(manifest, language, manifest.offers[language]) for manifest, language in READY]
     return [
         Case(manifest, language, language, next(wait for wait in HARDEST_FIRST if wait in offer.waits))
@@ -52,13 +53,13 @@ def nesting_cases() -> list[Case]:
 def test_calls_pass_twenty_servers_of_one_process(case: Case, tmp_path: Path) -> None:
     result = run_trial(case, tmp_path)
     assert result.good, f"{result.reason}; {result.remedy}; {log_tails(tmp_path)}"
-    endpoints = [each for node in result.nodes for each in node.get("endpoints", [])]  # brokers have none
+    endpoints = [each for node in result.nodes for each in node.get("endpoints", [])]  # brokers have no endpoints
     assert len(endpoints) == RELAYS + 2
     assert [each["received"] for each in endpoints] == [CALLS] * len(endpoints), endpoints
 
 
 def run_trial(case: Case, folder: Path) -> TrialResult:
-    """Runs one trial with new nodes and a new broker."""
+    """Run one trial with new nodes and a new broker, and return its result."""
     cell = plan_cell(case)
     work = Work(cell, 0, 0, 0, case.manifest, programs(cell, READINESS), logs=folder)
     with turn(case.manifest), Alarm() as alarm, ScratchDir() as scratch, execute_trial(work, scratch, alarm) as outcome:
@@ -66,7 +67,7 @@ def run_trial(case: Case, folder: Path) -> TrialResult:
 
 
 def plan_cell(case: Case) -> Cell:
-    """The cell of the case, without the floors that the plan adds."""
+    """Return the cell of the case; the plan also contains floors."""
     name = case.manifest.name
     scenario: dict[str, Any] = {**SCENARIO, "transport": name, "language": case.sender, "wait": case.wait}
     capabilities = Capabilities(
@@ -74,12 +75,12 @@ def plan_cell(case: Case) -> Cell:
     )
     cells = plan.make("nesting", Scenario.model_validate(scenario), capabilities).cells
     candidates = [cell for cell in cells if cell.axes.transport == name]
-    # The synthetic transport is in no ranking, and `memory` is its own floor.
+    # `synthetic` is not ranked, and `memory` is its own floor.
     cell = next((cell for cell in candidates if cell.comparison.ranked), candidates[0])
     assert not cell.dropped, cell.dropped
     return cell
 
 
 def log_tails(folder: Path) -> str:
-    """The last lines of the nodes' logs."""
+    """Return the end of each node's log."""
     return "\n".join(log.read_text(errors="replace")[-2000:] for log in sorted(folder.iterdir()) if log.is_file())

@@ -1,4 +1,4 @@
-"""Tests of every publisher and subscriber: content, order, sizes, many topics, late joiners, dead peers, busy
+"""Test every publisher and subscriber: content, order, sizes, many topics, late joiners, dead peers, busy
 transports."""
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from conformance.node_pool import NodePool
 from conformance.scripted_node import NodeError
 
 SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
-"""Payload bytes; up to 16 MiB or the manifest's limit."""
+"""Payload sizes in bytes, up to 16 MiB; a manifest may have a lower limit."""
 
 
 def sizes(case: Case) -> list[int]:
-    """The sizes that both languages support, and also their lower limit if it is below the largest size."""
+    """Return the sizes that both languages support, and their own limit if it is below the largest size."""
     limit = case.max_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 
@@ -54,7 +54,7 @@ def test_every_size_arrives_whole(case: Case, pool: NodePool) -> None:
 
 
 VARYING = [60_000, 1, 0, 30_000, 59_999, 63, 7, 60_000, 64, 1000, 2, 20_000]
-"""Payload bytes of frames on one link, each three under way at once: no frame has the size of the frame before it."""
+"""Payload sizes in bytes of frames that are sent three at once; each differs from the size before it."""
 VARIABLE = [case for case in adapters() + language_pairs() if case.manifest.varying_sizes]
 
 
@@ -184,7 +184,7 @@ def test_a_relay_forwards_frames_unaltered(case: Case, pool: NodePool) -> None:
     assert arrived and arrived[0] == {"seq": 7, "payload_bytes": 30_000, "whole": True}
 
 
-# A Python object stays valid while it is referenced, so the adapter has nothing to do.
+# Python is left out: a Python object stays valid while it is referenced, so the adapter has nothing to do.
 KEEPS = [case for case in adapters() if case.sender != "python" and case.manifest.offers[case.sender].keep]
 
 

@@ -1,5 +1,5 @@
-"""Messages between `ros2-wire` and `ros2`: the adapters of the wire protocol exchange topics, and one also calls, with
-rclpy in both directions, on one machine and between two test hosts."""
+"""Test messages between `ros2-wire` and `ros2`: each wire-protocol adapter exchanges topics with rclpy in both
+directions, and the Fast DDS adapter also calls, on one machine and between two test hosts."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from tests.hosts.network import Host, two_hosts
 
 ROS2, WIRE = MANIFESTS["ros2"], MANIFESTS["ros2-wire"]
 PAYLOADS = {"timing": (0,), "bytes:0": (8, 0, 1, 1000, 60_000), "image:64x48": (units.payload_bytes("image:64x48"),)}
-"""By payload, the sizes of the frames, which RustDDS can carry."""
+"""Frame sizes that RustDDS can carry too, by payload."""
 LIBRARIES = {
     "cyclonedds-cpp": ("c++", {}),
     "fastdds-cpp": ("c++", {"dds": "fastdds"}),
     "cyclonedds-python": ("python", {}),
     "rustdds-rust": ("rust", {}),
 }
-"""By name, the language and the settings of each library below the wire protocol."""
+"""The language and the settings of each wire-protocol library, by name."""
 HERE = [name for name, (word, _) in LIBRARIES.items() if (ROS2, "python") in READY and (WIRE, word) in READY]
-"""The libraries whose adapter is ready here, if rclpy is."""
+"""The libraries whose adapters are ready here; empty if rclpy is not ready."""
 
 
 def start(
     pool: NodePool, name: str, payload: str, hosts: tuple[Host | None, Host | None] = (None, None), **more: Any
 ) -> tuple[ScriptedNode, ScriptedNode]:
-    """A node of the wire protocol, and one of rclpy."""
+    """Return a wire-protocol node and an rclpy node."""
     language, settings = LIBRARIES[name]
     wire = pool.node(WIRE, language, "block", payload=payload, host=hosts[0], **settings, **more)
     return wire, pool.node(ROS2, "python", "block", payload=payload, host=hosts[1])
 
 
 def exchange_topics(pool: NodePool, name: str, hosts: tuple[Host | None, Host | None] = (None, None)) -> None:
-    """Frames of every payload arrive whole at rclpy, and from rclpy."""
+    """Check that frames of every payload arrive unaltered at rclpy and from rclpy."""
     for payload, sizes in PAYLOADS.items():
         wire, ros2 = start(pool, name, payload, hosts)
         for sender, receiver in ((wire, ros2), (ros2, wire)):
@@ -69,7 +69,7 @@ def test_topics_reach_rclpy_on_another_host_and_back(name: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("name", [name for name in HERE if name.startswith("fastdds")])
 def test_calls_with_inline_parameters_reach_rclpy_and_back(pool: NodePool, name: str, payload: str) -> None:
-    """Requests and replies also travel in pieces."""
+    """Requests and replies that are split into fragments also arrive."""
     wire, ros2 = start(pool, name, payload, calls="fastrtps")
     for client, server in ((wire, ros2), (ros2, wire)):
         link = server.open("server", "answer", pool.link())

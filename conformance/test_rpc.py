@@ -1,4 +1,4 @@
-"""Tests of every client and server of transports with native calls: content, order, sizes, many calls."""
+"""Test every client and server of transports with native calls: content, order, sizes, many calls."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NATIVE = {manifest.name for manifest, _ in READY if manifest.rpc == "native"}
 
 
 def rpc_cases() -> list[Case]:
-    """Adapters and language pairs with native calls (`rpc`)."""
+    """Return the cases for adapters and language pairs with native calls (`rpc`)."""
     return [case for case in adapters("rpc") + language_pairs("rpc") if case.manifest.name in NATIVE]
 
 
 def connect_call(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode]:
-    """A client `ask` that reaches a server `answer`."""
+    """Return a client `ask` that can reach a server `answer`."""
     given, host = case.settings("receiver"), case.hosts.get("receiver")
     server = pool.node(case.manifest, case.receiver, case.wait, host=host, **given)
     link = server.open("server", "answer", pool.link())
@@ -35,14 +35,14 @@ def connect_call(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode
 
 
 def start_client(pool: NodePool, case: Case) -> ScriptedNode:
-    """Starts the node of the client."""
+    """Start and return the client's node."""
     waits = case.manifest.offers[case.sender].waits
     wait = case.wait if case.wait in waits else waits[0]
     return pool.node(case.manifest, case.sender, wait, host=case.hosts.get("sender"), **case.settings("sender"))
 
 
 def call_until_answered(client: ScriptedNode, server: ScriptedNode, link: str = "", payload_bytes: int = 8) -> int:
-    """Calls until the client reaches the server. Returns the number of calls that were needed."""
+    """Call until the server answers. Return the number of calls that were needed."""
     deadline = time.monotonic() + 20
     for calls in count(1):
         if call(client, server, PROBE_SEQ + calls, payload_bytes, patience_ms=200, link=link):
@@ -52,7 +52,7 @@ def call_until_answered(client: ScriptedNode, server: ScriptedNode, link: str = 
 
 
 def discard_calls(client: ScriptedNode, server: ScriptedNode, link: str = "") -> None:
-    """Receives and drops calls and replies that other clients, or abandoned calls, have left."""
+    """Receive and discard calls and replies that other clients or abandoned calls have left."""
     server.execute(do="serve", name=f"answer{link}", count=100, within_ms=100)
     while client.receive(f"ask{link}", 1, within_ms=100):
         pass
@@ -61,29 +61,29 @@ def discard_calls(client: ScriptedNode, server: ScriptedNode, link: str = "") ->
 def call(
     client: ScriptedNode, server: ScriptedNode, seq: int, payload_bytes: int, patience_ms: int = 5000, link: str = ""
 ) -> list[dict[str, Any]]:
-    """Makes one call from `ask` to `answer` and returns its reply, if the reply arrived; `link` is added to both names.
-    No step waits for the previous one: in a transport without queues, a large frame leaves only while the other side
+    """Make one call from `ask` to `answer`, and return its reply if one arrived; `link` is appended to both names. No
+    step waits for the previous one, because a transport without queues sends a large frame only while the other side
     reads."""
     client.begin_sending(f"ask{link}", seq, 1, payload_bytes)
     server.begin(do="serve", name=f"answer{link}", count=1, within_ms=patience_ms)
     client.finish()
     replies = reply_to(client, server, patience_ms, link)
     while replies and all(PROBE_SEQ <= reply["seq"] != seq for reply in replies):
-        # This is the reply to a probe that was abandoned too early; the server handled that probe first.
+        # The reply belongs to a probe that was abandoned too early, and that the server handled first.
         server.begin(do="serve", name=f"answer{link}", count=1, within_ms=100)
         replies = reply_to(client, server, patience_ms, link)
     return replies
 
 
 def reply_to(client: ScriptedNode, server: ScriptedNode, patience_ms: int, link: str = "") -> list[dict[str, Any]]:
-    """The replies that the client receives while the server serves."""
+    """Return the replies that the client receives while the server serves."""
     client.begin(do="receive", name=f"ask{link}", count=1, within_ms=patience_ms)
     server.finish()
     return whole_frames(client.finish()["frames"])
 
 
 def whole_frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames; altered content fails the test."""
+    """Return the received frames. Altered content fails the test."""
     for frame in seen:
         assert frame.get("whole"), f"a frame arrived with other content: {frame}"
     return seen
@@ -114,7 +114,7 @@ def test_many_calls_are_answered_each_once(case: Case, pool: NodePool) -> None:
 
 
 def open_client(client: ScriptedNode, server: ScriptedNode, link: dict[str, Any]) -> None:
-    """Connects a client to a server that other clients have called before."""
+    """Connect a client to a server that other clients have called before."""
     client.open("client", "ask", link)
     call_until_answered(client, server)
     discard_calls(client, server)
@@ -139,7 +139,7 @@ def test_a_killed_client_does_not_stop_the_server(case: Case, pool: NodePool) ->
 def test_a_killed_server_leaves_a_client_that_closes(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
     server.kill()
-    with contextlib.suppress(NodeError):  # an adapter may also say that its peer is gone
+    with contextlib.suppress(NodeError):  # an adapter may also report that its peer is gone
         client.send("ask", 0, 1, 100, within_ms=300)
         assert seqs(client.receive("ask", 1, within_ms=300)) == []
     client.close_end("ask")

@@ -1,4 +1,4 @@
-"""Tests of settings that select another code path than the default: frames arrive complete, and link ends close."""
+"""Test settings that select another code path than the default: frames arrive unaltered, and link ends close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.test_rpc import NATIVE, call, connect_call
 
 SIZES = (0, 1000)
 LARGEST = 3
-"""Frames of the largest size."""
+"""How many frames of the largest size are sent."""
 PATIENCE_S = 10
 
 
@@ -32,8 +32,8 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -
 
 
 def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> None:
-    """Sends frames until the facts match the expected ones. zenoh creates its shared memory while the first frames are
-    in transit."""
+    """Send frames until the receiver's facts match the expected ones. zenoh creates its shared memory only after the
+    first frames."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(2 * len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):
@@ -44,7 +44,7 @@ def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> 
 
 
 def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
-    """The facts of the receiver that do not match."""
+    """Return the receiver's facts that do not match, with their values."""
     facts = dict(receiver.execute(do="facts"))
     return {
         name: facts.get(name) for name, expected in case.facts.items() if not re.search(expected, facts.get(name, ""))

@@ -1,4 +1,4 @@
-"""Tests of one process with two links at the same time, of different payloads, frame sizes and waits."""
+"""Test one process with two links at the same time, which differ in payload, frame size and wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW_BYTES = 3 * WIDTH
 
 @dataclass(frozen=True)
 class Kind:
-    """What distinguishes one link from the other."""
+    """The properties in which the two links differ."""
 
     name: str
     payload: str
@@ -26,13 +26,13 @@ class Kind:
     wait: str
 
     def link(self, pool: NodePool) -> dict[str, Any]:
-        """A new link of this kind."""
+        """Return a new link of this kind."""
         of_kind = {"payload": units.payload(self.payload), "frame_bytes": 64 + self.payload_bytes, "wait": self.wait}
         return {**pool.link(), **of_kind}
 
 
 def two_kinds(case: Case) -> tuple[Kind, Kind]:
-    """The smallest message with the first wait of the adapter, and an image with its last wait."""
+    """Return the smallest message with the adapter's first wait, and an image with its last wait."""
     rows = min(MOST_ROWS, case.max_bytes // ROW_BYTES)
     waits = case.manifest.offers[case.sender].waits
     small = Kind("small", "timing", 0, waits[0])
@@ -40,7 +40,8 @@ def two_kinds(case: Case) -> tuple[Kind, Kind]:
 
 
 def cases(pattern: str = "pubsub") -> list[Case]:
-    """Every adapter once, and typed carriage also with settings: they may select other message types."""
+    """Return a case for every adapter; for typed carriage also a case for each setting, because settings may select
+    other message types."""
     own = [
         Case(manifest, language, language, manifest.offers[language].waits[0])
         for manifest, language in READY
@@ -51,7 +52,7 @@ def cases(pattern: str = "pubsub") -> list[Case]:
 
 
 def start_nodes(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode]:
-    """The nodes of the sender and of the receiver, which may be one."""
+    """Return the nodes of the sender and the receiver, which may be the same node."""
     start = {"frame_bytes": 64 + max(kind.payload_bytes for kind in two_kinds(case)), **case.settings("sender")}
     sender = pool.node(case.manifest, case.sender, case.wait, **start)
     return sender, sender if case.one_process else pool.node(case.manifest, case.sender, case.wait, **start)
@@ -76,7 +77,8 @@ def test_two_links_of_one_process_carry_frames_of_their_own_kind(case: Case, poo
 @for_each([case for case in cases("rpc") if case.manifest.name in NATIVE])
 def test_two_links_of_one_process_answer_calls_of_their_own_kind(case: Case, pool: NodePool) -> None:
     kinds, (client, server) = two_kinds(case), start_nodes(pool, case)
-    # An endpoint that opens a server after a client would be a relay, which some adapters refuse in a shared executor.
+    # Servers are opened first: an endpoint that opens a server after a client would be a relay, which some adapters
+    # reject in a shared executor.
     links = [server.open("server", f"answer-{kind.name}", kind.link(pool)) for kind in kinds]
     for kind, link in zip(kinds, links, strict=True):
         client.open("client", f"ask-{kind.name}", link)

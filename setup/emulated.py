@@ -1,4 +1,4 @@
-"""Runs pytest or hopmeter with the nodes of aarch64 that `make aarch64` has put into build/aarch64/nodes.
+"""Run pytest or hopmeter with the aarch64 nodes that `make aarch64` has built in build/aarch64/nodes.
 
 `python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with these nodes describe the
 emulator.
@@ -16,7 +16,7 @@ NODES = Path(__file__).resolve().parents[1] / "build/aarch64/nodes"
 
 
 def main() -> None:
-    """Replace this process with the program."""
+    """Run the program in this process."""
     paths.node_build_dir = lambda: NODES
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,7 +1,9 @@
-"""Holds code and prose to docs/glossary.md: `python setup/glossary.py FILE…`, Markdown, TOML, Python, Rust or C++.
+"""Check code and prose against docs/glossary.md: `python setup/glossary.py FILE…`, for Markdown, TOML, Python, Rust or
+C++ files.
 
-Prints each retired word, and each word of the glossary after which two types of one language are named; exits with 1 if
-there is any. Code spans of Markdown, and strings that are one name, may have a retired word: older files have it too.
+Prints each retired word, and each glossary word that is the name of two types in one language; exits with 1 if there is
+any. Code spans in Markdown, and strings that are a single name, may contain a retired word, because older files contain
+it too.
 """
 
 from __future__ import annotations
@@ -14,31 +16,31 @@ from pathlib import Path
 
 GLOSSARY = Path(__file__).parents[1] / "docs/glossary.md"
 EXEMPT = ("CHANGELOG.md", "docs/findings/", "setup/glossary.py", "tests/docs/test_glossary.py")
-"""Files about earlier versions, or about retired words."""
+"""Files about earlier versions or about retired words, which are not checked."""
 HEADING = "## Retired words"
 CODE = re.compile(r"`([^`\n]+)`")
 NAME = re.compile(r'"[\w.-]*"')
 TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:class|struct|enum|trait)\s+([A-Z]\w*)", re.MULTILINE)
-"""The definition of a type in Python, Rust or C++."""
+"""Matches a type definition in Python, Rust or C++."""
 LANGUAGES = {".py": "Python", ".rs": "Rust", ".hpp": "C++", ".cpp": "C++"}
 SHARED = ("hopmeter/", "instrument/src/", "cpp/include/")
-"""The code in which a word of the glossary names one type."""
+"""The code in which a glossary word may be the name of only one type."""
 STAYS = re.compile(
     "Bridge|Change|Flow|Handle|Link|Loan|Message|Node|Participant|Path|Run|Sent|Side|Table|Transport|Verdict"
 )
-"""Words after which several types are named already; remove a word from here when you rename its types."""
+"""Glossary words that are already the name of several types; remove a word from this list when you rename its types."""
 
 
 @dataclass(frozen=True)
 class Retired:
-    """A retired word: how to find it, what to say instead, and the phrases of others that may contain it."""
+    """A retired word: how to find it, its replacement, and phrases of other projects that may contain it."""
 
     pattern: re.Pattern[str]
     instead: str
     allowed: tuple[str, ...]
 
     def find(self, line: str) -> str:
-        """Return the word as a line has it; empty if the line does not have it."""
+        """Return the retired word as it appears in a line; empty if it does not appear."""
         for phrase in self.allowed:
             line = line.replace(phrase, "")
         found = self.pattern.search(line)
@@ -46,7 +48,7 @@ class Retired:
 
 
 def _pattern(words: str) -> re.Pattern[str]:
-    """Return what finds words in prose and as parts of names: `in turn`, `in_turn`, `inTurn`."""
+    """Return a pattern that finds words in prose and as parts of names: `in turn`, `in_turn`, `inTurn`."""
     parts = [f"[{each[0].upper()}{each[0]}]{each[1:]}" for each in words.split()]
     spaced, camel = r"[\s_-]+".join(parts), "".join(each.capitalize() for each in words.split())
     shouted, plural = words.upper().replace(" ", "_"), "" if " " in words else "s?"
@@ -54,7 +56,7 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 
 def read_retired(glossary: str) -> list[Retired]:
-    """Read the table of retired words from the text of the glossary."""
+    """Return the retired words from the glossary's text."""
     _, _, table = glossary.partition(HEADING)
     return [
         Retired(_pattern(words), instead, tuple(CODE.findall(allowed)))
@@ -64,25 +66,25 @@ def read_retired(glossary: str) -> list[Retired]:
 
 
 def read_words(glossary: str) -> set[str]:
-    """Read the words of the glossary that are one word, as the names of types."""
+    """Return the glossary's single words, capitalized like type names."""
     defined, _, _ = glossary.partition(HEADING)
     return {cell.capitalize() for cell, *_ in _rows(defined) if cell.isalpha()}
 
 
 def _rows(tables: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of Markdown's tables."""
+    """Yield the cells of each row in Markdown tables."""
     lines = (line for line in tables.splitlines() if line.startswith("| "))
     return ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
 
 
 def prose(file: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers, without the names that older files have."""
+    """Yield the lines of a file with their numbers, without names that older files may contain."""
     for number, line in enumerate(text.splitlines(), 1):
         yield number, CODE.sub(" ", NAME.sub(" ", line) if file.suffix in LANGUAGES else line)
 
 
 def retired_words(file: Path, retired: Iterable[Retired]) -> Iterator[str]:
-    """Yield the findings of retired words in a file."""
+    """Yield a finding for each retired word in a file."""
     for number, line in prose(file, file.read_text()):
         for word in retired:
             if found := word.find(line):
@@ -90,7 +92,7 @@ def retired_words(file: Path, retired: Iterable[Retired]) -> Iterator[str]:
 
 
 def repeated_types(files: Iterable[Path], words: set[str]) -> Iterator[str]:
-    """Yield the definitions of a type whose name another type of the same language has, if the glossary defines it."""
+    """Yield a finding for each glossary word that is the name of a second type in the same language."""
     first: dict[tuple[str, str], Path] = {}
     for file in files:
         for name in TYPE.findall(file.read_text()) if file.suffix in LANGUAGES else ():
@@ -100,7 +102,7 @@ def repeated_types(files: Iterable[Path], words: set[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print all findings."""
+    """Print all findings. Return whether there are any."""
     glossary = GLOSSARY.read_text()
     files = [Path(name) for name in sys.argv[1:] if not name.startswith(EXEMPT)]
     retired = read_retired(glossary)

@@ -1,8 +1,9 @@
-"""Find functions whose name is a bare participle (`told`, `kept`): `python setup/names.py FILE…`, Python, Rust or C++.
+"""Find functions whose name is a bare participle (`told`, `kept`): `python setup/names.py FILE…`, for Python, Rust or
+C++ files.
 
 The name of a function that acts is a verb (`run_trial`); the name of a function that returns a value is a noun
-(`median`). Prints each finding, and exits with 1 if there is any. `STAYS` lists the exceptions: names that are columns
-of a result or words of an interface.
+(`median`). Prints each finding, and exits with 1 if there is any. `STAYS` lists the exceptions: names that are result
+columns or words of an interface.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ def is_bare_participle(name: str) -> bool:
 
 
 def _is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return whether a syntax node defines a function; a pytest fixture does not count: it stands for a value."""
+    """Return whether a syntax node defines a function. A pytest fixture does not count, because its name stands for a
+    value."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     return not any("fixture" in ast.unparse(each) for each in node.decorator_list)
 
 
 def functions(file: Path) -> Iterator[tuple[int, str]]:
-    """Return the line and the name of each function that a file defines."""
+    """Yield the line number and the name of each function that a file defines."""
     text = file.read_text()
     if file.suffix == ".py":
         yield from ((each.lineno, each.name) for each in ast.walk(ast.parse(text)) if _is_function(each))
@@ -56,13 +58,13 @@ def functions(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def findings(file: Path) -> list[str]:
-    """List the findings in a file."""
+    """Return the findings in a file."""
     remedy = "name the function by its action (a verb) or by the value that it returns (a noun)"
     return [f"{file}:{number}: `{name}`: {remedy}" for number, name in functions(file) if is_bare_participle(name)]
 
 
 def main() -> int:
-    """Print all findings."""
+    """Print all findings. Return whether there are any."""
     found = [each for name in sys.argv[1:] for each in findings(Path(name))]
     print("\n".join(found), end="\n" if found else "")
     return bool(found)

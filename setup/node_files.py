@@ -1,7 +1,7 @@
-"""Print the files of nodes in Python: they run on the system's Python, which may be older than the one of hopmeter.
+"""Print the files of Python nodes, which run on the system's Python; it may be older than hopmeter's own Python.
 
-These are hopmeter.node, hopmeter.codecs, the adapters, and what these import when they are loaded. `make lint` checks
-that they need no newer Python than `OLDEST` in hopmeter/manifest/interpreter.py.
+These files are hopmeter.node, hopmeter.codecs, the adapters, and the modules that they import when they are loaded.
+`make lint` checks that they need no newer Python than `OLDEST` in hopmeter/manifest/interpreter.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOTS = ("hopmeter/node/**/*.py", "hopmeter/codecs/**/*.py", "transports/*/pytho
 
 
 def node_files() -> set[Path]:
-    """Return the files of nodes."""
+    """Return the files of Python nodes."""
     found: set[Path] = set()
     open_files = [file for pattern in ROOTS for file in TREE.glob(pattern)]
     while open_files:
@@ -27,12 +27,12 @@ def node_files() -> set[Path]:
 
 
 def imported_files(file: Path) -> list[Path]:
-    """Return the files of hopmeter that a file imports when it is loaded."""
+    """Return hopmeter's own files that a file imports when it is loaded."""
     return [path for name in _names(ast.parse(file.read_text())) for path in _files(name)]
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that are imported, apart from those that functions and type checkers import."""
+    """Yield the names of modules imported at the top level, excluding imports for type checkers."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -41,7 +41,7 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 
 def _files(name: str) -> Iterator[Path]:
-    """Yield the file of a module of hopmeter, and the packages that contain it."""
+    """Yield the file of a hopmeter module, and the files of the packages that contain it."""
     parts = name.split(".")
     if parts[0] != "hopmeter":
         return

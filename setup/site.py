@@ -1,4 +1,4 @@
-"""Extensions of mkdocs: pages from outside docs/, folders in the navigation, links between all of them."""
+"""Hooks for mkdocs: pages from outside docs/, folders in the navigation, and links between all pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*
 
 
 def sources() -> dict[str, str]:
-    """Each page from outside docs/: its path in the site, and its file in the source tree."""
+    """Return the pages from outside docs/: the path of each page in the site, and its file in the source tree."""
     readmes = sorted(TREE.glob("transports/*/README.md"))
     shown = [file for file in readmes if file.parent.name != "_template"]
     return {
@@ -28,7 +28,7 @@ def sources() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Replace the folders in the navigation by their pages."""
+    """Replace folders in the navigation by their pages."""
     config.nav = [_fill_in(entry) for entry in config.nav or []]
     return config
 
@@ -55,7 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """Convert links, which are valid in the source tree, for the site."""
+    """Convert links that are valid in the source tree to links within the site."""
     here = page.file.src_uri
     source = sources().get(here, f"docs/{here}")
     return LINK.sub(lambda found: _link(found, here, posixpath.dirname(source)), markdown)
@@ -67,6 +67,6 @@ def _link(found: re.Match[str], here: str, folder: str) -> str:
     place = places.get(target, target.removeprefix("docs/") if target.startswith("docs/") else "")
     if place:
         return f"{found['text']}({posixpath.relpath(place, posixpath.dirname(here))}{found['anchor'] or ''})"
-    # The link leads to a file of the source tree that is no page. A broken link stays unchanged, so that mkdocs reports
-    # it.
+    # The link leads to a file of the source tree that is not a page. A broken link stays unchanged, so that mkdocs
+    # reports it.
     return found["text"][1:-1] if (TREE / target).exists() else found[0]

@@ -1,6 +1,6 @@
-"""Finds words for which docs/glossary.md has a better word: `python setup/words.py FILE…`, Markdown, Python or TOML.
+"""Find words for which there is a better word: `python setup/words.py FILE…`, for Markdown, Python or TOML files.
 
-Prints each finding with its remedy, and ends with 1 if there is any. Code and the targets of links are not prose.
+Prints each finding with its remedy, and exits with 1 if there is any. Code and link targets are not prose.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ REMEDIES = {
 WORDS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): remedy for words, remedy in REMEDIES.items()}
 CODE = re.compile(r"^(```|~~~).*?^\1|(`+).+?\2|<[^>]+>|(?<=\])\([^)]*\)", re.DOTALL | re.MULTILINE)
 INSERTED = re.compile(r"\{[^{}\n]*\}|\\[a-z]")
-"""Values in f-strings, and escapes, which are no prose."""
+"""Matches values in f-strings and escapes, which are not prose."""
 TOML = re.compile(r'"{3}.*?"{3}|\'{3}.*?\'{3}|(?P<text>"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*)', re.DOTALL)
-"""Strings and comments of TOML; strings of several lines are files, not prose."""
+"""Matches strings and comments in TOML; multi-line strings are embedded files, not prose."""
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of prose with their numbers."""
+    """Yield the lines of prose in a file, with their numbers."""
     text = file.read_text()
     readers = {".py": _python, ".toml": _toml}
     return readers.get(file.suffix, _markdown)(text)
@@ -51,7 +51,7 @@ def _markdown(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _python(source: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, and strings that contain a space; other strings are names."""
+    """Yield comments, and strings that contain a space; strings without a space are names."""
     kinds = (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in kinds and " " in token.string:
@@ -61,7 +61,7 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _toml(source: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, and strings with a space; other strings are names."""
+    """Yield comments, and strings that contain a space; strings without a space are names."""
     for found in TOML.finditer(source):
         text = found["text"] or ""
         if " " in text:
@@ -69,7 +69,7 @@ def _toml(source: str) -> Iterator[tuple[int, str]]:
 
 
 def findings(file: Path) -> list[str]:
-    """List the findings in a file."""
+    """Return the findings in a file."""
     return [
         f'{file}:{number}: "{found[0]}": better {remedy}'
         for number, line in prose(file)
@@ -79,7 +79,7 @@ def findings(file: Path) -> list[str]:
 
 
 def main() -> int:
-    """Print all findings."""
+    """Print all findings. Return whether there are any."""
     found = [each for name in sys.argv[1:] for each in findings(Path(name))]
     print("\n".join(found), end="\n" if found else "")
     return bool(found)
