@@ -140,8 +140,8 @@ def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> fl
 
 
 def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[RowPair, Comparison], list[Look]]:
-    """Measure the long run, with the idle states that decide the order of a short run, then the short runs; print each
-    short run."""
+    """Measure the long run and the short runs, print each short run, and return the pairs of the long run and the
+    results. The long run uses the idle states that decide the order of a short run."""
     chosen = {"transport": transports} if transports else {}
     awake = os.access(BOUND, os.W_OK)
     long = hopmeter.run("quick", trials=rounds, no_idle_states=awake, out=out / "long", progress=True, **chosen)

@@ -68,7 +68,7 @@ def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("bloc
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """Compare ZeroMQ with Wrapyfi, under a limit over TCP, which Wrapyfi uses; ipc is only reported."""
+    """Compare ZeroMQ with Wrapyfi. Wrapyfi uses TCP, so only the TCP row has a limit; ipc is only reported."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":

@@ -91,7 +91,7 @@ int main(int count, char** words) {
   const pid_t server = other_process();
   become_alike();
   if (server == 0) return serve(port);
-  GlobalOutput.setOutputFunction([](const char*) {});  // of failed attempts before the server listens
+  GlobalOutput.setOutputFunction([](const char*) {});  // hides failed attempts to connect
   ask(port);
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hopmeter.errors import UsageError
 from hopmeter.system.toml_files import one_of
 
-if TYPE_CHECKING:  # the functions below import these themselves, because few commands compare runs
+if TYPE_CHECKING:  # functions import these when they run, because few commands compare runs
     from hopmeter.comparison.gate import Gate
     from hopmeter.report.comparisons.exports import Export
 

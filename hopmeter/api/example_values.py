@@ -12,8 +12,8 @@ MOST_MESSAGES = 1000
 
 
 def example_values(row: Row) -> dict[str, Any]:
-    """Return the transport's settings, and the payload size, rate, message count and topic; in a workload, of its
-    busiest flow."""
+    """Return the settings, payload size, rate, message count and topic of a row; in a workload, those of its busiest
+    flow."""
     settings = {name.upper(): value for name, value in row.cell.carriage.settings.items()}
     flow = busiest_flow(row)
     rate_hz = flow.rate_hz if flow else row["rate_hz"]

@@ -101,7 +101,7 @@ def _plan(
     capabilities = local_capabilities(hosts)
     wanted = scenario.override(toml, given, settings, capabilities.manifests)
     if against and wanted.no_idle_states == "both" and capabilities.may_keep_awake:
-        # a comparison with another side needs no trials with idle states
+        # two sides are compared only with idle cores kept awake
         wanted = wanted.model_copy(update={"no_idle_states": True})
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)

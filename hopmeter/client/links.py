@@ -38,7 +38,7 @@ class Asked:
     host: str = LOOPBACK
     """The address to which link ends bind."""
     share: str | None = None
-    """Whether GPU tensors are sent by handle (`cuda-ipc`)."""
+    """How GPU tensors are sent: by handle (`cuda-ipc`), or as copies (None)."""
     kept: int = KEPT
     """How many loaned GPU tensors each sending link end retains."""
 

@@ -16,8 +16,8 @@ STRICT = "undecided"
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: `p99:slower:10%` fails on a p99 that is 10 % slower, `missed:1%` on one percentage point more missed
-    deadlines."""
+    """One rule. `p99:slower:10%` allows a p99 that is up to 10 % higher; `missed:1%` allows a share of missed deadlines
+    that is up to one percentage point higher."""
 
     metric: str
     percent: float
