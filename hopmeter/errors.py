@@ -27,7 +27,7 @@ class HopmeterError(Exception):
 
 
 class UsageError(HopmeterError):
-    """The user gave an option, a scenario or a folder that cannot be used. Nothing was measured."""
+    """The user gave an unusable option, scenario or folder. Nothing was measured."""
 
     exit_code = 2
 

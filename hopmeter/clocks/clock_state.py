@@ -50,12 +50,13 @@ class ClockState(Received):
     """The id of CLOCK_MONOTONIC: hosts with the same id have the same time."""
     monotonic_ns: Time
     raw_ns: Time
-    """CLOCK_MONOTONIC_RAW at the same time, which no program corrects."""
+    """The reading of CLOCK_MONOTONIC_RAW, which no program corrects, at the same time."""
     bracket_ns: Count
     """The longest possible time between the readings of both clocks."""
     kernel: KernelClock | None
     sources: Annotated[dict[Name, Text], Field(max_length=16)] = Field(default_factory=dict)
-    """What chrony, systemd-timesyncd and the PTP clocks report about themselves, and the clock source of the kernel."""
+    """The reports of chrony, systemd-timesyncd and the PTP clocks about themselves, and the clock source of the
+    kernel."""
 
 
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:

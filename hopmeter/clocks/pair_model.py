@@ -48,7 +48,7 @@ class Interval:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a clock was set, or corrected by more than clocks drift."""
+        """Whether a clock was set, or corrected by more than its drift explains."""
         return self.deviation_ns > self.band_ns
 
 

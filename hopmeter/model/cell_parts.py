@@ -106,7 +106,8 @@ class Schedule:
     retry_s: float = 1.0
     """How long the instrument offers a refused message again."""
     patience_s: float = PATIENCE_S
-    """How long a client waits for a reply beyond the requested work, and a source with `returns` for a message."""
+    """How long a client waits for a reply beyond the requested work, and how long a source with `returns` waits for a
+    message."""
     drain_s: float = 0.2
     """How long receivers continue to listen after the last due time."""
     timeout_s: float = 20.0

@@ -76,7 +76,7 @@ class Condition:
 
     @property
     def column_type(self) -> str:
-        """Return the type of its column."""
+        """Return the type of its column, as columns.toml names it."""
         return {str: "text", int: "int", float: "float"}[self.type]
 
     def title_words(self, value: Any) -> str:

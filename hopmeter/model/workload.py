@@ -109,7 +109,7 @@ class Flow:
     """The size of a message; for a replayed recording, the size of the largest message."""
     name: str = ""
     source: str = ""
-    """The participant that sends or calls."""
+    """The participant that sends the messages or makes the calls."""
     targets: tuple[str, ...] = ()
     """The participants that receive or reply."""
     pattern: str = "pubsub"

@@ -39,7 +39,8 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the cells without floors, because a search compares rates and not latencies."""
+    """Return the cells as the first steps of searches. They have no floors, because a search compares rates and not
+    latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

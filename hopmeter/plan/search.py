@@ -55,7 +55,7 @@ def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
 
 
 def _round(rate: float) -> float:
-    """Round to four digits, so that rates are readable."""
+    """Round a rate to four significant digits, so that it is readable."""
     return float(f"{rate:.4g}")
 
 

@@ -49,7 +49,7 @@ class CellPair:
 
     @property
     def cells(self) -> frozenset[str]:
-        """Both cells."""
+        """The ids of both cells."""
         return frozenset((self.a, self.b))
 
 

@@ -23,7 +23,7 @@ ENDS = ("source", "sink", "follower", "client")
 
 
 def object_languages(codec: str, payload: str) -> Sequence[str]:
-    """Return the languages in which a codec carries a payload."""
+    """Return the languages in which a codec can encode and decode a payload."""
     return languages(codec) if is_message(payload) else ["python"]
 
 

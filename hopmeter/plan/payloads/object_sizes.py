@@ -76,7 +76,7 @@ def _alike(python: Interpreter, codec: str) -> list[Any]:
 
 @functools.cache
 def _code() -> int:
-    """Return a fingerprint of the code that encodes and decodes."""
+    """Return a fingerprint of hopmeter's code that encodes and decodes objects."""
     folders = (paths.PACKAGE / "codecs", paths.PACKAGE / "node")
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return zlib.crc32(repr([(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]).encode())

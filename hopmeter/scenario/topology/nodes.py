@@ -29,7 +29,7 @@ Keys = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class End:
-    """A publisher, subscriber, client or server."""
+    """One endpoint of a node: a publisher, subscriber, client or server."""
 
     node: str
     """The participant name of its node."""
