@@ -133,8 +133,9 @@ def rank_tables(
 ) -> dict[str, TableRanking]:
     """Return the ranking of each table, by its id. `trials` must contain `median_us`; `rows` are the results by cell.
 
-    `looks` are the looks of a run with a budget, by table; `until` is the question of that run. A run of an earlier
-    version without rounds has no ranking, unless its trials were executed in rounds of the whole run.
+    `looks` are the looks of a run with a budget, by table; `until` is the question of that run. A run from an earlier
+    version that did not record rounds has no ranking, unless each of its rounds covered the whole run: the number of a
+    trial is then its round.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()

@@ -73,8 +73,8 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // A steady stream needs no clock readings: the time can be up only when no message came, or after the last
-            // message.
+            // While messages keep arriving, read the clock only every `POLLS_PER_CLOCK` polls. Read it immediately if a poll
+            // returns no message, or if the source has ended.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 || limit.is_draining() {
                     break;

@@ -53,8 +53,8 @@ impl Following {
         self.after.contains(&endpoint)
     }
 
-    /// Allows the receiving threads to send through `sender`. A node with limited threads works on that many messages
-    /// at once; any other node works on one message after another.
+    /// Allows the receiving threads to send through `sender`. If the spec sets `threads`, the node handles up to
+    /// `threads` messages at once; otherwise it handles one message at a time.
     pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
         let many = self.after.len();
         let handler =
