@@ -57,8 +57,8 @@ def rows(begin: int, there: Clock = FAST, took_us: float = TOOK_US) -> dict[int,
 
 
 def store(folder: RunFolder, network: Network) -> None:
-    for burst in network.bursts(8):
-        add_clocks(folder.path, burst)
+    for batch in network.batches(8):
+        add_clocks(folder.path, batch)
 
 
 def analyse(
