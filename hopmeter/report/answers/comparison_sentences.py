@@ -21,7 +21,9 @@ LATENCIES = {
     "service": "half of its messages took {p50} or less",
     "reaction": "half of the messages had their effect within {p50}",
 }
-LEVEL_ONLY = "There are too few of these rounds to rank them; the rounds with idle cores kept awake determine the order."
+LEVEL_ONLY = (
+    "There are too few of these rounds to rank them; the rounds with idle cores kept awake determine the order."
+)
 MOST_NAMES, MOST_PAIRS = 4, 2
 VAGUE = 10
 """If a ratio may be larger than this, the sentences say only that there were too few rounds."""
