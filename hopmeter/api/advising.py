@@ -132,9 +132,9 @@ def advise(
     """Measure a scenario or a workload, and recommend a transport. With `run`, use that stored run and measure nothing.
 
     Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, hopmeter measures all
-    installable transports that are ready here; with `build`, it first builds those that it can. `now` is your current
-    transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names and meanings of
-    `hopmeter run`; the budget is 3 minutes by default.
+    installable transports that are ready here; with `build`, hopmeter first builds the transports that it can build.
+    `now` is your current transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names
+    and meanings of `hopmeter run`; the budget is 3 minutes by default.
 
     Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C.
     """

@@ -1,5 +1,5 @@
-"""Memory of GPUs by handle, between two processes, with a library of ours in place of the driver's: no GPU is needed,
-and none was ever used. What a real driver answers is not proved here."""
+"""GPU memory by handle, between two processes, with a fake driver library: these tests need no GPU. `test_gpu.py` tests
+the same with a real driver."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class PathTimes:
     effect: Times
     """When the first effect of each message of the first flow, or of a newer message, arrived."""
     data_age: Times
-    """For each message of the last flow with known causes, the age of the first flow's message behind it, in ns."""
+    """For each message of the last flow with known causes: the age of its cause in the first flow, in ns."""
     clock: ClockUncertainty
     """The uncertainty of these times if the path starts on one clock and ends on another."""
 

@@ -29,7 +29,7 @@ def _ignore(_: StoreError) -> None:
 
 @dataclass(frozen=True)
 class Hop:
-    """The messages of one hop: the latencies of those that arrived, and the number of those that were lost."""
+    """The messages of one hop: the latencies of the arrived messages, and the number of lost messages."""
 
     took_us: Numbers
     lost: int

@@ -39,7 +39,7 @@ class WorkloadRanking:
     choices: tuple[str, ...]
     """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
-    """The pairs that each criterion compared: those that the earlier criteria left undecided. Criteria that do not
+    """The pairs that each criterion compared: the pairs that all earlier criteria left undecided. Criteria that do not
     apply are missing."""
     decisions: Decisions
     worst: WorstFlows

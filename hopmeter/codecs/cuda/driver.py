@@ -174,7 +174,10 @@ class Driver:
 
 
 class _Current:
-    """A context that is current until the `with` block ends. A generator would be ten times as slow."""
+    """A context that is current until the `with` block ends.
+
+    With `contextlib.contextmanager`, entering and leaving would take three times as long.
+    """
 
     def __init__(self, pop: Any) -> None:
         self._pop = pop
