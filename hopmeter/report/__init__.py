@@ -1,6 +1,7 @@
 """The report about runs: the question, the answer and how far to trust it, in one HTML file.
 
-For notebooks and scripts: `boxes` draws runs, `messages` and `write_csv` return every message as a row.
+For notebooks and scripts: `boxes` draws box plots of runs, `messages` returns every message as a row, and `write_csv`
+writes these rows.
 """
 
 from __future__ import annotations

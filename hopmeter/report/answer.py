@@ -52,7 +52,7 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     several = _ordered_groups(runs, measured)
     if not several:
         references = [] if special else [lead_sentences(group)[0] for group in _reference_groups(measured)]
-        none = ["No cell of this run has a latency to show; see the reasons below."]
+        none = ["No cell of this run has a latency to show. The reasons are listed below."]
         return [*special, *references, *caution(runs)] if special or references else none
     return [
         *special,
@@ -73,7 +73,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
     found = [
         f"{workload_name(group)}: {each}" if several else each for group in whole for each in answer_sentences(group)
     ]
-    return [*found, *([f"Flow by flow: {summary(parts)}"] if len(parts) > 1 else []), *_by_question(ordinary)]
+    return [*found, *([f"Flows and paths: {summary(parts)}"] if len(parts) > 1 else []), *_by_question(ordinary)]
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
@@ -126,8 +126,8 @@ def deciding_group(family: Sequence[Group]) -> Group:
 
 
 def _for(group: Group, sentence: str) -> str:
-    """Return a sentence preceded by its subject: `For a 64-byte message at 1,000 Hz, no transport is shown to meet
-    …`."""
+    """Return a sentence preceded by its subject: `For a 64-byte message at 1,000 Hz, no transport has been shown to
+    meet …`."""
     rest = f"no{sentence[2:]}" if sentence.startswith("No ") else sentence
     return f"For {conditions.subject(group)}, {rest}"
 
@@ -137,7 +137,7 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
         return [lead_sentences(group, title)[0] for title, group in found.items()]
-    return [f"Codec by codec: {summary(list(found.values()))}"]
+    return [f"Codecs over each transport: {summary(list(found.values()))}"]
 
 
 def summary(groups: Sequence[Group]) -> str:
@@ -147,7 +147,7 @@ def summary(groups: Sequence[Group]) -> str:
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")
     if not clear:
-        return f"In {total}, no row is significantly faster than all others."
+        return f"None of {total} has a row that is significantly faster than all others."
     fastest = formatting.join([f"{name} was fastest in {many}" for name, many in clear.most_common()])
     others = len(groups) - clear.total()
     rest = f"; in the other {others}, no row is significantly faster than all others" if others else ""
@@ -161,7 +161,7 @@ def caution(runs: Sequence[Run]) -> list[str]:
     words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]
     words += [f"{quick if run.quick else ''} {sentence}".strip() for run in runs if (sentence := next_sentence(run))]
     for status, says in (
-        ("saturated", "could not keep up everywhere; those rows are not ranked"),
+        ("saturated", "could not keep up in at least one cell; such cells are not ranked"),
         ("failed", "failed"),
     ):
         names = sorted({row["transport"] for run in runs for row in run.measured_rows if row["status"] == status})

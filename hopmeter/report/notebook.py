@@ -49,7 +49,7 @@ def boxes(*runs: Path) -> alt.TopLevelMixin:
     ]
     if not charts:
         raise UsageError(
-            "E-NO-MESSAGES", f"{_run_names(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons"
+            "E-NO-MESSAGES", f"{_run_names(runs)}: no cell has a latency", "`hopmeter show RUN` shows the reasons"
         )
     return _apply_theme(charts[0] if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(color="independent"))
 
@@ -82,8 +82,9 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 
     `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`) and `count` the message's number.
     `timestamp` is when the message was due (or sent, if the pace has no schedule), in seconds of the monotonic clock.
-    `delay` is the time in seconds until the receiver had the whole message. Lost messages have no row, and neither have
-    trials with damaged samples: for each of these, `on_damage` is called with the error; by default it warns.
+    `delay` is the time in seconds until the receiver had the whole message. Lost messages have no row. Trials
+    with damaged samples have no rows either; for each of these trials, `on_damage` is called with the error, which
+    warns by default.
     """
     many, header = 0, True
     for table in _tables(read(run), on_damage):

@@ -19,13 +19,13 @@ from hopmeter.report.words import formatting
 
 
 def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
-    """Return the page for these runs. Drawing takes most of the time, so figures can be omitted."""
+    """Return the page for these runs, without figures on request, because drawing takes most of the time."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
     return Page(
         title,
-        " ".join(formatting.distinct(questions)) or f"What does a hop cost? ({title})",
+        " ".join(formatting.distinct(questions)) or f"How long does a hop take? ({title})",
         answer(runs, groups(runs)),
         [scenarios, *_facts(runs)],
         sections(runs, with_figures),
@@ -43,12 +43,12 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
         *highest_rates.sections(runs),
         *limits_table.sections(runs),
         *machine_table.sections(runs, found),
-        *([Section("Across conditions", figures=across)] if across else []),
+        *([Section("Comparisons across conditions", figures=across)] if across else []),
         *(
             group_section.section(group, _figures(group, style) if with_figures else [], group.id in named)
             for group in found
         ),
-        *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
+        *([] if found else [Section("", sentences=["There are no rows to show, because every cell was dropped."])]),
         *study_sections.sections(runs),
         *caveats.warning_sections(runs),
         *caveats.missing_sections(runs),

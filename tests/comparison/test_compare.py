@@ -214,7 +214,7 @@ def test_two_single_runs_list_what_both_have_and_name_the_rest(tmp_path: Path, h
     assert said.split("\n")[1].startswith("Nothing is decided")
     assert "undecided" not in said
     assert [line.split()[0] for line in said.splitlines() if "(rust)  " in line] == ["shm", "unix"]
-    assert "Only the old side has 1 cell: tcp (rust)." in said
+    assert "1 cell exists only on the old side: tcp (rust)." in said
 
 
 def test_a_baseline_that_does_not_exist_is_refused_with_those_that_do(baseline: str, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_an_undecided_change_passes_and_says_what_it_would_have_seen(tmp_path: P
     run = make_run(tmp_path / "both", [(one, medians(20, at, 6, 0.3)) for at, one in enumerate(unix)], against="x")
     done = hopmeter_here("compare", str(run), "--fail-if", "slower:5%")
     assert done.returncode == 0
-    assert "would be found" in done.stdout
+    assert "would be detected" in done.stdout
     assert hopmeter_here("compare", str(run), "--fail-if", "undecided").returncode == 3
 
 
@@ -323,7 +323,7 @@ def test_a_gate_that_fails_on_another_state_of_the_machine_says_so(
     done = hopmeter_here("compare", baseline, str(new), "--fail-if", "slower:5%")
     assert done.returncode == 3
     assert "Cells that should not change (shm (rust)) changed by" in " ".join(done.stdout.split())
-    assert "Look at the machine first." in " ".join(done.stdout.split())
+    assert "First check whether the machine changed." in " ".join(done.stdout.split())
 
 
 def test_a_run_with_one_side_is_not_compared_with_itself(tmp_path: Path) -> None:

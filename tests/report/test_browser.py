@@ -83,7 +83,7 @@ def test_labels_of_an_axis_do_not_overlap(each_page: webdriver.Chrome) -> None:
 def test_objects_have_a_box_for_each_codec_and_transport(browser: webdriver.Chrome, objects_report: Path) -> None:
     open_page(browser, objects_report.as_uri())
     told = browser.execute_script("""
-        const marks = document.querySelectorAll('#across-codecs-1 [aria-label*="half within"]');
+        const marks = document.querySelectorAll('#across-codecs-1 [aria-label*="middle half"]');
         return [...new Set([...marks].map(mark => mark.getAttribute('aria-label').split(':')[0]))];""")
     assert len(told) == 15
     assert {"numpy over shm", "json-base64 over zeromq"} <= set(told)

@@ -54,7 +54,7 @@ def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("side", ["listener", "publisher"])
 def test_the_page_shows_table_figure_and_command(tmp_path: Path, side: str) -> None:
     page = write([write_measured(tmp_path / "l", side=side)], tmp_path / "page.html").read_text()
-    assert all(said in page for said in ("Plugin by plugin", "pillow", "hopmeter listen", ">Cores<"))
+    assert all(said in page for said in ("Latency of each plugin", "pillow", "hopmeter listen", ">Cores<"))
     assert MEANING[side] in page
     assert (tmp_path / "page.html.figures/across-by-hand-1.svg").exists()
 
@@ -91,7 +91,7 @@ def test_percentiles_of_a_listener_count_lost_messages(tmp_path: Path) -> None:
     found, _ = section(write_measured(tmp_path / "l", sent=400, received=300))
     assert column(found, "p50, µs")[0] > column(whole, "p50, µs")[0]
     texts = [str(value.text) for value in found.tables[0].bodies[0].lines[0].values]
-    assert "lost" in texts and "called lost" in str(found.tables[0].caption)
+    assert "lost" in texts and "falls on a lost message" in str(found.tables[0].caption)
 
 
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
@@ -107,13 +107,16 @@ def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work
     assert over.alternative.startswith(f"Medians: all at once {formatting.microseconds(2019.5)}")
     assert warnings(found)[0] == "40 replies differed from the frame that was sent."
     page = write([tmp_path / "a"], tmp_path / "page.html").read_text()
-    assert all(said in page for said in ("Server by server", "Beyond the work", "Interrupted", "hopmeter ask left"))
+    assert all(
+        said in page
+        for said in ("Reply time of each server", "Time beyond the work", "interrupted", "hopmeter ask left")
+    )
     assert (tmp_path / "page.html.figures/across-asked-over-1.svg").exists()
 
 
 def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> None:
     found, _ = section(write_asked(tmp_path / "a", works=("copy:9", "copy:9")))
-    assert [figure.title for figure in found.figures] == ["Server by server"]
+    assert [figure.title for figure in found.figures] == ["Reply time of each server"]
     assert column(found, "Beyond the work, µs") == [None] * 3
 
 

@@ -41,11 +41,11 @@ def ratio(value: float, low: float | None, high: float | None, name: str = "time
 
 def test_the_cost_of_company_is_a_sentence_with_the_flows_that_cause_it() -> None:
     assert company_sentences(group(ratio(1.8, 1.52, 2.23))) == [
-        "Messages of commands take 1.8 (1.5–2.2) times as long alongside the others as alone with frames, "
-        "which causes them."
+        "Messages of commands take 1.8 (1.5–2.2) times as long alongside the other flows as alone "
+        "(with only frames, the flow that causes them)."
     ]
     assert company_sentences(group(ratio(1.8, 1.52, 2.23), flow="ask")) == [
-        "Calls of ask take 1.8 (1.5–2.2) times as long alongside the others as alone."
+        "Calls of ask take 1.8 (1.5–2.2) times as long alongside the other flows as alone."
     ]
 
 
@@ -53,8 +53,8 @@ def test_each_transport_has_its_ratio_and_p99_where_it_is_resolved() -> None:
     tail = ratio(4.21, 3.0, 6.0, "times_alone_p99")
     (said,) = company_sentences(group(ratio(1.8, 1.5, 2.2) | tail, ratio(1.0, None, None), {}, flow="ask"))
     assert said == (
-        "Over t0, calls of ask take 1.8 (1.5–2.2) times (p99: 4.2 (3.0–6.0) times) as long alongside the others as "
-        "alone; over t1 1.0 (?) times."
+        "Over t0, calls of ask take 1.8 (1.5–2.2) times (p99: 4.2 (3.0–6.0) times) as long alongside the other flows "
+        "as alone; over t1 1.0 (?) times."
     )
 
 
@@ -80,7 +80,7 @@ def test_the_background_load_is_named_with_what_it_achieved() -> None:
         background=asked,
     )
     assert background_sentence(found.rows) == (
-        "Background load: 49.0 to 49.9 % of each core and 1.90 GB/s copied; requested was cpu 50%, memory 2GB/s."
+        "Background load: achieved 49.0 to 49.9 % of each core and 1.90 GB/s copied; requested cpu 50%, memory 2GB/s."
     )
     assert background_sentence(found.rows) in section(found, []).tables[0].caption
     assert f"background load of {asked}" in section(found, []).chips

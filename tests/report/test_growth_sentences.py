@@ -37,5 +37,5 @@ def test_short_trials_say_nothing() -> None:
 def test_rows_that_vary_too_much_are_counted_with_a_bound_that_helps() -> None:
     found = sentence(row("nng", 1.0, 0.98, 1.01), row("zeromq", 1.1, 0.2, 6.0))
     assert "p50 changed by less than 2.0 %; p50 of 1 row varied too much to show a trend" in found
-    assert found.endswith("trend: at the end it is 0.20 to 6.0 times as long as at the beginning.")
+    assert found.endswith("at the end of a trial, p50 was 0.20 to 6.0 times its value at the beginning.")
     assert sentence(row("zeromq", 1.1, 0.02, 6.0)).endswith("p50 of 1 row varied too much to show a trend.")

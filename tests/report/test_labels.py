@@ -47,14 +47,14 @@ def test_crowded_rows_have_numbers_and_the_front_its_names() -> None:
     found = draw(20, 1.02)
     assert found["names"] == ["transport0", *map(str, range(1, 20))]
     assert found["legend"]["values"] == [f"{number}  transport{number}" for number in range(1, 20)]
-    assert "numbers, from fast to slow" in found["caption"]
+    assert "numbered from fast to slow" in found["caption"]
 
 
 def test_more_than_anybody_looks_up_have_neither() -> None:
     found = draw(latency_and_cpu.MOST + 2, 1.01)
     assert found["names"] == ["transport0"]
     assert found["legend"] is None
-    assert "Only the rows on the line have names" in found["caption"]
+    assert "Only the rows on the line are named" in found["caption"]
 
 
 def box(label: Label) -> Box:

@@ -55,8 +55,9 @@ def test_the_sentence_has_what_decides_it() -> None:
     made = run(*(echo("unix", pairs, 4000.0, 250.0 * pairs) for pairs in (1, 2, 3)))
     (most,) = most_pairs([made])
     assert sentence(most) == (
-        "unix (Rust), 3 pairs: 4,500 MB/s each way (0.450× what one core copies); "
-        "limited by copies, with 3.00 of 4 cores busy (3.00 wanted), 60\N{NARROW NO-BREAK SPACE}% copying."
+        "unix (Rust), 3 pairs: 4,500 MB/s each way (0.450× the copy speed of one core), "
+        "limited by copies; 3.00 of 4 cores busy (3.00 wanted); "
+        "copying takes 60\N{NARROW NO-BREAK SPACE}% of the CPU time."
     )
 
 

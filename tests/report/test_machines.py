@@ -131,7 +131,7 @@ def test_the_report_shows_machines_side_by_side(tmp_path: Path) -> None:
         }
         folders.append(fixture.build(tmp_path / name, cells, messages=300, machine=machine))
     text = write(folders, tmp_path / "report.html").read_text()
-    assert "Machine by machine" in text
+    assert "Comparison of the machines" in text
     assert "The first processor and The second processor: rank correlation over 3 rows ρ = 0.50" in text
     assert "flips with tcp (Rust)" in text
     assert "docker" in text

@@ -41,7 +41,7 @@ def test_a_run_with_a_budget_gets_the_budget_that_separates_the_nearest_pair() -
     cells = [row_with_interval(name, us) for name, us in (("zenoh", 10.0), ("nng", 11.0), ("zeromq", 90.0))]
     run = in_rounds(*cells, rounds=9, noise=0.2, command=COMMAND, scenario={"budget": "60s"})
     said = next_sentence(run)
-    assert said.startswith("To separate zenoh from nng, run `")
+    assert said.startswith("To decide between zenoh and nng, run `")
     assert "--trials" not in said and said.count("--budget") == 1
     budget = said.partition("--budget ")[2].partition("`")[0]
     assert units.seconds(budget) > 60
@@ -52,7 +52,7 @@ def test_a_pair_of_several_payloads_names_its_payload() -> None:
     small = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 90.0)]
     large = [row_with_interval(name, us, payload="image:8x8") for name, us in (("zenoh", 100.0), ("nng", 110.0))]
     said = next_sentence(in_rounds(*small, *large, rounds=9, noise=0.2))
-    assert said.startswith("To separate zenoh from nng for an image of 8×8, run `")
+    assert said.startswith("To decide between zenoh and nng for an image of 8×8, run `")
 
 
 def test_a_saturated_row_needs_no_command() -> None:
@@ -81,7 +81,7 @@ def undecided_run(*rounds: int | None, **about: Any) -> Run:
 def test_an_undecided_requirement_gets_the_time_that_it_needs() -> None:
     said = next_sentence(undecided_run(26, 35))  # 80 s so far, and 15 more rounds of two trials of 2 s
     assert said == (
-        "To decide p99 < 1ms for zenoh (Rust) and nng (Rust), "
+        "To decide whether zenoh (Rust) and nng (Rust) meet p99 < 1ms, "
         "run `hopmeter run quick --require 'p99 < 1ms' --messages 125 --budget 3m`."
     )
 
@@ -90,13 +90,13 @@ def test_rows_of_several_payloads_name_theirs() -> None:
     run = undecided_run(26)
     other = row_with_interval("nng", 90.0, payload="image:8x8", require="meets")
     run.rows += in_rounds(other).rows
-    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (Rust) for a small message, run ")
+    assert next_sentence(run).startswith("To decide whether zenoh (Rust) for a small message meets p99 < 1ms, run ")
 
 
 def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:
     said = next_sentence(undecided_run(26, 9000, None))
-    assert said.startswith("To decide p99 < 1ms for zenoh (Rust), run ") and said.endswith(
-        "; 2 other rows need longer."
+    assert said.startswith("To decide whether zenoh (Rust) meets p99 < 1ms, run ") and said.endswith(
+        "; 2 other rows need more rounds."
     )
     assert "--trials 9000" in next_sentence(undecided_run(9000, scenario={"require": ["p99 < 1ms"]}))
 

@@ -71,9 +71,13 @@ def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
     said = answer([run], groups([run]))
     thin = "\N{NARROW NO-BREAK SPACE}"
     assert said[0] == (
-        f"The median beyond 50.0{thin}ms of work, all servers called at once: shm 145{thin}µs, zeromq 355{thin}µs."
+        f"Median time beyond 50.0{thin}ms of work, with all servers called at once: shm 145{thin}µs, zeromq "
+        f"355{thin}µs."
     )
-    assert said[1] == f"The median beyond 120{thin}ms of work, one server called after the other: shm 135{thin}µs."
+    assert (
+        said[1]
+        == f"Median time beyond 120{thin}ms of work, with the servers called one after another: shm 135{thin}µs."
+    )
 
 
 def test_short_work_comes_before_long_work() -> None:
@@ -110,7 +114,7 @@ def test_pairs_at_once_stand_beside_what_one_core_copies() -> None:
     found = values(figure)
     assert {(row["pairs"], row["mb_s"]) for row in found if "pairs" in row} == {(1, 400), (2, 800), (3, 1200)}
     assert [row["mb_s"] for row in found if "name" in row] == [8000]
-    assert "3 pairs: 1,200 MB/s, 0.150× what one core copies" in figure.alternative
+    assert "3 pairs: 1,200 MB/s, 0.150× the copy speed of one core" in figure.alternative
 
 
 def test_a_machine_that_measured_no_copying_has_no_line_for_it() -> None:

@@ -90,7 +90,7 @@ def test_rows_of_too_few_messages_leave_a_claim_open() -> None:
 def test_rows_of_different_runs_are_not_compared() -> None:
     runs = [run_of(row("thrift", "c++", 46.0)), run_of(row("thrift", "rust", 46.0))]
     assert judge(claim(RUST), runs) == Verdict(
-        "not measured", "its rows come from different runs, which are not compared"
+        "not measured", "the rows come from different runs, which are not compared"
     )
     assert judge(claim(RUST), [runs[0], runs[0]]) == Verdict("not measured", "")
 
@@ -167,9 +167,7 @@ def test_one_process_against_two_whatever_the_settings() -> None:
 
 def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:
     (part,) = tables([run_of(cell("zeromq", 1, language="python", codec="numpy"), scenario_name="native-objects")])
-    assert {here for line in part.lines for here, *_ in line.here} == {
-        ("–", "no number to compare with: see the claims")
-    }
+    assert {here for line in part.lines for here, *_ in line.here} == {("–", "no comparable value; see the claims")}
 
 
 def test_a_published_figure_stands_beside_what_was_measured() -> None:

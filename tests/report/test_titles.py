@@ -56,7 +56,7 @@ APPROVED: list[tuple[dict[str, Any], str, str]] = [
 def test_a_title_and_its_sentence_read_like_english(given: dict[str, Any], title: str, subject: str) -> None:
     (group,) = groups([run_of(cell("zenoh", 50.0, 49.0, 51.0, **given), cell("nng", 80.0, 79.0, 81.0, **given))])
     assert conditions.title(group).replace(THIN, " ") == title
-    assert lead(group).replace(THIN, " ").startswith(f"For {subject}, zenoh is fastest: nng, the next, takes ")
+    assert lead(group).replace(THIN, " ").startswith(f"For {subject}, zenoh is fastest; nng is next, and takes ")
 
 
 def test_no_table_promises_copies_that_nobody_counts() -> None:

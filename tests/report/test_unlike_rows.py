@@ -43,7 +43,10 @@ def sentences(run: Run) -> list[str]:
     return [plain(each) for each in unlike_sentences(groups([run]))]
 
 
-RAN = "Not alike: zenoh and ecal ran in Python, which adds time to each message; others are compiled."
+RAN = (
+    "Not comparable: zenoh and ecal ran in Python, which adds time to each message; other rows ran in a compiled "
+    "language."
+)
 ALONE = "ecal has no adapter in a compiled language for such messages."
 BUILD = (
     "To measure zenoh in Rust, run `hopmeter build zenoh --language rust` (the first build takes up to 5 min), then "
@@ -53,7 +56,7 @@ BUILD = (
 
 def test_the_sentence_names_the_language_of_each_row() -> None:
     said = plain(lead(groups([mixed_run()])[0]))
-    assert "websocket (Rust) is fastest: zenoh (Python), the next, takes" in said
+    assert "websocket (Rust) is fastest; zenoh (Python) is next, and takes" in said
     assert "shm (Rust) takes" in said
     assert said.count("zenoh") == said.count("zenoh (Python)")
 
@@ -75,7 +78,7 @@ def test_report_terminal_and_advice_say_so() -> None:
     assert all(each in printed for each in (RAN, ALONE, BUILD))
     advice = RunAdvice(run)
     assert advice.lines["take"].startswith("websocket in Rust, for ")
-    assert "zenoh (Python), the next, takes" in advice.lines["better"]
+    assert "the next row, zenoh (Python), takes" in advice.lines["better"]
     assert RAN in plain(advice.lines["changes"])
     assert BUILD.rstrip(".") in map(plain, advice.changes)
     alike = in_rounds(row_in("websocket", "rust", 33), row_in("zenoh", "python", 33), **QUICK)
@@ -133,10 +136,10 @@ def test_a_language_that_cannot_carry_the_message_is_not_proposed() -> None:
 def test_a_debug_build_is_named() -> None:
     builds = {"nng (rust)": "rustc 1.95.0 -O0", "zeromq (rust)": "rustc 1.95.0 -O3"}
     run = in_rounds(row_in("nng", "rust", 33), row_in("zeromq", "rust", 20), builds=builds, **QUICK)
-    assert "zeromq is fastest: nng (debug build), the next, takes" in lead(groups([run])[0])
+    assert "zeromq is fastest; nng (debug build) is next, and takes" in lead(groups([run])[0])
     assert sentences(run) == [
-        "Not alike: nng (debug build): slower than a release build. `hopmeter build nng --language rust` makes a "
-        "release build."
+        "Not comparable: nng (debug build), because a debug build is slower than a release build; `hopmeter build nng "
+        "--language rust` makes a release build."
     ]
     assert "nng (debug build)" in groups([run])[0].labels.values()
     assert "nng debug build" in print_table(run)
@@ -192,7 +195,8 @@ def test_several_versions_of_a_library_are_named() -> None:
     names = " ".join(group.label(row) for row in group.rows)
     assert "nng (nng 1.10.1)" in names and "nng (nng 1.11.0)" in names
     assert unlike_sentences([group]) == [
-        "Not alike: the rows of nng have several versions of its library: Rust nng 1.11.0 and Rust nng 1.10.1."
+        "Not comparable: the rows of nng were measured with different library versions: Rust nng 1.11.0 and Rust nng "
+        "1.10.1."
     ]
 
 
@@ -213,6 +217,6 @@ def test_a_workload_names_the_language_of_its_programs() -> None:
     ]
     assert "zenoh (Python)" in answer([run], groups([run]))[0]
     assert [each.partition(" (the")[0] for each in sentences(run)] == [
-        "Not alike: zenoh ran in Python, which adds time to each message; others are compiled.",
+        "Not comparable: zenoh ran in Python, which adds time to each message; other rows ran in a compiled language.",
         "To measure zenoh in Rust, run `hopmeter build zenoh --language rust`",
     ]

@@ -105,15 +105,17 @@ def test_a_single_trial_that_lost_much_is_named() -> None:
         for number, share in enumerate([0.0] * 99 + [0.32])
     ]
     [said] = [warning.text for warning in warnings([run]) if warning.code == "W-STEAL"]
-    assert f"took 0.32{THIN}% of the measured cores' time, at worst 32{THIN}% (shm (Rust), trial 99)" in said
+    assert (
+        f"took 0.32{THIN}% of the measured cores' time, and 32{THIN}% in the worst trial (shm (Rust), trial 99)" in said
+    )
 
 
 def test_trials_that_were_measured_again_are_counted() -> None:
     run = run_of(GOOD | {"trials_repeated": 2})
     run.trials = [{"cell": "c0", "trial": 0, "good": True, "wall_s": 1.0, "steal_us": 0.0, "steal_share": 0.4}]
-    assert "2 trials beyond use were measured again." in steal_sentence([run])
+    assert "2 trials that lost too much were measured again." in steal_sentence([run])
     run.rows[0].values["trials_repeated"] = 0
-    assert "none was left out." in steal_sentence([run])
+    assert "none was discarded." in steal_sentence([run])
 
 
 def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
@@ -152,7 +154,7 @@ def test_a_warning_of_many_rows_is_printed_once_with_the_numbers_of_the_first() 
     run = run_of(*rows, cell("tcp", 10.0, warnings=[tag("W-FALLBACK", "tcp of robot1 took udp")]))
     found = [each for each in warnings([run]) if each.code in ("W-CLOCK-COARSE", "W-FALLBACK")]
     assert [each.title for each in found] == [
-        "The median of 3.1 us is less than 9 us (with other numbers in other rows or trials)",
+        "The median of 3.1 us is less than 9 us (the numbers differ in other rows or trials)",
         "Tcp of robot1 took udp",
     ]
     shown = print_table(run)
@@ -163,4 +165,4 @@ def test_percentiles_with_too_few_messages_are_one_warning() -> None:
     lacking = {f"response_{name}{end}_us": None for name in ("p99", "p999") for end in ("", "_low", "_high")}
     both, one = cell("zenoh", 10.0, 9.0, 11.0, **lacking), cell("nng", 10.0, 9.0, 11.0, response_p999_low_us=None)
     found = [each.text for each in warnings([run_of(both, one)]) if each.code == "W-UNRESOLVED"]
-    assert len(found) == 1 and "p99 needs about 1,000 messages in all trials together (1 row lacks it)" in found[0]
+    assert len(found) == 1 and "p99 needs about 1,000 messages in all trials together (1 row lacks p99)" in found[0]

@@ -43,12 +43,12 @@ def test_the_largest_part_comes_first_and_a_tiny_one_is_left_out() -> None:
     (row,) = run_of(cell("shm", 10, **WHY)).rows
     said = sentence(row)
     assert said.index("waiting for a core") < said.index("waking")
-    assert "stolen" not in said and "running" not in said
+    assert "stolen by the hypervisor" not in said and "running" not in said
     for value in (
         "20 messages",
         "70\u202f%",
         "30\u202f%",
-        "12.0 a message",
+        "page faults per message 12.0",
         "2.0\u202f%",
         "12.0\u202fµs",
         "10.0\u202fµs",

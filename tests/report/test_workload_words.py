@@ -33,13 +33,13 @@ def workload() -> Workload:
 
 def test_the_graph_as_text_has_a_line_for_each_part(workload: Workload) -> None:
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(workload)}
-    assert lines["detector"] == "c++, waits by block, handles 1 at once"
+    assert lines["detector"] == "c++, wait block, at most 1 message at once"
     assert lines["frames"].startswith("camera → detector and display, 2 kB")
     assert lines["frames"].endswith("deadline 33 ms")
     assert lines["objects"].endswith("after frames, work spin:4ms")
     assert lines["ask"].startswith("display calls detector") and lines["ask"].endswith("up to 4 at once")
-    assert lines["tokens"].endswith("after ask, 50 each time")
-    assert lines["ping"].endswith("the next when tokens returns")
+    assert lines["tokens"].endswith("after ask, 50 messages each time")
+    assert lines["ping"].endswith("next message when tokens returns")
     assert lines["reaction"] == "frames → objects, deadline 50 ms"
 
 
@@ -83,7 +83,7 @@ def test_the_graph_as_text_names_the_processes_the_own_transport_and_the_bridge(
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(gateway)}
     assert lines["detector"].endswith("2 processes: iceoryx2 and zenoh")
     assert "over iceoryx2" in lines["frames"] and "over" not in lines["objects"]
-    assert lines["frames>objects"] == "bridge at detector: passes frames on for objects, 2 kB"
+    assert lines["frames>objects"] == "bridge in detector: passes frames on to objects, 2 kB"
 
 
 def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_them(gateway: Workload) -> None:

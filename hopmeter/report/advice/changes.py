@@ -47,7 +47,7 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
         state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
         other = decide(group)
         if shows_level(group) and not other.is_decided:
-            yield f"With idle cores {state}, a few rounds show only the level: {levels(group)}"
+            yield f"With idle cores {state}, there were too few rounds for a ranking: {levels(group)}"
         else:
             yield f"With idle cores {state}, {_first_words(other, found)}"
 
@@ -61,9 +61,10 @@ def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
         yield f"For {conditions.subject(each.group)}, {_first_words(each, found)}"
     open_ = [each for each in decisions if not each.is_decided]
     if same := len(decisions) - len(different) - len(open_):
-        yield f"In {formatting.plural(same, 'other table')} of this run it is among the best, too"
+        yield f"In {formatting.plural(same, 'other table')} of this run, {_name(found)} is also among the best"
     if open_:
-        yield f"{formatting.plural(len(open_), 'other table')} of this run decide nothing"
+        are = "is" if len(open_) == 1 else "are"
+        yield f"{formatting.plural(len(open_), 'other table')} of this run {are} undecided"
 
 
 def _parts(run: Run, found: Decision) -> Iterator[str]:
@@ -81,22 +82,26 @@ def _requirements(run: Run, found: Decision) -> Iterator[str]:
         fastest = min(rows, key=lambda row: row.p50 or 0.0)
         if (fastest.p50 or 0.0) < found.take.p50:
             compared = comparison_words(found.group, found.take, fastest)
-            yield f"Without {formatting.join(wanted)}, {name(found.group, fastest)} would be possible: it {compared}"
+            yield f"Without {formatting.join(wanted)}, you could use {name(found.group, fastest)}, which {compared}"
 
 
 def _open_choice(run: Run, found: Decision) -> Iterator[str]:
     """Yield a note that more rounds may separate the best rows, with the command that measures them."""
     if found.by in ("", "now"):
         longer = advise_command(run, "--budget", "10m")
-        yield f"Not decided: which of these {len(found.best)} is best; `{longer}` measures longer"
+        yield f"Which of these {len(found.best)} rows is best is undecided; `{longer}` measures longer"
 
 
 def _first_words(other: Decision, found: Decision) -> str:
     if not other.is_decided:
-        return "nothing is decided"
+        return "the order is undecided"
     if _is_among(found, other):
-        return f"{found.take['transport'] if found.take else ''} is among the best, too"
-    return f"{names(other.group, other.best)} would be first"
+        return f"{_name(found)} is also among the best"
+    return f"{names(other.group, other.best)} {'is' if len(other.best) == 1 else 'are'} best"
+
+
+def _name(found: Decision) -> str:
+    return str(found.take["transport"]) if found.take else ""
 
 
 def _is_among(found: Decision, other: Decision) -> bool:
@@ -114,7 +119,7 @@ def _not_measured(run: Run, asked: Question, others: Sequence[Question], take: R
     if not asked.others:
         option = "--idle-states" if asked.is_awake else "--no-idle-states"
         state = "as they are" if asked.is_awake else "kept awake"
-        yield f"Not measured: idle cores {state}; `{advise_command(run, option)}` measures that"
+        yield f"Not measured: idle cores {state}; `{advise_command(run, option)}` measures them"
     if take.cell.workload is not None:
         yield "Not measured: other sizes and rates of the flows; change them in the file and run the command again"
     elif not others and take["rate_hz"]:

@@ -71,7 +71,7 @@ class RunAdvice:
         take = self.take
         if take is None:
             next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
-            return {"take": f"Nothing is decided: {self._open_words()}", "changes": " ".join(next_words)}
+            return {"take": f"No recommendation: {self._open_words()}", "changes": " ".join(next_words)}
         found = [self._take_words(take), self._better_words(take), self._cpu_words(take), self._settings_words(take)]
         further = ". ".join(each[:1].upper() + each[1:] for each in self.changes)
         return dict(zip(HEADS, [*found, f"{further}."], strict=True))
@@ -95,24 +95,24 @@ class RunAdvice:
         group, many = self.decision.group, len(others) > 1
         them = names(group, others)
         if self.decision.by == "same":
-            return f" {them} {'are' if many else 'is'} the same within 5{formatting.THIN}%."
-        reasons = {"cpu": f", and {name(group, take)} needs less CPU", "now": ", so keep what you have"}
-        why = reasons.get(
-            self.decision.by, f"; any of {'them' if many else 'the two'} will do as far as this run shows"
-        )
-        return f" {them} {'do' if many else 'does'} not differ significantly from it{why}."
+            return f" {them} {'differ' if many else 'differs'} from {name(group, take)} by at most 5{formatting.THIN}%."
+        reasons = {
+            "cpu": f"; {name(group, take)} needs the least CPU",
+            "now": "; there is no reason to change your transport",
+        }
+        why = reasons.get(self.decision.by, "; this run gives no reason to prefer one of them")
+        return f" {them} {'do' if many else 'does'} not differ significantly from {name(group, take)}{why}."
 
     def _better_words(self, take: Row) -> str:
         """Return how the next row, the first row that is worse, and the user's current transport compare with the
         recommended row."""
         group = self.decision.group
         rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]
-        said = [f"{name(group, rivals[0])}, the next, {comparison_words(group, take, rivals[0])}"] if rivals else []
+        said = [f"the next row, {name(group, rivals[0])}, {comparison_words(group, take, rivals[0])}"] if rivals else []
         slower = [row for row in self.decision.worse if is_better(group, take, row)]
         if slower and slower[0] not in rivals[:1]:
-            said.append(
-                f"{name(group, slower[0])}, the first that is worse, {comparison_words(group, take, slower[0])}"
-            )
+            worse = f"{name(group, slower[0])}, {comparison_words(group, take, slower[0])}"
+            said.append(f"the first significantly worse row, {worse}")
         if not said:
             said = [f"no other transport {'meets the requirements' if requirements_of_run(self.run) else 'kept up'}"]
         return f"{'; '.join([*said, *self._now_words(take, rivals[:1])])}."
@@ -122,27 +122,28 @@ class RunAdvice:
         if self.now is None:
             return
         if row is None:
-            yield f"{self.now}, which you have now, was not measured"
+            yield f"your current transport, {self.now}, was not measured"
         elif row is take:
-            yield "you have it now"
+            yield f"{name(group, row)} is your current transport"
         elif row["status"] != "ok" or (row.recommendable and not has_result(group, row)):
-            yield f"{name(group, row)}, which you have now, {why_not(row) or 'has no result'}"
+            yield f"your current transport, {name(group, row)}, {why_not(row) or 'has no result'}"
         else:
             refused = why_not(row) if row.recommendable else ""
-            words = (
-                "is what you have now" if row in told else f"which you have now, {comparison_words(group, take, row)}"
-            )
-            yield f"{name(group, row)}{' ' if row in told else ', '}{words}{f', and {refused}' if refused else ''}"
+            if row in told:
+                words = f"{name(group, row)} is your current transport"
+            else:
+                words = f"your current transport, {name(group, row)}, {comparison_words(group, take, row)}"
+            yield f"{words}{f', and {refused}' if refused else ''}"
 
     def _cpu_words(self, take: Row) -> str:
         group, others = self.decision.group, [*self.decision.best[1:], *self.decision.worse][:1]
         rows = [take, *others, *([self.now_row] if self.now_row and self.now_row not in (take, *others) else [])]
-        return f"{'; '.join(f'{name(group, row)} takes {cpu_words(row)}' for row in rows if row['cpu_core_percent'])}."
+        return f"{'; '.join(f'{name(group, row)} needs {cpu_words(row)}' for row in rows if row['cpu_core_percent'])}."
 
     def _settings_words(self, take: Row) -> str:
         values = dict(take.cell.carriage.settings)
         measured = settings_words(values) if values else "none to set"
-        waits = "" if is_whole(self.decision.group) else f"; receivers wait by `{take['wait']}`"
+        waits = "" if is_whole(self.decision.group) else f"; receivers used `wait = {take['wait']}`"
         return f"{measured}{waits}. {self._loss_words(take)}"
 
     def _loss_words(self, take: Row) -> str:
@@ -153,14 +154,14 @@ class RunAdvice:
         lost = f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} messages were lost"
         lossless = lossless_of(take)
         if lossless is None:
-            return f"{lost}; hopmeter knows no settings with which nothing can be lost."
+            return f"{lost}; hopmeter knows no settings that prevent all message loss."
         lacking = {
             each: value for each, value in lossless.settings.items() if take.cell.carriage.settings.get(each) != value
         }
         if not lacking:
-            return f"{lost}; with these settings a sender waits rather than lose a message."
+            return f"{lost}; with these settings, a sender waits instead of losing messages."
         command = advise_command(self.run, "--require", LOST)
-        return f"{lost}; so that nothing can be, set {settings_words(lacking)}: not measured, `{command}` does."
+        return f"{lost}; {settings_words(lacking)} would prevent any loss (not measured; `{command}` measures it)."
 
     def _open_words(self) -> str:
         """Return why nothing is decided."""
@@ -171,7 +172,7 @@ class RunAdvice:
         if found.best:
             return f"{names(group, found.best)} do not differ significantly{self._differences()}."
         if found.undecided:
-            return f"it is open whether {names(group, found.undecided)} meet {wanted}."
+            return f"it is undecided whether {names(group, found.undecided)} meet {wanted}."
         if wanted and any(has_result(group, row) for row in found.missing):
             return f"{names(group, found.missing)} miss {wanted}, and no other transport kept up."
         return "no transport that you can install has a valid result."
@@ -188,7 +189,9 @@ class RunAdvice:
 
     def _deciding_command(self) -> str:
         if self.decision.missing and not (self.decision.best or self.decision.undecided):
-            return "Require less, or measure other transports: `hopmeter transports` says how to install them."
+            return (
+                "Relax the requirements, or measure other transports; `hopmeter transports` shows how to install them."
+            )
         return next_sentence(self.run) or f"`{advise_command(self.run, '--budget', '10m')}` measures longer."
 
     def as_json(self) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from hopmeter.model.language_names import language_name, languages_in
 from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.answers.comparison_sentences import VAGUE, how_long, median_words, name
-from hopmeter.report.answers.workload_answer import TEXTS, ranking_of
+from hopmeter.report.answers.workload_answer import BETTER, TEXTS, ranking_of
 from hopmeter.report.words import formatting
 from hopmeter.report.words.workload_words import is_whole, missed_text, worst_text
 from hopmeter.system import humanize
 
 MOST_NAMES = 4
-WORSE = {DEADLINES: "misses more deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
+WORSE = {DEADLINES: "misses more deadlines", TAIL: "has a worse p99 in its worst flow", CPU: "uses more CPU"}
 """What a worse transport for a whole workload does, by the criterion that decides."""
 
 
@@ -44,7 +44,7 @@ def result_words(group: Group, row: Row) -> str:
     known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
     if worst := worst_text(row):
         known.append(f"it has {worst}" if row["worst_p99_ratio"] == 1 else f"the p99 of its worst flow is {worst}")
-    return formatting.join(known) if known else "it has no deadline to keep"
+    return formatting.join(known) if known else "no flow has a deadline"
 
 
 def comparison_words(group: Group, one: Row, other: Row) -> str:
@@ -73,7 +73,7 @@ def _workload_comparison(group: Group, one: Row, other: Row) -> str:
     if not criterion:
         return f"does not differ significantly: {result_words(group, other)}"
     if is_better(group, other, one):
-        return f"is better by its {criterion}: {TEXTS[criterion](other)}"
+        return f"{BETTER[criterion]}: {TEXTS[criterion](other)}"
     return f"{WORSE[criterion]}: {TEXTS[criterion](other)}"
 
 

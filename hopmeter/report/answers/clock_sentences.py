@@ -26,9 +26,9 @@ def claim_sentences(runs: Sequence[Run]) -> list[str]:
     whole = max(row.number("clock_uncertainty_us") for row in rows)
     least = TIMES_RESIDUAL * max(row.number("clock_residual_us") for row in rows)
     return [
-        f"Latencies between hosts may all be wrong by the same time, up to ±{formatting.number(whole)} us, because "
-        "their clocks differ; intervals contain this. "
-        f"Transports are told apart if they differ by more than {formatting.number(least)} us.",
+        "The clock offset between hosts is uncertain, so all latencies between hosts may be wrong by the same "
+        f"amount, up to ±{formatting.microseconds(whole)}; the intervals include this error. Differences between "
+        f"transports are significant only above {formatting.microseconds(least)}.",
         *_describe_unclaimed(rows),
     ]
 
@@ -37,8 +37,8 @@ def _describe_unclaimed(rows: Sequence[Row]) -> Iterator[str]:
     small = [row for row in rows if "W-CLOCK-COARSE" in (row["warning_codes"] or [])]
     if small:
         yield (
-            f"{formatting.plural(len(small), 'median')} of {len(rows)} between hosts is smaller than that, so only its "
-            "differences from others count. Measure calls for a round trip, which needs one clock."
+            f"{len(small)} of {formatting.plural(len(rows), 'median')} between hosts is below this error: compare "
+            "such a median only with others. To avoid the error, measure calls: a round trip needs only one clock."
         )
 
 
@@ -57,23 +57,24 @@ def _describe_models(models: Models) -> Iterator[str]:
     if len(models) > MOST_SHOWN:
         residual_ns = max(model.residual_ns for model in ordered)
         yield (
-            f"{len(models)} pairs of clocks were compared. Those of {ordered[0].here} and {ordered[0].there} are known "
-            f"least, to ±{_us(ordered[0].uncertainty_ns)} us; the largest residual is {_us(residual_ns)} us."
+            f"{len(models)} pairs of clocks were compared. The offset between {ordered[0].here} and "
+            f"{ordered[0].there} is the least certain, ±{_us(ordered[0].uncertainty_ns)}; the largest residual is "
+            f"{_us(residual_ns)}."
         )
     else:
         yield from map(_describe_model, models.values())
     hosts = {host for pair in models for host in pair}
     if absent := math.comb(len(hosts), 2) - len(models):
         yield (
-            f"{formatting.plural(absent, 'pair')} of hosts were not compared: times between them are translated over "
-            "another host, and both uncertainties add up."
+            f"{formatting.plural(absent, 'pair')} of hosts were not compared directly: times between them are "
+            "converted via a third host, so two uncertainties add up."
         )
 
 
 def _describe_model(model: PairModel) -> str:
     return (
-        f"Clocks of {model.here} and {model.there}: known to ±{_us(model.uncertainty_ns)} us, residual "
-        f"{_us(model.residual_ns)} us{_drift(model.drift_ppm)}."
+        f"Clock offset between {model.here} and {model.there}: known to ±{_us(model.uncertainty_ns)}, residual "
+        f"{_us(model.residual_ns)}{_drift(model.drift_ppm)}."
     )
 
 
@@ -82,10 +83,10 @@ def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
     relative to its bound."""
     ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
     for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
-        most = "" if len(closures) <= MOST_SHOWN else f", most of {len(closures)} triangles compared with their bounds"
+        worst = "" if len(closures) <= MOST_SHOWN else f" (the worst of {len(closures)} triangles)"
         yield (
-            f"The offsets around {formatting.join(each.hosts)} add up to {_us(each.sum_ns)} us; their bounds allow "
-            f"±{_us(each.bound_ns)} us{most}."
+            f"The clock offsets around the triangle {formatting.join(each.hosts)} add up to {_us(each.sum_ns)}; their "
+            f"uncertainties allow up to ±{_us(each.bound_ns)}{worst}."
         )
 
 
@@ -94,7 +95,7 @@ def _corrections(states: Sequence[ClockState]) -> Iterator[str]:
         own = [state for state in states if (state.session, state.host) == (session, host)]
         rate = correction_ppm(own)
         if rate is not None and abs(rate) >= 0.01:
-            yield f"A program let the clock of {host} run {formatting.number(rate)} ppm faster than its hardware."
+            yield f"A time service changed the rate of {host}'s clock by {formatting.number(rate)} ppm."
 
 
 def _drift(ppm: float | None) -> str:
@@ -102,4 +103,4 @@ def _drift(ppm: float | None) -> str:
 
 
 def _us(nanoseconds: float) -> str:
-    return formatting.number(nanoseconds / 1000)
+    return formatting.microseconds(nanoseconds / 1000)

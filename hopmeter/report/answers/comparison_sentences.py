@@ -15,18 +15,19 @@ from hopmeter.report.words import conditions, formatting
 from hopmeter.statistics import rounds_needed
 
 LATENCIES = {
-    "response": "half of its messages arrived within {p50} of when they were due",
-    "roundtrip": "half of its messages came back within {p50}",
-    "gather": "half of its messages had the replies of all servers within {p50}",
-    "service": "half of its messages took {p50} or less",
-    "reaction": "half of the messages had their effect within {p50}",
+    "response": "half of the messages arrived within {p50} of when they were due",
+    "roundtrip": "half of the round trips took {p50} or less",
+    "gather": "half of the calls had the replies of all servers within {p50}",
+    "service": "half of the messages took {p50} or less",
+    "reaction": "half of the reactions took {p50} or less",
 }
 LEVEL_ONLY = (
-    "There are too few of these rounds to rank them; the rounds with idle cores kept awake determine the order."
+    "There are too few rounds with idle cores as they are to rank the rows; the rounds with idle cores kept awake "
+    "determine the order."
 )
 MOST_NAMES, MOST_PAIRS = 4, 2
 VAGUE = 10
-"""If a ratio may be larger than this, the sentences say only that there were too few rounds."""
+"""A ratio above this value is not given as a number; the sentences say `more than 10`."""
 MOST_ROUNDS = 300
 """A pair that needs more rounds than this is too close to decide."""
 
@@ -92,11 +93,11 @@ def _order(group: Group) -> list[str]:
         return _without_rank(group)
     first = ranked[0]
     if len(ranked) == 1:
-        alone = f"{name(group, first.row)} is alone: {median_words(first.row)}."
+        alone = f"{name(group, first.row)} is the only ranked row: {median_words(first.row)}."
         return [alone, _why_alone(group)]
     if first.best is None:
         lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
-        return [lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."]
+        return [lowest, "There are too few good trials or messages for intervals, so the rows have no rank."]
     rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
     parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
     return [f"{'; '.join(parts)}.", _sentence(median_words(first.row), group, first.row), *_alike(group, rest)]
@@ -104,7 +105,7 @@ def _order(group: Group) -> list[str]:
 
 def _why_alone(group: Group) -> str:
     if not any(row.ok for row in group.references):
-        return "There is nothing else to compare it with."
+        return "There is no other row to compare with."
     return "No library was measured." if group.has_only_references else "No other library was measured."
 
 
@@ -116,23 +117,25 @@ def _without_rank(group: Group) -> list[str]:
 
 
 def _sentence(median: str, group: Group, row: Row) -> str:
-    """Return a sentence such as `With zenoh, half of its messages …`."""
+    """Return a sentence such as `With zenoh, half of the messages …`."""
     return f"With {name(group, row)}, {median}."
 
 
 def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
     (after,) = _next(group, first, rest)
-    return f"{name(group, first)} is fastest: {after}"
+    return f"{name(group, first)} is fastest; {after}"
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
     """Return how much longer the next row takes; empty if there is none."""
-    return [f"{name(group, rest[0])}, the next, takes {how_long(first, rest[0])}"] if rest else []
+    if not rest:
+        return []
+    return [f"{name(group, rest[0])} is next, and takes {how_long(first, rest[0])} as {name(group, first)}"]
 
 
 def how_long(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`: `2.1 to 2.6 times as long`. Without rounds, return the smallest
-    ratio that both intervals allow."""
+    """Return how long `other` takes relative to `one`: `2.1 to 2.6 times as long`. If the rows have no common rounds,
+    return the smallest ratio that both intervals allow."""
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
         low, high = formatting.ratio(known.low), formatting.ratio(known.high)
@@ -152,11 +155,11 @@ def _tie(group: Group, first: Rank) -> str:
     if len(highs) < len(first.ties):
         return f"{names} do not differ significantly"
     if max(highs) > VAGUE:
-        return f"{names} do not differ significantly; one may take more than {VAGUE} times as long as another"
-    who = name(group, first.ties[0]) if len(first.ties) == 1 else "the others"
-    takes = "takes" if len(first.ties) == 1 else "take"
+        return f"{names} do not differ significantly, but one may still take more than {VAGUE} times as long as another"
     most = f"{formatting.ratio(max(highs))} times as long as {name(group, first.row)}"
-    return f"{names} do not differ significantly: {who} {takes} at most {most}"
+    if len(first.ties) == 1:
+        return f"{names} do not differ significantly: {name(group, first.ties[0])} takes at most {most}"
+    return f"{names} do not differ significantly: none of them takes more than {most}"
 
 
 def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
@@ -176,7 +179,8 @@ def median_words(row: Row) -> str:
     """Return a row's median in words, with its interval."""
     half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
     if row["pattern"] != "pubsub":
-        half = half.replace("half of its messages arrived", "half of its replies were back")
+        half = half.replace("half of the messages arrived", "half of the replies arrived")
+        half = half.replace("they were due", "their requests were due")
     return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")
 
 
@@ -185,13 +189,16 @@ def _references(group: Group) -> str:
     known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
     if not known or not first:
         return ""
-    them = "this is a reference, not a library" if len(known) == 1 else "these are references, not libraries"
     ratios = [_ratio(first[0], row) for row in known[:MOST_NAMES]]
     if shows_level(group) or not all(ratios):
-        return f"For comparison: {_medians(group, known)} ({them} to install)."
-    named = [f"{name(group, row)} {ratio}" for row, ratio in zip(known[1:], ratios[1:], strict=False)]
-    takes = formatting.join([f"{name(group, known[0])} takes {ratios[0]}", *named])
-    return f"For comparison, {takes} times as long as {name(group, first[0])}; {them} to install."
+        return f"Medians of the references, for comparison: {_medians(group, known)}."
+    named, best = (
+        [f"{name(group, row)} {ratio}" for row, ratio in zip(known, ratios, strict=False)],
+        name(group, first[0]),
+    )
+    if len(known) == 1:
+        return f"For comparison, the reference {name(group, known[0])} takes {ratios[0]} times as long as {best}."
+    return f"For comparison, the references take these multiples of the time of {best}: {formatting.join(named)}."
 
 
 def _ratio(one: Row, other: Row) -> str:
@@ -207,7 +214,7 @@ def _ranked_references(group: Group) -> str:
     """Return a sentence that all ranked rows are references; empty if a library is among them."""
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
-    return "All of these are references, not libraries to install; they are ranked among themselves."
+    return "All these rows are references, not libraries that you can install; they are ranked only against each other."
 
 
 @dataclass(frozen=True)
@@ -256,13 +263,13 @@ def not_decided(group: Group) -> str:
     words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
     rest = len(found) - len(words)
     words += [formatting.plural(rest, "other pair")] if rest else []
-    return f"Not decided: {'; '.join(words)}." if words else ""
+    return f"Undecided pairs: {'; '.join(words)}." if words else ""
 
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
     """Return the pair in words; its largest possible ratio is omitted if the first sentence already contains it."""
     most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
-    reach = "" if is_known else f"one may take {most} times as long; "
+    reach = "" if is_known else f"one may take {most} times as long as the other; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
     return f"{name(group, pair.one)} and {name(group, pair.other)} ({reach}{needs})"
 
@@ -272,5 +279,5 @@ def without_result(group: Group) -> list[str]:
     failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
     saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
     words = [f"{formatting.join(failed)} failed."] if failed else []
-    are = "has" if len(saturated) == 1 else "have"
-    return [*words, *([f"{formatting.join(saturated)} could not keep up, and {are} no rank."] if saturated else [])]
+    they = "it has" if len(saturated) == 1 else "they have"
+    return [*words, *([f"{formatting.join(saturated)} could not keep up, so {they} no rank."] if saturated else [])]

@@ -32,7 +32,7 @@ def _sentence(rows: Sequence[Row]) -> str:
     medians = [f"{_way(row, several)} {formatting.microseconds(row['copy_p50_us'])}" for row in rows]
     name = name_payload(str(first["payload"]))
     frame = formatting.payload_bytes(first["payload_bytes"]) + (f" ({name})" if name else "")
-    return f"Medians of a copy of {frame} received over {formatting.row_name(first)}: {', '.join(medians)}."
+    return f"Median times to copy {frame} received over {formatting.row_name(first)}: {', '.join(medians)}."
 
 
 def _parts(row: Row) -> list[str]:

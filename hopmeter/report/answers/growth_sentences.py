@@ -16,8 +16,8 @@ MOST_SAID = 10.0
 
 
 def growth_sentence(run: Run) -> str:
-    """Return a sentence on the rows with a trend, and on how small it is in all others; empty if no trial was long
-    enough."""
+    """Return a sentence on the rows with a trend, and on how little p50 changed in all other rows; empty if no trial
+    was long enough."""
     rows = [row for row in run.measured_rows if row["growth"] is not None]
     moved = [row for row in rows if _has_moved(row)]
     others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
@@ -46,7 +46,7 @@ def _open(rows: Sequence[Row]) -> str:
     if high > MOST_SAID or low < 1 / MOST_SAID:
         return said
     ends = f"{formatting.ratio(low)} to {formatting.ratio(high)}"
-    return f"{said}: at the end it is {ends} times as long as at the beginning"
+    return f"{said}: at the end of a trial, p50 was {ends} times its value at the beginning"
 
 
 def _change(row: Row) -> str:

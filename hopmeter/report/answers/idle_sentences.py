@@ -11,16 +11,17 @@ from hopmeter.report.answers.comparison_sentences import levels
 from hopmeter.report.words import conditions
 
 BOTH = (
-    "Which of the two is yours: “as it is”, if your programs idle between messages on a machine like this one; “kept "
-    "awake”, if the machine is busy then, or for which transport is faster by itself."
+    "If your programs idle between messages on a machine like this one, use the results with idle cores as they are. "
+    "If your machine is busy between messages, or if you want to know which transport itself is faster, use the "
+    "results with idle cores kept awake."
 )
 ASLEEP = (
-    "Idle cores slept between messages. This is your case if your programs idle then too; for a busy machine, or for "
-    "which transport is faster by itself, measure with `--no-idle-states`."
+    "Idle cores slept between messages, as they do if your programs idle between messages. If your machine is busy, or "
+    "if you want to know which transport itself is faster, measure with `--no-idle-states`."
 )
 AWAKE = (
-    "Idle cores were kept awake, as on a busy machine. If your programs idle between messages, each message also waits "
-    "for its core to wake up; measure without `--no-idle-states`."
+    "Idle cores were kept awake, as on a busy machine. If your programs idle between messages, each of their messages "
+    "also waits for a core to wake up; to include this wait, measure without `--no-idle-states`."
 )
 SUBJECT = "idle states"
 """The subject of the finding of `hopmeter doctor` about idle cores."""

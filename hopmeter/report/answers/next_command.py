@@ -61,13 +61,13 @@ def _separate(run: Run) -> str:
     pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
     if not pairs:
         few = run.quick and _measured_rounds(run) < TRIALS
-        return f"To decide more, run {_longer(run, compared, TRIALS)}." if few else ""
+        return f"To decide more pairs, run {_longer(run, compared, TRIALS)}." if few else ""
     rounds, group, pair = min(pairs, key=lambda each: (each[2].one is not each[1].ranked_rows[0], each[0] or 0))
     several = len({group.conditions["payload"] for group in compared}) > 1
     payload = f" for {_subject(pair.one)}" if several else ""
     unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
-    names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
-    return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
+    names = f"{name(group, pair.one)} and {name(group, pair.other)}{payload}"
+    return f"To decide between {names}, run {_longer(run, unsettled, rounds or 0)}."
 
 
 def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
@@ -78,7 +78,7 @@ def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
     if not known:
         return ""
     rounds, group, one, other = min(known, key=lambda each: each[0] or 0)
-    return f"To separate {name(group, one)} from {name(group, other)}, run {_longer(run, whole, rounds or 0)}."
+    return f"To decide between {name(group, one)} and {name(group, other)}, run {_longer(run, whole, rounds or 0)}."
 
 
 def _compared_groups(run: Run) -> list[Group]:
@@ -99,8 +99,9 @@ def _more_precise(run: Run, until: str) -> str:
         return ""
     seconds = (factor or 2) * units.seconds(budget)
     if seconds > LONGEST_S:
-        return f"{until} of every median would take about {humanize.time(seconds)} on this machine."
-    return f"To {'reach' if factor else 'come closer to'} {until}, run `{_command(run, '--budget', _tidy(seconds))}`."
+        return f"To reach {until} for every median would take about {humanize.time(seconds)} on this machine."
+    aim = "reach" if factor else "come closer to"
+    return f"To {aim} {until} for every median, run `{_command(run, '--budget', _tidy(seconds))}`."
 
 
 def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
@@ -137,7 +138,7 @@ def _halve_changes(run: Run) -> str:
     length = f"--trials {more}"
     if budget := run.part("scenario").get("budget"):
         length = f"--budget {_tidy(MORE * units.seconds(budget))}"
-    return f"Four times as many rounds find changes about half as large: run the same command with `{length}`."
+    return f"Four times as many rounds detect changes about half as large: run the same command with `{length}`."
 
 
 def _decide(run: Run, further: Further) -> str:
@@ -148,8 +149,10 @@ def _decide(run: Run, further: Further) -> str:
     has_budget = bool(run.part("scenario").get("budget"))
     length = ("--budget", _tidy(further.seconds)) if has_budget else ("--trials", str(further.rounds))
     others = formatting.plural(further.others, "other row needs", "other rows need")
-    rest = f"; {others} longer" if further.others else ""
-    return f"To decide {formatting.join(requirements_of_run(run))} for {names}, run `{_command(run, *length)}`{rest}."
+    rest = f"; {others} more rounds" if further.others else ""
+    meet = "meets" if len(set(rows)) == 1 else "meet"
+    wanted = formatting.join(requirements_of_run(run))
+    return f"To decide whether {names} {meet} {wanted}, run `{_command(run, *length)}`{rest}."
 
 
 def _subject(row: Row) -> str:

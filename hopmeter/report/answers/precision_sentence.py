@@ -16,12 +16,13 @@ def precision_sentence(run: Run) -> str:
     within = float(until[1:-1]) / 100
     known = [(width, row) for row in rows if (width := _width(row)) is not None]
     reached = sum(width <= within for width, _ in known)
-    words = [f"±{100 * within:g}{formatting.THIN}%: {reached} of {formatting.plural(len(rows), 'median')} reached it"]
+    words = [f"{reached} of {formatting.plural(len(rows), 'median')} reached ±{100 * within:g}{formatting.THIN}%"]
     if known:
         width, row = max(known, key=lambda each: each[0])
-        words.append(f"the widest interval is ±{formatting.percent(width)}, of {formatting.row_name(row)}")
+        words.append(f"the widest interval is that of {formatting.row_name(row)}, ±{formatting.percent(width)}")
     if len(known) < len(rows):
-        words.append(f"{len(rows) - len(known)} without an interval")
+        unknown = formatting.plural(len(rows) - len(known), "median has", "medians have")
+        words.append(f"{unknown} no interval")
     return f"{'; '.join(words)}."
 
 

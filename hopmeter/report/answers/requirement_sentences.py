@@ -75,19 +75,18 @@ def requirement_sentences(group: Group) -> list[str]:
 
 def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:
     if not rows:
-        return f"No transport is shown to meet {wanted}"
-    if _ranking_metric(group) == "rank":
-        return f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
-    by_median = _ranking_metric(group) == "median"
-    first = f"a median of {formatting.microseconds(rows[0].p50)}" if by_median else _core_share(rows[0])
-    order = "the lowest median first" if by_median else "the least CPU first"
+        return f"No transport has been shown to meet {wanted}"
+    metric = _ranking_metric(group)
     said = f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
-    return f"{said}, with {first}" if len(rows) == 1 else f"{said}, {order}: {name(group, rows[0])} has {first}"
+    if metric == "rank":
+        return said
+    first = f"has a median of {formatting.microseconds(rows[0].p50)}" if metric == "median" else _core_share(rows[0])
+    return f"{said} and {first}" if len(rows) == 1 else f"{said} (sorted by {metric}): {name(group, rows[0])} {first}"
 
 
 def _core_share(row: Row) -> str:
     share = row["cpu_core_percent"]
-    return "unknown CPU" if share is None else f"a CPU of {formatting.percent(share / 100)} of a core"
+    return "has no CPU value" if share is None else f"needs {formatting.percent(share / 100)} of a core"
 
 
 def _names(group: Group, rows: Sequence[Row]) -> str:
@@ -102,5 +101,5 @@ def _why(rows: Sequence[Row]) -> str:
     """Return how many rounds would decide these rows, if that is known for all of them."""
     needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
     if len(needed) < len(rows):
-        return " (an interval contains a limit; more rounds make it narrower)"
-    return f" (about {formatting.count(max(needed))} rounds decide {'it' if len(rows) == 1 else 'them'})"
+        return " (a limit is within an interval; more rounds narrow the interval)"
+    return f" (about {formatting.count(max(needed))} rounds would decide)"

@@ -15,9 +15,9 @@ def tail_sentence(groups: Sequence[Group]) -> str:
     if not needed:
         return ""
     if len(needed) == 1 == len(groups):
-        return f"p99 needs {_many(*needed.values())}: `--trials {max(needed.values())}`."
-    each = [f"{_many(rounds)} ({title})" for title, rounds in needed.items()]
-    return f"p99 needs {formatting.join(each)}: `--trials N` measures N rounds."
+        return f"p99 needs {_many(*needed.values())}: measure with `--trials {max(needed.values())}`."
+    each = [f"{_many(rounds)} for {title}" for title, rounds in needed.items()]
+    return f"p99 needs {'; '.join(each)}. `--trials N` measures N rounds."
 
 
 def _name(group: Group) -> str:

@@ -49,7 +49,10 @@ def _of_languages(rows: Sequence[Row]) -> Iterator[str]:
     offers = {str(row["transport"]): _compiled_offer(row) for row in rows}
     names = formatting.join(list(offers))
     language = formatting.join(formatting.distinct(language_name(str(row["language"])) for row in rows))
-    yield f"Not alike: {names} ran in {language}, which adds time to each message; others are compiled."
+    yield (
+        f"Not comparable: {names} ran in {language}, which adds time to each message; other rows ran in a compiled "
+        "language."
+    )
     for name in [name for name, offer in offers.items() if offer is None]:
         yield f"{name} has no adapter in a compiled language for such messages."
     known = {name: offer for name, offer in offers.items() if offer}
@@ -93,7 +96,8 @@ def _command(run: Run) -> list[str]:
 def _of_debug_builds(group: Group, rows: Sequence[Row]) -> str:
     names = formatting.join(formatting.distinct(map(group.short_label, rows)))
     commands = formatting.distinct(f"hopmeter build {row['transport']} --language {row['language']}" for row in rows)
-    return f"Not alike: {names}: slower than a release build. `{' && '.join(commands)}` makes a release build."
+    build = f"`{' && '.join(commands)}` makes a release build"
+    return f"Not comparable: {names}, because a debug build is slower than a release build; {build}."
 
 
 def _of_versions(group: Group) -> Iterator[str]:
@@ -106,7 +110,7 @@ def _of_versions(group: Group) -> Iterator[str]:
     for (name, _), rows in alike.items():
         if not are_of_one_version(rows):
             known = [f"{language_name(str(row['language']))} {row['library_version']}" for row in rows]
-            yield f"Not alike: the rows of {name} have several versions of its library: {_list(known)}."
+            yield f"Not comparable: the rows of {name} were measured with different library versions: {_list(known)}."
 
 
 def _list(words: Sequence[str]) -> str:

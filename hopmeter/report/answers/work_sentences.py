@@ -11,7 +11,7 @@ from hopmeter.report.words import conditions, formatting
 MOST_GROUPS, MOST_ROWS = 6, 8
 """With more groups than this, there are no sentences, because the tables and the figure *Overhead of the calls* are
 easier to read."""
-WAYS = {"parallel": "all servers called at once", "sequential": "one server called after the other"}
+WAYS = {"parallel": "with all servers called at once", "sequential": "with the servers called one after another"}
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
@@ -32,7 +32,7 @@ def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
     work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"
     medians = [f"{_name(group, row)} {formatting.microseconds(row['excess_p50_us'])}" for row in rows]
     medians = medians if len(medians) <= MOST_ROWS else [*medians[: MOST_ROWS - 2], "…", medians[-1]]
-    return f"The median beyond {work}, {WAYS[str(first['dispatch'])]}{title}: {', '.join(medians)}."
+    return f"Median time beyond {work}, {WAYS[str(first['dispatch'])]}{title}: {', '.join(medians)}."
 
 
 def _name(group: Group, row: Row) -> str:

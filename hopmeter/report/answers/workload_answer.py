@@ -18,10 +18,10 @@ TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: missed_text, TAIL: worst_te
 """The function that formats a row's value of each criterion."""
 BEST = {
     DEADLINES: "misses the fewest deadlines",
-    TAIL: "has the best worst p99 of a flow",
+    TAIL: "has the best p99 in its worst flow",
     CPU: "uses the least CPU",
 }
-BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
+BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better p99 in its worst flow", CPU: "uses less CPU"}
 ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
 """The name of each criterion in a sentence about rows that do not differ in it."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
@@ -34,7 +34,9 @@ def answer_sentences(group: Group) -> list[str]:
     rows = ranked_rows(group)
     if not rows:
         return [*_without_rank(group), *_failures(group)]
-    lead = _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is alone: {_values(rows[0])}."
+    lead = (
+        _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is the only ranked row: {_values(rows[0])}."
+    )
     return [
         *requirement_sentences(group),
         lead,
@@ -64,7 +66,7 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
     first, *others = rows
     ranking = ranking_of(first)
     if ranking is None:
-        return f"The missed deadlines are {_list(group, rows, DEADLINES)}."
+        return f"Missed deadlines: {_list(group, rows, DEADLINES)}."
     parts, left, alike = [], others, list[str]()
     for criterion in ranking.pairs:
         behind = [row for row in left if ranking.decides(first.id, row.id) == criterion]
@@ -141,7 +143,9 @@ def _failures(group: Group) -> list[str]:
 def _references(group: Group) -> list[str]:
     """Return a sentence on the deadlines that the references miss; they have no rank."""
     known = [row for row in group.references if row["status"] == "ok" and missed_text(row)]
-    return [f"For comparison, no library to install: {_list(group, known, DEADLINES)}."] if known else []
+    return (
+        [f"For comparison, the deadlines that the references miss: {_list(group, known, DEADLINES)}."] if known else []
+    )
 
 
 def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
@@ -170,7 +174,7 @@ def undecided_sentences(group: Group) -> list[str]:
     words = [
         f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)
     ]
-    return [f"Not decided: {'; '.join(formatting.first(words, 2, 'other pair'))}."] if words else []
+    return [f"Undecided pairs: {'; '.join(formatting.first(words, 2, 'other pair'))}."] if words else []
 
 
 def _needs(rounds: int | None) -> str:

@@ -15,8 +15,8 @@ from hopmeter.report.words import formatting
 
 SECTIONS = {"listener": object_delays.section, "publisher": object_delays.section, "asker": server_calls.section}
 CAUTION = (
-    "One trial that you started: its messages resemble each other more than those of two trials, so a difference "
-    "between rows counts only if the next run confirms it."
+    "This is a single trial. Messages of one trial resemble each other more than messages of different trials, so "
+    "rely on a difference between rows only if another run confirms it."
 )
 TRANSIENT = ("Load before the run", "Stolen since boot, %")
 """Facts about a machine that change from minute to minute."""
@@ -31,7 +31,7 @@ def page(folders: Sequence[Path]) -> Page:
     parts = _machines(runs)
     facts = [environment.fact_section("", parts)] if parts else []
     question = _question({participant(folder) for folder in folders})
-    return Page("hopmeter: by hand", question, [CAUTION], ["by hand", *times], [*sections, *facts])
+    return Page("hopmeter: started by hand", question, [CAUTION], ["started by hand", *times], [*sections, *facts])
 
 
 def section(run: Run, number: int) -> Section:
@@ -41,8 +41,8 @@ def section(run: Run, number: int) -> Section:
 
 def _question(participants: set[str]) -> str:
     if "asker" not in participants:
-        return "What does an object cost, measured by hand?"
-    return "What do servers cost, measured by hand?" if participants == {"asker"} else "What was measured by hand?"
+        return "How long does each object take?"
+    return "How long do the servers take?" if participants == {"asker"} else "How long do objects and servers take?"
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:

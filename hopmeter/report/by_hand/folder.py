@@ -28,12 +28,13 @@ from hopmeter.system.untrusted_json import parse
 
 LOGS = {"listener": "listener.csv", "publisher": "publisher.csv", "asker": "asker.csv"}
 CAPTION = (
-    "Box: the middle half of the messages. Notch: about the 95 % interval of the median, as if messages were "
-    "independent. Whiskers: messages within 1.5 box lengths. Dots: some of the messages beyond, always the last one."
+    "Box: the middle half of the messages. Notch: the approximate 95 % interval of the median, computed as if "
+    "messages were independent. Whiskers: the messages within 1.5 box lengths of the box. Dots: a sample of the "
+    "messages outside the whiskers, which includes the slowest."
 )
 TOO_FEW_MESSAGES = (
-    "A percentile is not shown if fewer than ten messages are slower. A lost message is slower than all others: a "
-    "percentile that is one is called lost."
+    "A percentile is not shown if fewer than ten messages are slower. A lost message counts as slower than all "
+    "others; a percentile that falls on a lost message is shown as “lost”."
 )
 STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "Longest, µs", "mean": "Mean, µs"}
 Delays = NDArray[np.int64]
@@ -47,7 +48,9 @@ def are_by_hand(folders: Sequence[Path]) -> bool:
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
-            "E-REPORT-MIXED", "a report cannot mix runs with what was measured by hand", "give each a report of its own"
+            "E-REPORT-MIXED",
+            "a report cannot combine runs with results of programs that you started by hand",
+            "write a separate report for each",
         )
     return any(found)
 
@@ -71,7 +74,9 @@ def _about(folder: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as cause:
         raise DamagedRunError(
-            "E-FILE-DAMAGED", f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the report is made without it"
+            "E-FILE-DAMAGED",
+            f"{folder / BY_HAND} is damaged: {cause}",
+            "remove this file to write the report without it",
         ) from cause
     return about if isinstance(about, dict) else {}
 
@@ -92,9 +97,7 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
             "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "restore it from a copy, or measure again"
         ) from cause
     if not found:
-        raise UsageError(
-            "E-NO-MESSAGES", f"{log} contains no message", "measure again, and wait for the first messages"
-        )
+        raise UsageError("E-NO-MESSAGES", f"{log} contains no message", "measure again until messages have arrived")
     return {(str(first), str(second)): each for (first, second), each in found.items()}
 
 

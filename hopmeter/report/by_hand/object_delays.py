@@ -13,8 +13,8 @@ from hopmeter.report.tables.model import Value
 from hopmeter.report.words import codec_rows, formatting
 
 MEANING = {
-    "listener": "Each message: the time from before its object is encoded to after it is decoded at the receiver.",
-    "publisher": "Each message: the time that the sender takes to encode it and to hand it over.",
+    "listener": "The time of each message, from before encoding at the sender to after decoding at the receiver.",
+    "publisher": "The time that the sender takes to encode each message and to pass it to the middleware.",
 }
 Outcome = dict[str, Any]
 """An entry of `by-hand.json` on one pair of middleware and plugin."""
@@ -34,7 +34,7 @@ def section(run: Run, number: int) -> Section:
     drawn = zip(run.rows, (box(known / 1000, lost[names]) for names, known in found.items()), strict=True)
     boxes = [(one, each) for one, each in drawn if each]
     placed = codec_rows.place_boxes(boxes)
-    figure = box_figure(run, f"across-by-hand-{number}", "Plugin by plugin", MEANING[end], placed)
+    figure = box_figure(run, f"across-by-hand-{number}", "Latency of each plugin", MEANING[end], placed)
     heads = (("Middleware", "Plugin"), ("Messages", *(("Lost", "Wrong") if outcomes else ())))
     return hand_section(run, _title(run, end), "", MEANING[end], heads, lines, [figure], _warnings(outcomes))
 

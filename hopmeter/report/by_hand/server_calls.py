@@ -14,11 +14,11 @@ from hopmeter.report.tables.model import Value
 from hopmeter.report.words import formatting
 from hopmeter.report.words.codec_rows import PlacedBox
 
-ALL = "all of them"
+ALL = "all servers"
 """Stands for the transport in the row for all servers together; no transport's name contains spaces."""
-TOTAL = "Each frame: the time until its reply is received and decoded, and until all replies are."
-BEYOND_THE_WORK = "The same times less the requested work: what sending, waking and waiting takes."
-MEANING = f"{TOTAL} Beyond the work: the mean less the requested work."
+TOTAL = "For each frame: the time until a server's reply is received and decoded, and until all replies are."
+BEYOND_THE_WORK = "These times minus the requested work: the time for sending, waking up and waiting."
+MEANING = f"{TOTAL} Beyond the work: the mean minus the requested work."
 Found = dict[Names, Delays]
 
 
@@ -40,11 +40,11 @@ def section(run: Run, figure_number: int) -> Section:
     lines = [line(names, one, _more(one, works.get(names))) for names, one in zip(found, run.rows, strict=True)]
     beyond = {names: known - round(works[names]) for names, known in found.items() if names in works}
     figures = [
-        box_figure(run, f"across-asked-{figure_number}", "Server by server", TOTAL, _place(run, found)),
+        box_figure(run, f"across-asked-{figure_number}", "Reply time of each server", TOTAL, _place(run, found)),
         box_figure(
             run,
             f"across-asked-over-{figure_number}",
-            "Beyond the work",
+            "Time beyond the work",
             BEYOND_THE_WORK,
             _place(run, beyond if any(works.values()) else {}),
         ),
@@ -73,7 +73,7 @@ def _title(run: Run) -> str:
         parts.append(f"frames of {about['width']}×{about['height']}")
     sequential = about.get("sequential", about.get("in_turn"))  # `in_turn` is the name in folders of earlier versions
     if sequential is not None:
-        parts.append("called one after the other" if sequential else "called at once")
+        parts.append("called one after another" if sequential else "called at once")
     if (many := about.get("threads") or 1) > 1:
         parts.append(f"{many} threads")
     if (coef := about.get("coef") or 1) != 1:
@@ -109,8 +109,8 @@ def _warnings(run: Run) -> list[str]:
     found = (
         f"{about.get('wrong')} replies differed from the frame that was sent." if about.get("wrong") else "",
         f"{about.get('lost')} requests had no reply." if about.get("lost") else "",
-        f"It ended with: {about['failure']}" if about.get("failure") else "",
-        "Interrupted: fewer frames than requested." if about.get("interrupted") else "",
+        f"The command ended with an error: {about['failure']}" if about.get("failure") else "",
+        "The command was interrupted, so there are fewer frames than requested." if about.get("interrupted") else "",
     )
     return [each for each in found if each]
 

@@ -28,7 +28,7 @@ SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
 DRIFT = 1.25
-"""If control cells change by more than this factor, the machine is the likely cause of other changes."""
+"""If control cells change by more than this factor, the machine is the likely cause of the other changes."""
 LARGEST = 1000
 """A ratio larger than this, or smaller than its inverse, is not printed."""
 MULTIPLE = 2
@@ -114,7 +114,8 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
     for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
         names = [each.name for each in changes if each.verdict == word]
         listed = formatting.join(formatting.first(formatting.distinct(names), SPELLED_OUT))
-        found += [f"Only the {side} side has {formatting.plural(len(names), 'cell')}: {listed}."] if names else []
+        cells = formatting.plural(len(names), "cell exists", "cells exist")
+        found += [f"{cells} only on the {side} side: {listed}."] if names else []
     return found
 
 
@@ -124,7 +125,7 @@ def verdict(each: Change) -> str:
     if reason and code != SINGLE_RUNS:  # a sentence above the table gives this reason once
         return f"{words}: {reason}"
     if each.verdict == UNDECIDED and each.detectable is not None:
-        return f"{words}; {_size(each, each.detectable)} would be found"
+        return f"{words}; a change of {_size(each, each.detectable)} would be detected"
     return words
 
 
@@ -166,7 +167,7 @@ def _why(changes: Sequence[Change]) -> str:
 def _drift(drift: Mapping[str, float]) -> str:
     """Return a sentence on how much the control cells changed between two runs."""
     if not drift:
-        return " No control cell shows the drift of this machine: measure `memory` or `shm` in both runs."
+        return " The drift of this machine is unknown. To see the drift, measure `memory` or `shm` in both runs."
     low, high = min(drift.values()), max(drift.values())
     span = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
     return f" Cells that should not change ({formatting.join(sorted(drift))}) changed by {span}."
@@ -178,7 +179,7 @@ def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[st
     is_decided = any(each.estimate for each in changes)
     if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
         return []
-    return [f"{_drift(drift).strip()} Look at the machine first."]
+    return [f"{_drift(drift).strip()} First check whether the machine changed."]
 
 
 def _part(word: str, changes: Sequence[Change]) -> str:
@@ -198,4 +199,4 @@ def _detectable(changes: Sequence[Change]) -> str:
     if not found:
         return ""
     span = formatting.distinct(_size(changes[0], each) for each in (min(found), max(found)))
-    return f" (a change of {' to '.join(span)} would have been found)"
+    return f" (a change of {' to '.join(span)} would have been detected)"

@@ -1,4 +1,4 @@
-"""Objects of many frameworks over many transports: a notched box for each, with the times at the receiver."""
+"""Objects of many frameworks over many transports: a notched box plot for each, with the times at the receiver."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ THICK, WAIST = 0.36, 0.17
 UNIT = 1000.0
 """The number of microseconds in a millisecond, the unit in which the study shows times."""
 CAPTION = (
-    "Each message: the time until the receiver has all of its object. Box: the middle half of the messages. Notch: the "
-    "95 % interval of the median; it folds back if it is wider than the box. Whiskers: messages within 1.5 box "
-    "lengths. Dots: some of the messages beyond, always the last one. Rows that could not keep up are left out."
+    "The time of each message until the receiver has the whole object. Box: the middle half of the messages. Notch: "
+    "the 95 % interval of the median; a notch that is wider than the box folds back. Whiskers: the messages within "
+    "1.5 box lengths of the box. Dots: a sample of the messages outside the whiskers, which includes the slowest. "
+    "Rows that could not keep up are left out."
 )
 
 
@@ -31,7 +32,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
         if placed := codec_rows.placed_rows(family):
             yield Figure(
                 f"across-codecs-{number}",
-                codec_rows.figure_title("Codec by codec", family),
+                codec_rows.figure_title("Latency of each codec", family),
                 f"{CAPTION}{_on_gpu(placed)} Conditions: {codec_rows.common_conditions(family)}.",
                 chart(placed, style),
                 "Medians: " + ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in placed),
@@ -40,7 +41,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 def _on_gpu(placed: Sequence[PlacedBox]) -> str:
     times = codec_rows.gpu_factors(placed)
-    return f" Medians on a GPU as multiples of those in memory: {', '.join(times)}." if times else ""
+    return f" Medians on a GPU, divided by the medians in host memory: {', '.join(times)}." if times else ""
 
 
 def chart(placed: Sequence[PlacedBox], style: Style) -> alt.TopLevelMixin:
@@ -92,7 +93,7 @@ def _datum(each: PlacedBox, us: float, y: float, **more: Any) -> dict[str, Any]:
     tip = (
         f"{each.name}: p50 {formatting.microseconds(each.box.p50)}"
         + (f", interval {formatting.interval(*known)}" if known else "")
-        + f", half within {formatting.interval(each.box.q1, each.box.q3)}"
+        + f", middle half {formatting.interval(each.box.q1, each.box.q3)}"
     )
     return {"series": each.series, "place": each.place, "ms": us / UNIT, "y": y, "tip": tip, **more}
 

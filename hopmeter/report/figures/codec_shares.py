@@ -29,8 +29,9 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
             yield Figure(
                 f"across-shares-{number}",
                 codec_rows.figure_title("Encoding, transport, decoding", family),
-                "Shares of the mean time from sending until the receiver has the object, and that mean. Means add up, "
-                "medians do not. Transport is the time from the end of encoding to the start of decoding.",
+                "The mean time from sending until the receiver has the object, and the share of each part. Means are "
+                "shown because, unlike medians, they add up. Transport is the time from the end of encoding to the "
+                "start of decoding.",
                 _chart(placed),
                 "Shares: " + "; ".join(_words(each) for each in placed),
             )

@@ -30,10 +30,10 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "distribution",
         "Distribution",
-        "Shape and place of the latencies of the messages that arrived, each row scaled to its own peak; "
-        f"the slowest 0.5{formatting.THIN}% may be further right.",
+        "The distribution of the latencies of the messages that arrived. Each row is scaled to its own peak; the "
+        f"slowest 0.5{formatting.THIN}% of the messages may be outside the figure.",
         _chart(named, style, ends),
-        "Distributions; half of the messages within: "
+        "Distributions; the medians are: "
         + ", ".join(f"{name} {formatting.microseconds(row.p50)}" for name, row in named.items()),
     )
 

@@ -29,8 +29,9 @@ def draw(group: Group, style: Style) -> Figure | None:
     )
     return Figure(
         "hops",
-        "Hop by hop",
-        "Line: the median at each hop, from leaving the previous endpoint to arrival; shade: up to p90.",
+        "Latency of each hop",
+        "Line: the median of each hop, from sending at one endpoint to arrival at the next. Shade: from the median to "
+        "p90.",
         _chart(
             [datum for row, hops in found for datum in _data(group.label(row), hops)],
             group.rows_by_name(row for row, _ in found),

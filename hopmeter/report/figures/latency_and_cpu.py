@@ -19,7 +19,10 @@ ORDER = 50
 HEIGHT = 260
 MOST = 40
 """If there are more unlabelled rows than this, only rows on the front get names."""
-CAPTION = "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line."
+CAPTION = (
+    "CPU: user and system time of all processes. The dashed line is the Pareto front: no row is both faster and "
+    "cheaper than a row on this line."
+)
 
 
 def draw(group: Group, style: Style) -> Figure | None:
@@ -74,12 +77,12 @@ def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> 
     known = {label.text for label in place(on_front, plot) if not label.covers}
     others = [row for row in rows if group.label(row) not in known]
     if len(others) > MOST:
-        return Names(place(on_front, plot), {}, "Only the rows on the line have names.")
+        return Names(place(on_front, plot), {}, "Only the rows on the line are named.")
     on_front = [dot for dot in on_front if dot[0] in known]
     numbers = {group.label(row): str(number) for number, row in enumerate(others, 1)}
     dots = [_dot(numbers[group.label(row)], row) for row in others]
     legend = {name: f"{number}  {name}" for name, number in numbers.items()}
-    return Names(place(on_front + dots, plot), legend, "The other rows have numbers, from fast to slow.")
+    return Names(place(on_front + dots, plot), legend, "The other rows are numbered from fast to slow.")
 
 
 def _dot(text: str, row: Row) -> tuple[str, float, float]:

@@ -1,4 +1,4 @@
-"""Latency over time, trial by trial: the median and the slowest message of every stretch."""
+"""Latency over time in each trial: the median and the slowest message of every interval."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "course",
         "Latency over time",
-        "Trials side by side, in the order they ran. Line: the median of each stretch; shade: up to its slowest "
-        "message that arrived. A stall is a spike, a drift is a slope; in a gap, half of the messages were lost.",
+        "The trials, from left to right in the order in which they ran. Line: the median of each interval. Shade: "
+        "from the median to the slowest message that arrived. A spike is a stall, a slope is a drift; a gap is an "
+        "interval in which half of the messages or more were lost.",
         _chart(data, _axis(trials, longest), group.rows_by_name(row for row, _ in strips), style, ends),
-        f"Latency over time of {len(strips)} rows, trial after trial.",
+        f"Latency over time of {formatting.plural(len(strips), 'row')} in each trial.",
     )
 
 

@@ -21,8 +21,8 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "ranking",
         "Median latency",
-        "Dot: the median. Bar: its 95 % interval; rows whose bars overlap do not differ significantly. "
-        "Small line: p99, if there are enough messages.",
+        "Dot: the median. Bar: its 95 % interval. Small line: p99, if there are enough messages. The ranks in the "
+        "table, not the bars, show which rows differ significantly.",
         dot_rows([_datum(group.label(row), row) for row in rows], group.rows_by_name(rows), style, ends),
         "Medians, fastest first: "
         + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),

@@ -28,8 +28,9 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
             yield Figure(
                 f"across-throughput-{number}",
                 "Throughput of all pairs",
-                "Received data of all pairs together; for calls only the replies, so an echo carries as much again. "
-                + ("Dashed: the data that one core of this machine copies." if memory else ""),
+                "The data that all pairs together received per second. For calls, only replies count, so an echo "
+                "transfers twice as much. "
+                + ("Dashed line: the speed at which one core of this machine copies memory." if memory else ""),
                 _chart(rows, memory, style, ends),
                 "; ".join(_words(row, memory) for row in rows),
             )
@@ -44,7 +45,7 @@ def _memory_mb_s(rows: Sequence[Row]) -> float | None:
 
 
 def _words(row: Row, memory: float | None) -> str:
-    share = f", {formatting.times(row.number('achieved_mb_s') / memory)} what one core copies" if memory else ""
+    share = f", {formatting.times(row.number('achieved_mb_s') / memory)} the copy speed of one core" if memory else ""
     pairs = formatting.plural(row["pairs"], "pair")
     return f"{formatting.row_name(row)}, {pairs}: {formatting.number(row['achieved_mb_s'])} MB/s{share}"
 
@@ -73,7 +74,7 @@ def _copying(memory: float | None, left: float) -> list[Any]:
     """Return a dashed line at the copying speed, with a label at its left end; empty if the speed is unknown."""
     if memory is None:
         return []
-    data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])
+    data = table([{"mb_s": memory, "at": left, "name": "copy speed of one core"}])
     rule = alt.Chart(data).mark_rule(strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT).encode(y=alt.Y("mb_s:Q"))
     name = alt.Chart(data).mark_text(align="left", baseline="bottom", dy=-3, aria=False)
     return [rule, name.encode(x=alt.X("at:Q"), y=alt.Y("mb_s:Q"), text=alt.Text("name:N"))]

@@ -17,7 +17,7 @@ ORDER = 20
 HEIGHT = 250
 AXIS = alt.Axis(
     values=[math.log10(2), 1, 2, 3],
-    title="share of messages that took no longer",
+    title="share of messages that took at most this long",
     grid=True,
     labelFlush=True,
     labelOverlap=False,
@@ -36,8 +36,9 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "percentiles",
         "Percentiles",
-        f"A curve stops where fewer than {BEYOND} messages are slower: beyond that a percentile would be noise. "
-        "A lost message is slower than all others, so a curve ends before the share that was lost.",
+        f"A curve ends at the percentile above which there are fewer than {BEYOND} messages, because higher "
+        "percentiles would be noise. Lost messages count as slower than all others, so a curve ends before their "
+        "share.",
         _chart(data, named, style, ends),
         "Percentile curves; p99: " + ", ".join(f"{name} {_p99(row)}" for name, row in named.items()),
     )

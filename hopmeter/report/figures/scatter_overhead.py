@@ -23,9 +23,9 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "overhead",
         "Overhead of the calls",
-        "Dot: the median wait for all servers less the time that they held the request, with its 95 % interval. Small "
-        "line: p99, if there are enough messages. Ring: the median less the requested work, so late wake-ups of the "
-        "servers count.",
+        "Dot: the median wait for all servers minus the time for which the servers held the request, with its 95 % "
+        "interval. Small line: p99, if there are enough messages. Ring: the median wait minus the requested work; this "
+        "value includes late wake-ups of the servers.",
         dot_rows([_datum(group.label(row), row) for row in rows], group.rows_by_name(rows), style, ends),
         "Overhead at the median: " + ", ".join(f"{group.label(row)} {_words(row)}" for row in rows),
     )

@@ -32,10 +32,10 @@ def draw(group: Group, style: Style) -> Figure | None:
     base = alt.Chart(table(data)).encode(y=y, color=colour, description=alt.Description("tip:N"))
     return Figure(
         "servers",
-        "Server by server",
-        "Dot: the median reply of each server; diamond: the wait for all of them. Small line: p99, if there are enough "
-        "messages. Ring: how long the server held the request, and for all of them the requested work. One server has "
-        "a percentage: its reply is the last one most often, in that share of messages.",
+        "Reply time of each server",
+        "Dot: the median time to the reply of each server. Diamond: the median wait for all servers. Small line: p99, "
+        "if there are enough messages. Ring: the time for which the server held the request or, for all servers, the "
+        "requested work. The percentage is the share of messages in which the slowest server replied last.",
         frame(alt.layer(*receiver_layers(base, ends)), ROW * (last + 1.4)),
         "; ".join(map(_words, found)),
     )
@@ -43,7 +43,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 def _words(one: ScatterRow) -> str:
     replies = formatting.join([f"{_name(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
-    return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row.median('gather'))}"
+    return f"{one.name}: {replies}; all servers {formatting.microseconds(one.row.median('gather'))}"
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:

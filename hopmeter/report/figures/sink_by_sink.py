@@ -1,4 +1,4 @@
-"""How long a message takes to each sink, and to all of them, if the sinks differ."""
+"""How long a message takes to reach each sink, and to reach all sinks, if the sinks differ."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def draw(group: Group, style: Style) -> Figure | None:
     base = alt.Chart(table(data)).encode(y=y, color=colour, description=alt.Description("tip:N"))
     return Figure(
         "sinks",
-        "Sink by sink",
-        "Dot: the median from sending to the arrival at each sink; ring: the mean; small line: p99, if there are "
-        "enough messages. Diamond: the median until all sinks have the message.",
+        "Latency of each sink",
+        "Dot: the median time from sending to arrival at each sink. Ring: the mean. Small line: p99, if there are "
+        "enough messages. Diamond: the median time until all sinks have the message.",
         frame(alt.layer(*receiver_layers(base, ends)), ROW * (len(data) + 1.4)),
         "; ".join(datum["tip"] for datum in data),
     )

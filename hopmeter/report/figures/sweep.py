@@ -15,7 +15,7 @@ from hopmeter.report.words import conditions, formatting
 ORDER = 70
 HEIGHT = 260
 STEPS = 3
-"""A sweep has at least this many values."""
+"""The minimum number of values in a sweep."""
 MARKED = 5
 """If the axis has at most this many values, each of them is a tick."""
 AXES = {
@@ -26,11 +26,11 @@ AXES = {
     "pairs": "pairs at once",
 }
 TITLES = {
-    "rate_hz": "Latency against the rate",
-    "payload_bytes": "Latency against the size",
-    "relays": "Latency against the number of relays",
-    "sinks": "Latency against the number of sinks",
-    "pairs": "Latency against the number of pairs",
+    "rate_hz": "Latency by rate",
+    "payload_bytes": "Latency by payload size",
+    "relays": "Latency by number of relays",
+    "sinks": "Latency by number of sinks",
+    "pairs": "Latency by number of pairs",
 }
 
 
@@ -58,11 +58,10 @@ def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure
     return Figure(
         f"sweep-{axis}-{number}".replace("_", "-"),
         TITLES[axis],
-        f"Median and its 95 % interval; {conditions.describe(family[0], axis)}. Rows that could not keep up are left "
-        "out.",
+        f"The median and its 95 % interval. Conditions: {conditions.describe(family[0], axis)}. Rows that could not "
+        "keep up are left out.",
         _chart(axis, pairs, style, ends),
-        f"Medians against {AXES[axis]} for "
-        f"{formatting.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
+        f"Medians by {AXES[axis]} for {formatting.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
     )
 
 

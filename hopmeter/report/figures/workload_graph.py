@@ -41,19 +41,20 @@ def draw(group: Group, style: Style) -> Figure | None:
     if cell is None or cell.workload is None or not is_whole(group):
         return None
     workload, is_only = cell.workload, len({row["transport"] for row in group.rows}) == 1
-    drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "transport of the row")
+    drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "the row's transport")
     places, late, used = place_participants(drawn), _late_flows(group), _cpu_texts(group)
     edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
     boxes = [_box(place) | _box_words(name, place, used) for name, place in places.items()]
     is_split = any(each.transports for each in workload.participants)
-    split = " A participant with two boxes is two processes; a dashed arrow is a bridge." if is_split else ""
+    split = " A participant with several boxes has a process for each; a dashed arrow is a bridge." if is_split else ""
     frames = frame_hosts(drawn, places)
-    hosts = " A frame is a host." if frames else ""
+    hosts = " Each frame is a host." if frames else ""
     return Figure(
         "workload",
         "Participants and flows",
-        "Red: a flow of which messages missed their deadline over at least one transport. In a box: the CPU of the "
-        f"participant in % of a core, the least and the most of the transports.{split}{hosts}",
+        "Each arrow is a flow; a flow is red if its messages missed deadlines over at least one transport. Each box "
+        "shows the CPU of its participant in % of a core: the lowest and highest value of all "
+        f"transports.{split}{hosts}",
         _chart(boxes, edges, frames, places),
         "; ".join(graph_lines(workload)),
     )

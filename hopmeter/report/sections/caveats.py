@@ -14,14 +14,16 @@ from hopmeter.report.words import conditions, formatting
 
 UNKNOWN = "no reason was recorded"
 READING = (
-    ("Rank", "The possible ranks of a row. <em>1–3</em> means that its interval overlaps with others: these rows do "
-     "not differ significantly, and the next run may order them differently."),
-    ("Interval", "95 %, from the spread between trials in fresh processes. It needs at least three good trials."),
-    ("Too few", "Fewer than ten messages are slower than that percentile: a number would be chance."),
-    ("Lost", "So many messages never arrived that this percentile is one of them: it has no time, and more messages "
-     "would not give it one."),
-    ("Times floor", "The median as a multiple of the cheapest transport on this machine for the same hop, measured in "
-     "the same run in Rust. It includes the cost of the language."),
+    ("Rank", "The possible ranks of a row. <em>1–3</em> means that the row does not differ significantly from other "
+     "rows with these ranks; the next run may order them differently."),
+    ("Interval", "The 95 % confidence interval, computed from the differences between trials, each in new processes. "
+     "It needs at least three good trials."),
+    ("Too few", "Fewer than ten messages are slower than this percentile, so its value would be chance."),
+    ("Lost", "So many messages were lost that this percentile falls on a lost message, which has no latency. Measuring "
+     "more messages would not change this."),
+    ("Times floor", "The row's median divided by the median of the floor, the cheapest transport for the same hop on "
+     "this machine. The floor is measured in the same run in Rust, so this ratio includes the cost of the row's "
+     "language."),
     ("CPU", "User and system time of all processes of the cell, in microseconds per message."),
 )  # fmt: skip
 
@@ -29,7 +31,7 @@ READING = (
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
     """Return the section with all warnings, in a list; empty without warnings."""
     found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
-    return [Section("Before you rely on it", notes=found, id="warnings")] if found else []
+    return [Section("Warnings", notes=found, id="warnings")] if found else []
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
@@ -41,7 +43,7 @@ def missing_sections(runs: Sequence[Run]) -> list[Section]:
         _add_trials(run, found)
     if not found:
         return []
-    title, columns = "What was not measured", (Column("What", "status"), Column("Why"), Column("Which", "which"))
+    title, columns = "What was not measured", (Column("Result", "status"), Column("Reason"), Column("Cells", "which"))
     lines = [_line(kind, reason, cells) for (kind, reason), cells in sorted(found.items(), reverse=True)]
     return [Section(title, tables=[table(title.lower(), columns, lines)], id="missing")]
 
@@ -72,6 +74,6 @@ def _cell(row: Row) -> str:
 
 
 def reading_section() -> Section:
-    """Return the section that explains the words in a table."""
+    """Return the section that explains the terms in the tables."""
     terms = [(word, Markup(meaning)) for word, meaning in READING]
-    return Section("How to read this", terms=terms, id="reading", style="reading")
+    return Section("How to read the tables", terms=terms, id="reading", style="reading")

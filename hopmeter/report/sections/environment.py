@@ -20,7 +20,8 @@ from hopmeter.report.words.steal_sentences import describe as describe_steal
 Facts = list[tuple[str, str]]
 
 COUNTED = re.compile(r" for \d+ of \d+ frames received")
-"""The part of the text that differs in every cell; a separate warning reports frames that took another path."""
+"""Matches the part of `carried_by` that differs in every cell. A separate warning reports frames that took another
+path."""
 
 MACHINE = (
     ("cpu_model", "Processor"),
@@ -45,7 +46,7 @@ MACHINE = (
     ("load", "Load before the run"),
     ("busy_percent", "Busy with other processes before the run, %"),
 )
-"""The most important facts about a machine; run.json contains all."""
+"""The most important facts about a machine; run.json contains all facts."""
 HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
 
 
@@ -61,11 +62,12 @@ def _machine_facts(machine: Mapping[str, Any]) -> Facts:
 
 
 def hosts(run: Run) -> list[tuple[str, Facts]]:
-    """Return the facts about each host of a run over several hosts. For this machine, refer to its own section."""
+    """Return the facts about each host of a run over several hosts. For the coordinator's own machine, return only its
+    address, because another section describes this machine."""
     found = []
     for name, host in run.part("hosts").items():
         if host.get("here"):
-            found.append((f"Host {name}", [("Address", str(host["address"])), ("Machine", "the one above")]))
+            found.append((f"Host {name}", [("Address", str(host["address"])), ("Machine", "described above")]))
             continue
         facts = [(title, str(host[key])) for key, title in HOST if host.get(key)]
         trip = [("Fastest round trip", formatting.microseconds(host["round_trip_us"]))]
@@ -78,8 +80,8 @@ def noise(run: Run) -> Facts:
     return [
         (
             f"Core {core['core']}",
-            f"interrupted for up to {formatting.microseconds(core['longest_us'])}, "
-            f"{formatting.number(core['gaps_per_s'])} times a second for over 10{formatting.THIN}µs",
+            f"longest interruption {formatting.microseconds(core['longest_us'])}; "
+            f"{formatting.number(core['gaps_per_s'])} interruptions of over 10{formatting.THIN}µs per second",
         )
         for core in run.part("noise").get("cores", [])
     ]
@@ -162,7 +164,7 @@ def _ends(values: Iterable[Any]) -> str:
         return ""
     if known[0] == known[-1]:
         return formatting.microseconds(known[0])
-    return f"{formatting.number(known[0])} to {formatting.microseconds(known[-1])} over the cells"
+    return f"{formatting.number(known[0])} to {formatting.microseconds(known[-1])} across the cells"
 
 
 def section(runs: Sequence[Run]) -> Section:

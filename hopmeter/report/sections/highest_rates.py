@@ -16,15 +16,15 @@ from hopmeter.report.words import conditions, formatting
 SPELLED_OUT = 5
 COLUMNS = (
     Column("Transport", heads=True),
-    Column("Held", "number"),
-    Column("Failed from", "number"),
-    Column("Why", "which"),
-    Column("p50, µs", "number", "at the rate that held"),
+    Column("Held", "number", "highest rate"),
+    Column("Failed", "number", "lowest rate"),
+    Column("Reason of failure", "which"),
+    Column("p50, µs", "number", "at the highest rate that held"),
     Column("p99, µs", "number"),
 )
 CAPTION = (
-    "A rate holds if no trial loses a message and latency stays below the bound. The limit lies between the rate that "
-    "held and the lowest one that failed."
+    "A rate holds if no trial loses a message and the latency stays below the bound; otherwise the rate fails. The "
+    "limit of the transport is between the highest rate that held and the lowest rate that failed."
 )
 
 
@@ -43,7 +43,7 @@ class Search:
     def highest(self) -> str:
         """The highest rate that held, as text."""
         if self.holds_hz is None:
-            return "none of those tried"
+            return "no rate held"
         return formatting.rate(self.holds_hz) if self.fails_hz else f"{formatting.rate(self.holds_hz)} or more"
 
 
@@ -58,7 +58,7 @@ class SearchGroup:
     def sentence(self) -> str:
         """The sentence that lists the searches by their highest rate."""
         rates = [f"{each.name} {each.highest}" for each in self.searches]
-        return f"Highest rate that held, {self.title}: {', '.join(formatting.first(rates, SPELLED_OUT))}."
+        return f"Highest rate that held ({self.title}): {', '.join(formatting.first(rates, SPELLED_OUT))}."
 
 
 def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:

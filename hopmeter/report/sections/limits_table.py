@@ -16,18 +16,18 @@ COLUMNS = (
     Column("Transport", heads=True),
     Column("Pairs", "number"),
     Column("MB/s", "number", "each way"),
-    Column("Of one core's copying", "number"),
+    Column("Relative to one core's copy speed", "number"),
     Column("Cores busy", "number"),
     Column("Copying", "number", "of the CPU"),
     Column("TCP", "number", "of the CPU"),
     Column("Limited by"),
 )
 CAPTION = Markup(
-    "Round trips of all pairs together. <em>Copying</em> is the share of the CPU for the system's copies of a request "
-    "and its reply, at the speed of one core that only copies. <em>TCP</em> is the share that the same echo saves over "
-    "Unix sockets. <em>Wanted</em> is what all pairs would keep busy if each used as much CPU as one pair alone. If "
-    "90 % of the cores are busy, or 75 % with more wanted than exist, the cores are the limit; otherwise the largest "
-    "part of the work is."
+    "Throughput of all pairs together. <em>Copying</em> is the share of the CPU time that the kernel needs to copy "
+    "requests and replies, if it copies as fast as one core that only copies. <em>TCP</em> is the share of the CPU "
+    "time that the same echo saves over Unix sockets. <em>Wanted</em> is the number of cores that all pairs would "
+    "keep busy if each pair used as much CPU as one pair on its own. The cores are the limit if 90 % of them are "
+    "busy, or if 75 % are busy and more are wanted than exist; otherwise the limit is the largest part of the work."
 )
 
 
@@ -39,13 +39,13 @@ def name(echo: Echo) -> str:
 def sentence(echo: Echo) -> str:
     """Return a sentence on what limits the throughput, with all values on which this is based."""
     shares = {"copying": echo.copying, "TCP": echo.tcp}
-    parts = [f"{formatting.percent(share)} {word}" for word, share in shares.items() if share is not None]
+    known = [f"{word} takes {formatting.percent(share)}" for word, share in shares.items() if share is not None]
+    parts = f"; {formatting.join(known)} of the CPU time" if known else ""
     wanted = f" ({_wanted_cores(echo)})" if _wanted_cores(echo) else ""
     return (
         f"{name(echo)}, {formatting.plural(echo.pairs, 'pair')}: {formatting.number(echo.mb_s)} MB/s each way "
-        f"({formatting.times(echo.mb_s / echo.memory_mb_s)} what one core copies); limited by {echo.limit}, with "
-        f"{formatting.number(echo.busy)} of {formatting.plural(echo.cores, 'core')} busy{wanted}"
-        + (f", {formatting.join(parts)}." if parts else ".")
+        f"({formatting.times(echo.mb_s / echo.memory_mb_s)} the copy speed of one core), limited by {echo.limit}; "
+        f"{formatting.number(echo.busy)} of {formatting.plural(echo.cores, 'core')} busy{wanted}{parts}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The section that compares machines: whether they order the rows alike."""
+"""The section that compares machines: whether the rows have the same order on each machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hopmeter.report.words import conditions, formatting
 
 FACTS = {"distribution": "System", "kernel": "Kernel", "container": "Container", "virtualisation": "Virtual"}
 CAPTION = Markup(
-    "The rank of each row on each machine, and its median with the 95 % interval. The last column marks rows that "
-    "change places between machines: <em>flips</em> if the difference is significant on both "
-    "machines, otherwise <em>may flip</em>."
+    "The rank of each row on each machine, and its median with the 95 % interval. The last column names pairs of rows "
+    "whose order differs between machines: <em>flips</em> if the pair differs significantly on both machines, "
+    "otherwise <em>may flip</em>."
 )
 
 
@@ -30,7 +30,9 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
         return []
     compared = [_part(each) for each in compare_machines(groups)]
     none = [] if compared else ["No conditions were measured on more than one of these machines."]
-    return [Section("Machine by machine", tables=[machines(runs)], parts=compared, sentences=none, id="machines")]
+    return [
+        Section("Comparison of the machines", tables=[machines(runs)], parts=compared, sentences=none, id="machines")
+    ]
 
 
 def machines(runs: Sequence[Run]) -> Table:
@@ -74,7 +76,8 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """Return the rows with which this row changes places between machines, significantly or possibly by chance."""
+    """Return the rows whose order relative to this row differs between machines, significantly or possibly by
+    chance."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
@@ -96,7 +99,7 @@ def summary(compared: Comparison) -> list[str]:
 def _correlation(each: Correlation) -> str:
     between = f"{each.first} and {each.second}"
     if each.spearman is None or each.kendall is None:
-        return f"{between} share {formatting.plural(each.rows, 'row')}: too few for a correlation."
+        return f"{between} have {formatting.plural(each.rows, 'row')} in common: too few for a correlation."
     return (
         f"{between}: rank correlation over {formatting.plural(each.rows, 'row')} "
         f"ρ = {each.spearman:.2f} (Spearman), τ = {each.kendall:.2f} (Kendall)."

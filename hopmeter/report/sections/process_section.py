@@ -20,5 +20,5 @@ def sections(group: Group) -> list[Section]:
 
 
 def _single(group: Group, rows: Sequence[ProcessRow], row: ProcessRow) -> Section:
-    title = f"Each of {len(row.processes)} processes of {row.name}"
+    title = f"All {len(row.processes)} processes of {row.name}"
     return Section(title, tables=[each_table(group, rows, row, title)], style="each", fold="closed")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hopmeter.report.tables.model import Table
 
-if TYPE_CHECKING:  # importing it takes long, and the terminal and pages without figures do not need it
+if TYPE_CHECKING:  # a slow import that the terminal and pages without figures do not need
     from hopmeter.report.drawing.charts import Figure
 
 
 @dataclass(frozen=True)
 class Note:
-    """A caution for the reader; `grave` if values are wrong or missing, rather than only less certain."""
+    """A caution for the reader. It is `grave` if values are wrong or missing, rather than only less certain."""
 
     text: str
     title: str = ""

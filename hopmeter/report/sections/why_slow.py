@@ -1,4 +1,4 @@
-"""Why the slowest messages of a row are slow: a folded section with a line for each row."""
+"""Why the slowest messages are slow: a folded section with a line for each row."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hopmeter.report.words import conditions, formatting
 WORDS = {
     "running": "running",
     "core_wait": "waiting for a core",
-    "waking": "waking or in the transport",
-    "behind": "behind earlier messages",
-    "work_sleep": "asleep at work",
-    "stolen": "stolen from its core",
+    "waking": "waking up or in the transport",
+    "behind": "queued behind earlier messages",
+    "work_sleep": "in requested sleep",
+    "stolen": "stolen by the hypervisor",
     "unknown": "unknown",
 }
 LEAST_SHARE = 0.005
 """A part with a smaller share of the latency is not mentioned."""
 MOST_ROWS, MOST_PARTS = 4, 2
-"""How many rows the summary of a run mentions, and how many parts for each."""
+"""The largest number of rows in the summary of a run, and of parts for each row."""
 EXPLANATION = (
-    "One more trial of each row, which no other value of this report contains: its threads read the kernel's counters "
-    "at each message. The shares are those of the slowest messages' latency; they name what the thread did whose turn "
-    "it was."
+    "These values come from an additional trial of each row, which no other value of this report includes. In this "
+    "trial, each thread reads the kernel's counters at every message. The shares divide the latency of the slowest "
+    "messages by what the thread that held the message was doing."
 )
 
 
@@ -58,18 +58,18 @@ def _short(row: Row) -> str:
 
 
 def sentence(row: Row) -> str:
-    """Return `slowest 1 % (20 messages), from 812 µs …: 41 % waiting for a core …`; empty if the run did not measure
-    this."""
+    """Return `slowest 1 % (20 messages), at least 812 µs …: 41 % waiting for a core …`; empty if the run did not
+    measure this."""
     messages = row["why_messages"]
     if not messages:
         return row["why_note"] or ""
     least, mean = formatting.microseconds(row["why_over_us"]), formatting.microseconds(row["why_mean_us"])
     words = [
-        f"slowest {_which(messages)}, from {least}, mean {mean}: {formatting.join(_parts(row))}",
+        f"slowest {_which(messages)}, at least {least}, mean {mean}: {formatting.join(_parts(row))}",
         _faults(row),
-        f"steal {formatting.percent((row['why_steal_percent'] or 0) / 100)} of a core",
-        f"the median of this trial is {formatting.microseconds(row['why_p50_us'])}, "
-        f"that of the row {formatting.microseconds(row.p50)}",
+        f"stolen time {formatting.percent((row['why_steal_percent'] or 0) / 100)} of a core",
+        f"median of this trial {formatting.microseconds(row['why_p50_us'])}, "
+        f"of the row {formatting.microseconds(row.p50)}",
         str(row["why_note"] or ""),
     ]
     return "; ".join(filter(None, words))
@@ -94,4 +94,4 @@ def _faults(row: Row) -> str:
     usual = row["why_usual_minor_faults"]
     disk = f", {formatting.number(major)} of them from disk" if major else ""
     every = formatting.number((minor or 0) + (major or 0))
-    return f"page faults {every} a message{disk} (others {formatting.number(usual)})"
+    return f"page faults per message {every}{disk} (other messages {formatting.number(usual)})"

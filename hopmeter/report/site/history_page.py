@@ -17,8 +17,8 @@ from hopmeter.report.words.history_words import cell_name, sentences
 from hopmeter.store.disk import replacing, writing
 
 READING = (
-    "In each chart, a dot is a run with its 95 % interval. A horizontal line is the level: the median of the runs "
-    "between two changes. A vertical line is a significant change."
+    "In each chart, a dot is the median or p99 of a run, with its 95 % interval. A horizontal line is the level: the "
+    "median of the runs between two changes. A vertical line marks a significant change."
 )
 
 

@@ -55,7 +55,7 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
     found = [each for run in runs for each in comparisons(claim, run)]
     if not found:
         is_split = len(runs) > 1 and any(comparisons(claim, _merge(runs)))
-        return Verdict("not measured", "its rows come from different runs, which are not compared" if is_split else "")
+        return Verdict("not measured", "the rows come from different runs, which are not compared" if is_split else "")
     answers = [each.answer(claim) for each in found]
     decided: Answer = next((each for each in ORDER if each in answers), "holds")
     deciding = [each for each, answer in zip(found, answers, strict=True) if answer == decided]

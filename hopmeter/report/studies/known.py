@@ -94,7 +94,9 @@ class Claim(Strict):
     def _check_test(self) -> Claim:
         ways = [self.than is not None, self.than_column is not None, self.along is not None]
         if bool(self.test) == bool(self.column) or sum(ways) > 1:
-            raise ValueError("a claim has a column and at most one of than, than_column and along, or a named test")
+            raise ValueError(
+                "a claim needs either a named test, or a column and at most one of than, than_column and along"
+            )
         if self.column and self.at_least is None and self.at_most is None:
             raise ValueError("a claim without at_least and at_most cannot fail")
         return self

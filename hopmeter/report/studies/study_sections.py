@@ -22,10 +22,13 @@ CLAIM_COLUMNS = (
     Column("Here", "verdict"),
     Column("Deciding values", "which"),
 )
-CLAIM_CAPTION = "A claim holds if the 95 % intervals confirm every comparison, and fails if they contradict one."
+CLAIM_CAPTION = (
+    "A claim holds if the 95 % intervals confirm every comparison. A claim does not hold if the intervals contradict "
+    "at least one comparison."
+)
 VALUE_CAPTION = (
-    "Published values and, in bold, the ones measured here under the same conditions. The hardware differs: compare "
-    "the order, not the values."
+    "Published values and, in bold, the values measured here under the same conditions. The hardware differs, so "
+    "compare the order of the values, not the values themselves."
 )
 ANSWERS: dict[Answer, tuple[str, str]] = {
     "holds": ("holds", "hold"),
@@ -48,7 +51,7 @@ def study_section(values: StudyTable, runs: Sequence[Run]) -> Section:
     is_measured = any(line.is_measured for line in values.lines) or any(
         verdict.answer != "not measured" for _, verdict in judged
     )
-    none = "" if is_measured else "Nothing was measured under its conditions."
+    none = "" if is_measured else "Nothing was measured under the conditions of this study."
     return Section(
         f"Comparison with the study “{values.study.title}”",
         sentences=[" ".join(notes(f"From {values.study.source}.", summary(judged), none))],
@@ -76,7 +79,7 @@ def _columns(runs: Sequence[Run]) -> list[str]:
 def _claims(study: Study, judged: Judged) -> Table:
     lines = []
     for claim, verdict in judged:
-        source = "From its figures. " if claim.said == "figures" else ""
+        source = "From the study's figures. " if claim.said == "figures" else ""
         values = [
             Value(claim.text, (f"{source}Test: {claim.reading}.",)),
             Value(verdict.answer),

@@ -157,7 +157,7 @@ def _here(one: Published, run: Run) -> list[tuple[str, str]]:
     rows = _rows(one, run.measured_rows) if one.column else []
     several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
     if not one.column:
-        return [(formatting.NOTHING, "no number to compare with: see the claims")]
+        return [(formatting.NOTHING, "no comparable value; see the claims")]
     return list(dict.fromkeys(_value_and_detail(row, str(one.column), several) for row in rows))
 
 
@@ -186,7 +186,7 @@ def conditions(one: Published) -> str:
                 formatting.plural(one.relays, "relay") if one.relays else "",
                 formatting.plural(one.sinks, "server") if one.sinks else "",
                 (one.work or "").replace(":", " "),
-                {"parallel": "at once", "sequential": "one after the other"}.get(one.dispatch or "", ""),
+                {"parallel": "at once", "sequential": "one after another"}.get(one.dispatch or "", ""),
                 formatting.plural(one.pairs, "pair") if one.pairs else "",
                 formatting.rate(one.rate_hz) if one.rate_hz else "",
                 one.codec or "",

@@ -36,7 +36,7 @@ BELOW = {
     "major_faults_per_message": "{} from disk",
     "shared_mapped_mb": "maps {} shared",
 }
-"""The format of statistics that a page shows below the previous value, unless they are zero."""
+"""The format of statistics that a page shows below the previous value; zeros are not shown."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
 """A workload's participants handle messages of several flows, so their context switches are counted per second."""
@@ -45,13 +45,14 @@ ROW = Column("Row", short="", place="heading", key="row")
 NAME = Column("Process", "name", heads=True, short="process")
 PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
-    "The median of the good trials; below it or in brackets, the least and the most. A process counts from its first "
-    "measured message to its end, its last wait included. CPU is user and system time without the time that a source "
-    "<em>spun</em> to be punctual. <em>Switches</em> are context switches, <em>faults</em> are page faults. The "
-    "kernel separates user from system time by its ticks: a coarse estimate in short trials."
+    "The median of the good trials; below or in brackets, the minimum and maximum. Each process is measured from its "
+    "first measured message until it ends, including its last wait. CPU is user and system time without the time that "
+    "a source <em>spun</em>, that is, busy-waited in order to send on time. <em>Switches</em> are context switches, "
+    "<em>faults</em> are page faults. The kernel divides CPU time into user and system time by sampling at each tick, "
+    "so the split is coarse in short trials."
 )
-SAMPLED = " <em>Sampled</em> is the mean of one sample per second, and includes the time that a source spun."
-MAPPED = " Shared memory that a process <em>maps</em> counts as its memory once it touches it."
+SAMPLED = " <em>Sampled</em> is the mean of one sample per second, including the time that a source spun."
+MAPPED = " Shared memory that a process <em>maps</em> counts as the process's memory once the process has touched it."
 
 
 @dataclass(frozen=True)

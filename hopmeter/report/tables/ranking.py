@@ -85,7 +85,7 @@ def _parts(group: Group) -> list[Part]:
 
 
 def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
-    behind = f"its reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else ""
+    behind = f"the reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else ""
     empty_hop = formatting.empty_hop(row["empty_hop_us"]) if row["status"] == "ok" else ""
     early = "stopped early" if row["stopped_early"] else ""
     values = [part.value(context, row) for part in parts]

@@ -108,7 +108,9 @@ def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors 
         for title in dict.fromkeys(titles)
     ]
     apart = [line(row) for row in order_by_requirements(group, group.references)]
-    return [*found, Body(apart, references, "no library to install; for comparison only")] if apart else found
+    return (
+        [*found, Body(apart, references, "not libraries that you can install; for comparison only")] if apart else found
+    )
 
 
 def hints(group: Group, rows: Sequence[Row]) -> list[str]:

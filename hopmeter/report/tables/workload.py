@@ -1,4 +1,4 @@
-"""The table of a whole workload: each transport's missed deadlines, worst p99 of a flow, CPU and loss."""
+"""The table of a whole workload: each transport's missed deadlines, worst p99, CPU and loss."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ COLUMNS = (
 )
 DECIDED_BY = {"deadlines": "deadlines", "p99": "worst p99", "cpu": "CPU"}
 CAPTION = (
-    "Missed deadlines: of all messages of flows and paths with a deadline. Worst p99: the flow whose p99 is the most "
-    "times that of the best transport for this flow. CPU: of all participants together. The deadlines rank; the worst "
-    "p99 ranks transports that keep the deadlines alike, and CPU those that are alike in both."
+    "Missed deadlines: the share of the messages of all flows and paths with a deadline. Worst p99: the largest ratio "
+    "of a flow's p99 to the lowest p99 of any transport for the same flow, and that flow. CPU: of all participants "
+    "together. Transports are ranked by missed deadlines; if these do not differ significantly, by the worst p99, and "
+    "then by CPU."
 )
 
 

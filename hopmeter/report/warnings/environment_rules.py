@@ -30,9 +30,9 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
         yield Caution(
             "W-NOISE",
             "A noisy machine",
-            f"Before the run, core {worst['core']} interrupted a spinning thread for up to "
-            f"{formatting.microseconds(worst['longest_us'])}. The machine causes tails of that length, not the "
-            "transport.",
+            f"Before the run, a spinning thread on core {worst['core']} was interrupted for up to "
+            f"{formatting.microseconds(worst['longest_us'])}. Latency tails of this length come from the machine, not "
+            "from the transport.",
         )
 
 
@@ -54,7 +54,7 @@ def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
             "W-SAMPLES",
             "Sample files are damaged",
             f"{names(rows)}: some sample files under {folders} cannot be read, so figures leave out their trials. "
-            "Take the files from a copy, or measure again.",
+            "Restore the files from a copy, or measure again.",
             grave=True,
         )
 
@@ -68,7 +68,9 @@ def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if the hypervisor gave much of the cores' time to other guests during the trials."""
     found = steal_of(runs)
     if found and (100 * found.share >= STEAL_PERCENT or 100 * found.worst >= WORST_STEAL_PERCENT):
-        yield Caution("W-STEAL", "Stolen time", f"{steal_sentence(runs)} This lengthens tails, and sometimes medians.")
+        yield Caution(
+            "W-STEAL", "Stolen time", f"{steal_sentence(runs)} Stolen time increases tails, and sometimes medians."
+        )
 
 
 @rule
@@ -85,7 +87,7 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
         if len(versions) > 1:
             versions_of.setdefault((transport, language), set()).update(versions)
     for (transport, language), versions in versions_of.items():
-        said = f"{transport} ({language}) was measured in {formatting.join(sorted(versions))}."
+        said = f"{transport} ({language}) was measured with library versions {formatting.join(sorted(versions))}."
         yield Caution("W-MIXED-VERSIONS", "Mixed versions", said, grave=True)
 
 
@@ -96,7 +98,7 @@ def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
         yield Caution(
             "W-MACHINES",
             "Several machines",
-            "The runs come from different machines, systems or kernels. Each machine has groups of its own. Between "
+            "The runs come from different machines, systems or kernels, so each machine has its own tables. Between "
             "machines, compare the order of rows, not their latencies.",
         )
 

@@ -21,7 +21,7 @@ PACING_US = 50.0
 LEAST_BYTES = 2048.0
 """Fewer bytes per message than this over the loopback device cannot be the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
-"""The percentiles that tables show, by result column, with their names in sentences."""
+"""The percentiles that tables show: result columns with their names in sentences."""
 MOST_LOST = 3
 """The largest number of rows whose lost percentiles a warning lists."""
 FULL = 0.95
@@ -46,7 +46,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
         yield Caution(
             "W-QUICK",
             "A quick look",
-            f"Some cells have fewer than {QUICK_TRIALS} trials, or short ones. Intervals are wide, and the order may "
+            f"Some cells have fewer than {QUICK_TRIALS} trials, or short trials. Intervals are wide, and the order may "
             f"change in the next run. {next_sentence(next(run for run in runs if run.quick))}".strip(),
         )
 
@@ -85,15 +85,14 @@ def _few_messages(rows: list[Row]) -> str:
     for tail in TAILS:
         if lacking := sum(tail in _unresolved_tails(row) for row in rows):
             least = formatting.count(least_count(PERMILLE[tail]))
-            each.append(f"{SHOWN[tail]} needs about {least} messages in all trials together ({_rows_lack(lacking)} it)")
+            rows_lack = formatting.plural(lacking, "row lacks", "rows lack")
+            each.append(
+                f"{SHOWN[tail]} needs about {least} messages in all trials together ({rows_lack} {SHOWN[tail]})"
+            )
     return (
         f": fewer than {BEYOND} slower messages in all trials together, or fewer than {LEAST_TRIALS} good trials. "
         f"{'; '.join(each)}."
     )
-
-
-def _rows_lack(many: int) -> str:
-    return f"{many} row{' lacks' if many == 1 else 's lack'}"
 
 
 def _is_lost(row: Row) -> bool:
@@ -109,25 +108,26 @@ def _lost_text(rows: list[Row]) -> str:
     """Return which percentiles of each row are lost messages, and why."""
     each = [
         f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
-        f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no time"
+        f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no value"
         for row in rows[:MOST_LOST]
         for found in [_lost_percentiles(row)]
     ]
     more = [formatting.plural(len(rows) - MOST_LOST, "other row")] if len(rows) > MOST_LOST else []
-    return f": {'; '.join([*each, *more])}. More messages would not help; a setting that loses none would."
+    remedy = "Measuring more messages would not help; use settings that prevent message loss."
+    return f": {'; '.join([*each, *more])}. {remedy}"
 
 
 def _loss(rows: list[Row]) -> str:
     worst = max(rows, key=lambda row: row.loss or 0)
-    lost = f"{names([worst])} lost most: {formatting.percent(worst.loss)}"
-    return f": in percentiles a lost message is slower than all others; the mean is that of the others. {lost}."
+    lost = f"{names([worst])} lost the most: {formatting.percent(worst.loss)}"
+    return f": percentiles count a lost message as slower than all others; means leave lost messages out. {lost}."
 
 
 def _negative(rows: list[Row]) -> str:
     many = formatting.count(sum(row["negative"] or 0 for row in rows))
     return (
-        f": {many} messages have an arrival time before their sending time. Either clocks differ between cores, or the "
-        "transport delivers early. Do not trust these rows."
+        f": {many} messages have an arrival time before their sending time. Either the clocks of the cores differ, or "
+        "the transport reports arrivals too early. Do not trust these rows."
     )
 
 
@@ -160,7 +160,7 @@ ROW_RULES = (
         ),
         lambda _: (
             f": a median needs {least_count(PERMILLE['p50'])} messages in all good trials together. "
-            "`hopmeter show` and cells.parquet have means, loss and CPU."
+            "`hopmeter show` and cells.parquet contain means, loss and CPU."
         ),
         grave=True,
     ),
@@ -170,8 +170,8 @@ ROW_RULES = (
         "W-SATURATED",
         "Could not keep up",
         lambda row: row["status"] == "saturated",
-        ": the requested rate was not reached, too many messages were lost, or messages queued up. The latency is that "
-        "of a queue, so these rows are not ranked.",
+        ": the requested rate was not reached, too many messages were lost, or messages queued up. The latency "
+        "includes the wait in a queue, so these rows are not ranked.",
         grave=True,
     ),
     RowRule(
@@ -186,7 +186,7 @@ ROW_RULES = (
         "W-TRIALS-FAILED",
         "Some trials failed",
         lambda row: row["status"] != "failed" and (row["trials_good"] or 0) < (row["trials"] or 0),
-        ": results come from the good trials alone. “What was not measured” has the reasons.",
+        ": results come from the good trials only. The section “What was not measured” lists the reasons.",
         grave=True,
     ),
     RowRule("W-LOST", "Messages were lost", lambda row: row.ok and row["lost"], _loss, grave=True),
@@ -196,15 +196,15 @@ ROW_RULES = (
         "W-REFUSED",
         "Sends were refused",
         lambda row: row.ok and row["busy"],
-        " returned `busy`. The source sent the message again; the time until the transport accepted it counts in the "
-        "response, not in the service time.",
+        " returned `busy`. The source then sent the message again; the time until the transport accepted the message "
+        "is part of the response time, but not of the service time.",
     ),
     RowRule("W-NEGATIVE", "Negative latencies", lambda row: row["negative"], _negative, grave=True),
     RowRule(
         "W-BELOW-FLOOR",
         "Faster than the floor",
         lambda row: row.ok and (row["times_floor"] or 1.0) < BELOW,
-        ": the floor is measured like any row, with a spread of its own. If the intervals overlap, these rows are not "
+        ": the floor is measured like any row, so its median varies too. If the intervals overlap, these rows are not "
         "significantly faster.",
     ),
     RowRule(
@@ -212,7 +212,7 @@ ROW_RULES = (
         "The source was late",
         lambda row: row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US,
         f": the source itself woke up more than {formatting.number(PACING_US)} µs late for 1 % of its messages. This "
-        "counts in the response; compare the service time.",
+        "delay is part of the response time; compare service times instead.",
     ),
     RowRule(
         "W-NO-FLOOR",
@@ -235,10 +235,10 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn about messages with wrong content, and about messages that match no measured message."""
     for column, code, what in (
         ("content_errors", "W-CONTENT", "arrived with wrong content"),
-        ("malformed", "W-MALFORMED", "were no frames of hopmeter"),
+        ("malformed", "W-MALFORMED", "were not hopmeter frames"),
         ("foreign", "W-FOREIGN", "belonged to another run"),
         ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the results"),
-        ("stray", "W-STRAY", "did not match a message that was sent"),
+        ("stray", "W-STRAY", "did not match any message that was sent"),
     ):
         rows = [row for row in measured_rows(runs) if row.get(column)]
         if rows:
@@ -266,13 +266,13 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
     for row in rows:
         loopback = row["loopback_bytes_per_message"] or 0.0
         if loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
-            counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
-            yield _other_path([row], f"there were {counted}, perhaps of other programs")
+            counted = f"{formatting.count(loopback)} bytes per message"
+            yield _other_path([row], f"the loopback device carried {counted}, perhaps those of other programs")
     if unmapped := [row for row in rows if mapped_mb(row) == 0]:
         yield _other_path(unmapped, "no process mapped shared memory")
 
 
 def _other_path(rows: Sequence[Row], but: str) -> Caution:
     paths = formatting.join(formatting.distinct(f"“{row['carried_by']}”" for row in rows))
-    text = f"{names(rows)} reports {paths}, but {but}."
+    text = f"{names(rows)}: the transport reports {paths}, but {but}."
     return Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

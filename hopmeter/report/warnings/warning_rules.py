@@ -13,7 +13,7 @@ from hopmeter.report.words import formatting
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
 """Matches a separate number, but not one within a name such as `p99` or `robot1`."""
-OTHER_NUMBERS = "with other numbers in other rows or trials"
+OTHER_NUMBERS = "the numbers differ in other rows or trials"
 FEW = 4
 """How many names are listed before the rest are only counted."""
 

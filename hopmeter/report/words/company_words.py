@@ -19,7 +19,7 @@ def company_sentences(group: Group) -> list[str]:
     who = _who(first)
     subject = f"Over {group.label(first)}, {who[:1].lower()}{who[1:]}" if others else who
     more = "".join(f"; over {group.label(row)} {_times(row)}" for row in others)
-    return [f"{subject} take {_times(first)} as long alongside the others as alone{_causes(first)}{more}."]
+    return [f"{subject} take {_times(first)} as long alongside the other flows as alone{_causes(first)}{more}."]
 
 
 def _who(row: Row) -> str:
@@ -36,7 +36,8 @@ def _causes(row: Row) -> str:
     workload = row.cell.workload
     causes = [each.name for each in workload.flows if each.name in workload.chain(row.cell.flow)] if workload else []
     others = [name for name in causes if name != row.cell.flow]
-    return f" with {formatting.join(others)}, which cause{'s' if len(others) == 1 else ''} them" if others else ""
+    which = f"the flow{'' if len(others) == 1 else 's'} that cause{'s' if len(others) == 1 else ''} them"
+    return f" (with only {formatting.join(others)}, {which})" if others else ""
 
 
 def alone_text(row: Row, column: str = "times_alone") -> str:
@@ -60,7 +61,7 @@ def background_sentence(rows: Iterable[Row]) -> str:
     )
     if not achieved:
         return ""
-    return f"Background load: {formatting.join(achieved)}; requested was {formatting.join(asked)}."
+    return f"Background load: achieved {formatting.join(achieved)}; requested {formatting.join(asked)}."
 
 
 def _range(values: Sequence[float | None], unit: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row
 
 IDLE = "no_idle_states"
-IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
+IDLE_WORDS = {False: "with idle cores as they are", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
 """Words for a usual condition, for reports in which other groups have an unusual value."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)

@@ -43,7 +43,7 @@ def microseconds(value: float | None) -> str:
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
-EMPTY_HOP = "Empty hop: the time from sent to arrived here without a transport, in hopmeter's own code alone."
+EMPTY_HOP = "Empty hop: the time from sent to arrived without a transport, spent in hopmeter's own code alone."
 
 
 def empty_hop(value: float | None) -> str:

@@ -39,11 +39,11 @@ def _count(history: History) -> str:
     longest = max(len(each.points) for each in history.series)
     if longest < history.least_runs:
         return (
-            f"Too few runs to find a change: among {formatting.plural(len(history.series), 'series', 'series')} a cell "
-            f"needs {history.least_runs} runs, and has at most {longest}."
+            f"Too few runs to detect a change: with {formatting.plural(len(history.series), 'series', 'series')}, each "
+            f"needs {history.least_runs} runs; the longest has {longest}."
         )
     if not changed:
-        return f"No cell of {cells} changed significantly."
+        return f"None of {formatting.plural(cells, 'cell')} changed significantly."
     return f"{changed} of {formatting.plural(cells, 'cell')} changed significantly."
 
 
@@ -57,7 +57,7 @@ def _machine_sentences(history: History) -> list[str]:
     cells = Counter(each.machine for each in medians)
     changed = Counter((each.machine, each.points[change.index].run.name) for each in medians for change in each.changes)
     return [
-        f"{many} of {cells[machine]} cells on {machine} changed at {run}: look for a change of the machine first."
+        f"{many} of {cells[machine]} cells on {machine} changed at {run}: first check whether the machine changed."
         for (machine, run), many in changed.items()
         if many >= FEWEST and many >= SHARED * cells[machine]
     ]

@@ -8,7 +8,7 @@ from hopmeter.analysis.cost.steal import Steal, steal_of
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.words import formatting
 
-DONE = "Trials that lost much count less in the comparison"
+DONE = "Trials that lost much time have less weight in the comparison"
 """How the analysis treats trials that lost much CPU time."""
 
 
@@ -19,13 +19,16 @@ def steal_sentence(runs: Sequence[Run]) -> str:
     if not found or not found.worst:
         return ""
     many = sum(row["trials_repeated"] or 0 for run in runs for row in run.measured_rows)
-    rest = f"{formatting.plural(many, 'trial')} beyond use {'was' if many == 1 else 'were'} measured again"
-    done = f"{DONE}; {rest if many else 'none was left out'}."
-    return f"During the trials the hypervisor took {describe(found)}. {done}"
+    rest = f"{formatting.plural(many, 'trial')} that lost too much {'was' if many == 1 else 'were'} measured again"
+    done = f"{DONE}; {rest if many else 'none was discarded'}."
+    return f"During the trials, the hypervisor took {describe(found)}. {done}"
 
 
 def describe(found: Steal) -> str:
-    """Return the stolen share: `2.4 % of the measured cores' time, at worst 31 % (zeromq (c++), trial 3)`."""
+    """Return the stolen share: `2.4 % of the measured cores' time, and 31 % in the worst trial (zeromq (C++), trial
+    3)`."""
     cores = "the measured cores'" if found.measured_cores else "all cores'"
-    worst = f"at worst {formatting.percent(found.worst)} ({formatting.row_name(found.row)}, trial {found.trial})"
-    return f"{formatting.percent(found.share)} of {cores} time, {worst}"
+    worst = (
+        f"{formatting.percent(found.worst)} in the worst trial ({formatting.row_name(found.row)}, trial {found.trial})"
+    )
+    return f"{formatting.percent(found.share)} of {cores} time, and {worst}"

@@ -56,17 +56,17 @@ def _names(workload: Workload) -> list[str]:
 def _participant_words(name: str, workload: Workload) -> str:
     one = workload.participant(name)
     cores = f"cores {','.join(map(str, one.core_list))}" if one.core_list else ""
-    threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
+    threads = "" if one.threads == "per-flow" else f"at most {formatting.plural(int(one.threads), 'message')} at once"
     fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
     split = f"{len(one.transports)} processes: {formatting.join(one.transports)}" if one.transports else ""
-    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
+    return ", ".join(filter(None, [one.language, f"wait {one.wait}", cores, threads, fifo, split]))
 
 
 def _bridge_words(bridge: Flow) -> str:
     """Return between which flows a bridge passes messages, and their size."""
-    back = ", and back" if bridge.is_call else ""
+    back = " and replies back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
-    return f"at {bridge.source}: passes {bridge.bridged} on for {formatting.join(bridge.bridged_to)}{back}, {size}"
+    return f"in {bridge.source}: passes {bridge.bridged} on to {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
@@ -110,14 +110,14 @@ def _cause_words(flow: Flow) -> Iterator[str]:
         yield flow_pace(flow)
         yield from _rare_words(flow)
     if flow.after:
-        every = "" if flow.every == 1 else f"every {flow.every}th "
+        every = "" if flow.every == 1 else f"every {flow.every} messages of "
         yield f"after {every}{(' and ' if flow.join == 'all' else ' or ').join(flow.after)}"
     if flow.repeat > 1:
-        yield f"{flow.repeat} each time"
+        yield f"{flow.repeat} messages each time"
     if flow.returns:
-        yield f"the next when {flow.returns} returns"
+        yield f"next message when {flow.returns} returns"
     if flow.latest:
-        yield f"with the newest of {flow.latest}"
+        yield f"with the newest message of {flow.latest}"
     if flow.during:
         yield f"during {flow.during}"
     if flow.concurrency > 1:
@@ -140,7 +140,7 @@ def _replay_words(replay: Replay, rate: str) -> Iterator[str]:
     if replay.loop:
         yield "in a loop"
     if replay.ends_s is not None:
-        yield f"ends with the recording after {replay.ends_s:.3g} s of {replay.duration_s:.3g} s"
+        yield f"the recording ends after {replay.ends_s:.3g} s of {replay.duration_s:.3g} s"
 
 
 def _path_words(path: Path) -> str:
@@ -202,14 +202,14 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) the lowest p99, for commands`."""
+    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
     if ratio == 1:
-        return "the lowest p99 of every flow"
+        return "the lowest p99 in every flow"
     ends = formatting.ratio_bracket(row["worst_p99_ratio_low"], row["worst_p99_ratio_high"])
-    return f"{formatting.times(ratio)} {ends} the lowest p99, for {row['worst_flow']}"
+    return f"{formatting.times(ratio)} {ends} the lowest p99, in flow {row['worst_flow']}"
 
 
 def cpu_text(row: Row) -> str:
@@ -227,8 +227,9 @@ def parts_of(row: Row) -> list[Row]:
 
 
 def behind_text(row: Row) -> str:
-    """Return which readers of a whole workload fall behind: `frames falls behind by 320 ms/s`; empty if none does."""
-    return ", ".join(f"{each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
+    """Return which readers of a whole workload fall behind: `the reader of frames falls behind by 320 ms/s`; empty if
+    none does."""
+    return ", ".join(f"the reader of {each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
 
 
 def slow_flows(row: Row) -> list[Row]:
