@@ -32,25 +32,25 @@ def advise(
     scenario: Annotated[
         Text, typer.Argument(help="A scenario or workload: a name or a .toml file.", show_default="your answers")
     ] = None,
-    payload: Annotated[Text, _what("The content of a message: bytes:N, image:WxH, file:PATH.")] = None,
+    payload: Annotated[Text, _what("The content of a message: bytes:N, image:WxH or file:PATH.")] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="A folder in which schemas of messages find imported files; repeat the option for several.",
+            help="A folder with files that message schemas import; repeat the option for several folders.",
             rich_help_panel=WHAT,
         ),
     ] = None,
     rate: Annotated[Text, _what("Messages per second.")] = None,
     pattern: Annotated[Text, _what("pubsub for messages, rpc for calls.")] = None,
     language: Annotated[Text, _what("rust, c++, python, source>sink such as rust>python, one, or each.")] = None,
-    sinks: Annotated[Text, _what("How many programs receive each message.")] = None,
-    now: Annotated[Text, typer.Option(metavar="TRANSPORT", help="What you use now.", rich_help_panel=HOW)] = None,
+    sinks: Annotated[Text, _what("The number of programs that receive each message.")] = None,
+    now: Annotated[Text, typer.Option(metavar="TRANSPORT", help="Your current transport.", rich_help_panel=HOW)] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LIMIT",
-            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat it for more.",
+            help="A requirement, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat the option for several.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -67,7 +67,7 @@ def advise(
         list[str] | None,
         typer.Option("--set", metavar="NAME=A,B,…", help="A setting of the transports.", rich_help_panel=HOW),
     ] = None,
-    budget: Annotated[Text, typer.Option(help="How long to measure.", show_default="3m")] = None,
+    budget: Annotated[Text, typer.Option(help="The maximum time for measuring.", show_default="3m")] = None,
     no_idle_states: Annotated[
         bool | None,
         typer.Option(
@@ -77,12 +77,13 @@ def advise(
         ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN", help="Advise from a run that exists, and measure nothing.")
+        Path | None, typer.Option("--from", metavar="RUN", help="Use a stored run instead of measuring.")
     ] = None,
     example: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write a program that uses the transport for your messages into a new folder."
+            metavar="DIR",
+            help="Write an example program for your messages and the recommended transport into this new folder.",
         ),
     ] = None,
     out: Annotated[
@@ -90,7 +91,7 @@ def advise(
     ] = None,
     build: Annotated[
         bool,
-        typer.Option("--build", help="Build first what can be built here and is not ready."),
+        typer.Option("--build", help="First build the transports that are not ready but can be built here."),
     ] = False,
     hosts: hosts_options.File = None,
     cluster: hosts_options.Address = None,
@@ -99,10 +100,10 @@ def advise(
     cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the advice as a line of JSON.")] = False,
 ) -> None:
-    """Measure your messages, and advise which transport to take.
+    """Measure your messages and recommend a transport.
 
     Name a scenario or a workload, or describe your messages; in a terminal, hopmeter asks for what is missing.
-    Exits with 1 if nothing is decided; the last line then has the command that decides it.
+    Exits with 1 if there is no recommendation; the last line then shows the command that would decide.
     """
     from hopmeter.cli.output import advice_display
 

@@ -21,23 +21,29 @@ def register(app: typer.Typer) -> None:
 def agent(
     stdio: Annotated[
         bool,
-        typer.Option("--stdio", help="Take orders from stdin and answer on stdout, as `hopmeter run --hosts` does."),
+        typer.Option(
+            "--stdio", help="Read requests from stdin and answer on stdout; `hopmeter run --hosts` uses this option."
+        ),
     ] = False,
     address: Annotated[
         str | None,
-        typer.Option("--listen", metavar="HOST:PORT", help="Wait for coordinators here, or on a socket: unix:PATH."),
+        typer.Option(
+            "--listen",
+            metavar="HOST:PORT",
+            help="Wait for coordinators at this address, or on a Unix socket (unix:PATH).",
+        ),
     ] = None,
     secret_file: meeting_options.SecretFile = None,
     cert: meeting_options.Cert = None,
     key: meeting_options.Key = None,
     ca: meeting_options.CA = None,
 ) -> None:
-    """Start nodes on this host for `hopmeter run --hosts` on another.
+    """Start nodes on this host on behalf of `hopmeter run --hosts` on another host.
 
-    `hopmeter run` starts agents via ssh itself; start one yourself with `--listen` where there is no ssh.
+    `hopmeter run` itself starts agents via ssh. Without ssh, start an agent yourself with `--listen`.
     """
     if stdio == (address is not None):
-        what = "an agent needs one way to be reached: --stdio or --listen"
+        what = "an agent needs exactly one of --stdio and --listen"
         raise UsageError("E-AGENT-CHANNEL", what, "hopmeter agent --listen HOST:PORT --secret-file FILE")
     from hopmeter.hosts.agent.credentials import Credentials
 
@@ -46,8 +52,8 @@ def agent(
         _listen(address, credentials)
         return
     if credentials.files:
-        what = "--secret-file, --cert, --key and --ca are for --listen"
-        raise UsageError("E-AGENT-CHANNEL", what, "leave them out")
+        what = "--secret-file, --cert, --key and --ca require --listen"
+        raise UsageError("E-AGENT-CHANNEL", what, "omit these options")
     _serve_stdio()
 
 
@@ -60,7 +66,7 @@ def _serve_stdio() -> None:
         serve(stdio_channel())
     except ChannelError as cause:
         raise HostError(
-            "E-HOST-PEER", f"the other end is no hopmeter: {cause}", "use the same version on all hosts"
+            "E-HOST-PEER", f"the program at the other end is not hopmeter: {cause}", "use the same version on all hosts"
         ) from cause
 
 

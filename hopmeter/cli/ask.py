@@ -33,8 +33,12 @@ def ask(
     names: Annotated[list[str], typer.Argument(help="Names of servers that `hopmeter serve` runs.")],
     frames: Annotated[int | None, typer.Option(min=1, help="Frames that each thread sends; 25 by default.")] = None,
     number: Annotated[int | None, typer.Option(min=1, help="The same as --frames.")] = None,
-    coef: Annotated[float, typer.Option(min=0, max=1e6, help="Factor for the servers' work.")] = 1.0,
-    n_thread: Annotated[int, typer.Option(min=1, max=256, help="Clients that send at once.")] = 1,
+    coef: Annotated[
+        float, typer.Option(min=0, max=1e6, help="The factor by which the servers' work is multiplied.")
+    ] = 1.0,
+    n_thread: Annotated[
+        int, typer.Option(min=1, max=256, help="The number of clients that send at the same time.")
+    ] = 1,
     width: Side = None,
     height: Side = None,
     source: Annotated[
@@ -42,7 +46,7 @@ def ask(
         typer.Option(metavar="FILE", help="Send the frames of an image or a video instead of a pattern."),
     ] = None,
     sequential: Annotated[
-        bool, typer.Option("--sequential", help="Call one server after the other, not all at once.")
+        bool, typer.Option("--sequential", help="Call the servers one after another instead of all at once.")
     ] = False,
     one_by_one: Annotated[bool, typer.Option("--in-turn", hidden=True)] = False,
     language: Annotated[str, typer.Option(help="Language of clients and servers: python, rust or c++.")] = "python",
@@ -60,9 +64,9 @@ def ask(
         Path | None, typer.Option(metavar="DIR", help="Folder for log and samples; results/by-hand-… by default.")
     ] = None,
 ) -> None:
-    """Call servers: send each frame (width x height, 3 bytes per pixel) to all of them, and wait for all replies.
+    """Send each frame (width x height, 3 bytes per pixel) to all servers, and wait for all replies.
 
-    hopmeter decodes all frames of a file before it sends the first. By default they keep the size of the file.
+    hopmeter decodes all frames of a file before it sends the first frame. By default, the frames keep their size.
     """
     from hopmeter.interactive import asker
     from hopmeter.interactive.asker_results import AskerFolder
@@ -96,7 +100,7 @@ def _points(
 
     if len(set(names)) < len(names):
         raise UsageError(
-            "E-OPTION-CONFLICT", "a server is named twice", "name each server once; --n-thread calls at once"
+            "E-OPTION-CONFLICT", "a server is named twice", "name each server once; --n-thread makes concurrent calls"
         )
     for name in names:
         at, own, *proof = (met.get(name), host, *proofs) if name in met or not met else (None, None)

@@ -23,10 +23,10 @@ def register(app: typer.Typer) -> None:
 def baseline(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name of the new baseline.")] = None,
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN...", help="At least three runs of different hours.")
+        list[Path] | None, typer.Argument(metavar="RUN...", help="At least three runs from different hours.")
     ] = None,
 ) -> None:
-    """Make a baseline of at least three runs of different hours, or list the baselines.
+    """Create a baseline from at least three runs of different hours, or list the baselines.
 
     hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
     """
@@ -35,7 +35,7 @@ def baseline(
     console = Console(highlight=False)
     found = comparing.baselines() if name is None else [comparing.baseline(name, *(runs or []))]
     lines = [line for each in found for line in _describe(each)]
-    for line in lines or ["There are no baselines. `hopmeter baseline NAME RUN RUN RUN` makes one."]:
+    for line in lines or ["There are no baselines. `hopmeter baseline NAME RUN RUN RUN` creates a baseline."]:
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -53,5 +53,7 @@ def _describe(found: Baseline) -> list[str]:
     if ratios:
         span = " to ".join(formatting.distinct([words.percent(min(ratios)), words.percent(max(ratios))]))
         cells = formatting.plural(len(ratios), "cell")
-        lines += [f"  It finds a change of {span} of a cell in a later run ({cells}). More runs find smaller changes."]
+        lines += [
+            f"  This baseline detects changes of {span} in a later run ({cells}). More runs detect smaller changes."
+        ]
     return lines

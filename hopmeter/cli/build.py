@@ -37,7 +37,7 @@ def build(
         typer.Option(
             "--set",
             metavar="NAME=A,B",
-            help="Install what these settings of a transport choose, such as distribution=jazzy for ros2.",
+            help="Install the variant that these settings select, such as distribution=jazzy for ros2.",
         ),
     ] = None,
     system_packages: Annotated[
@@ -47,27 +47,27 @@ def build(
     framework: Annotated[
         list[str] | None,
         typer.Option(
-            help="Install the framework of a codec instead, such as torch, or all; repeat the option or separate "
-            "values with commas. With transports: for their Python nodes."
+            help="Instead of building adapters, install the framework of a codec, such as torch, or all; repeat the "
+            "option or separate values with commas. If you name transports, it is installed for their Python nodes."
         ),
     ] = None,
     message: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILE:TYPE",
-            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State, or of "
-            "ROS 2, such as my_msgs/msg/State.msg; repeat the option for several.",
+            help="Instead of adapters, build the code for a message of your schema, such as robot.proto:robot.State, "
+            "or of ROS 2, such as my_msgs/msg/State.msg; repeat the option for several messages.",
         ),
     ] = None,
     codec: Annotated[
         list[str] | None,
-        typer.Option(help="With --message: protobuf, flatbuffers or cdr; by default each for which there is a schema."),
+        typer.Option(help="With --message: protobuf, flatbuffers or cdr; by default all that support the schema."),
     ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="With --message: a folder in which its schema finds imported files; repeat the option for several.",
+            help="With --message: a folder with files that the schema imports; repeat the option for several folders.",
         ),
     ] = None,
     hosts: hosts_options.File = None,
@@ -77,15 +77,15 @@ def build(
     cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each adapter.")] = False,
 ) -> None:
-    """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs.
+    """Build the adapters: Rust with Cargo, C++ with CMake, and Python by installing the packages that it needs.
 
-    With --hosts or --cluster each host builds them for itself, all at the same time.
+    With --hosts or --cluster, all hosts build their own adapters at the same time.
     """
     languages = options.split_words("language", language or ())
     payloads = [_payload(each, include or ()) for each in message or ()]
     if (hosts or cluster) and framework:
         remedy = "start `hopmeter build --framework …` on each host instead"
-        raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
+        raise UsageError("E-OPTION-CONFLICT", "--framework cannot be combined with --hosts or --cluster", remedy)
     with HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).open() as session:
         if session is not None:
             from hopmeter.build.messages import select_messages

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def codecs(
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each codec.")] = False,
 ) -> None:
-    """List codecs: which are ready here, in which version, and the command that gets the others."""
+    """List the codecs: which are ready here, in which version, and how to install the others."""
     from hopmeter.build import frameworks
 
     states = frameworks.states()

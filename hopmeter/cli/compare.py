@@ -27,21 +27,25 @@ def compare(
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[METRIC:]slower:5%", help="Exit with 3 if a cell is slower by more; or missed:1%, or undecided."
+            metavar="[METRIC:]slower:5%",
+            help="Exit with 3 if a cell is slower by more than this, misses more deadlines (missed:1%) or is "
+            "undecided.",
         ),
     ] = None,
     summary: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write a summary as Markdown.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE.xml", help="Write a test for each cell.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE.xml", help="Write JUnit XML with a test case for each cell.")
+    ] = None,
     export: Annotated[
         list[str] | None,
-        typer.Option(metavar="FORMAT:FILE", help="Write JSON: bencher or github-action-benchmark."),
+        typer.Option(metavar="FORMAT:FILE", help="Write JSON in the format bencher or github-action-benchmark."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell.")] = False,
 ) -> None:
-    """Compare B with A, cell by cell.
+    """Compare run B with run A, cell by cell.
 
-    Two single runs show ratios and decide nothing, because the machine drifts between them.
-    A baseline knows by how much (see `hopmeter baseline`).
+    A comparison of two single runs shows ratios but decides nothing, because the machine drifts between runs.
+    A baseline records how much the machine drifts (see `hopmeter baseline`).
     """
     from hopmeter.api import comparing
     from hopmeter.api.comparison_request import Request

@@ -20,7 +20,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as one JSON object.")] = False,
     floors: Annotated[bool, typer.Option(help="Also measure the floors, if memory and shm are built.")] = True,
 ) -> None:
-    """Examine this machine: settings, noise of each core, sleep, the instrument's own cost, the floors.
+    """Examine this machine: settings, noise of each core, late wake-ups, the instrument's own cost, and the floors.
 
     This takes up to 10 seconds.
     """

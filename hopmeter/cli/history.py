@@ -30,7 +30,7 @@ def history(
     transport: Annotated[list[str] | None, typer.Option(help="Only these transports.")] = None,
     language: Annotated[list[str] | None, typer.Option(help="Only these languages.")] = None,
 ) -> None:
-    """Show the latency of each cell over all runs of a machine, and at which run it changed."""
+    """Show the latency of each cell over all runs of a machine, and the runs at which the latency changed."""
     from hopmeter.api.histories import read_history, series_json
     from hopmeter.cli.output import history_table
 

@@ -32,9 +32,9 @@ def hosts(
     cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each host.")] = False,
 ) -> None:
-    """Show which hosts can be reached, their versions, their transports, the way to each, and what disturbs it.
+    """Show which hosts are reachable, with their versions, transports, network connection and problems.
 
-    This sends one TCP stream to each host for a second.
+    For this check, hopmeter sends a TCP stream to each host for a second.
 
     The exit code is 1 if a host cannot be used.
     """
@@ -69,8 +69,13 @@ def _print_errors(console: Console, state: HostState) -> None:
     if state.error:
         _print_trouble(console, "red", tag(state.error.code, state.error.what), state.error.remedy)
     if state.unreached:
-        what = f"{state.name}: no TCP connection from here reaches {state.address}: {state.unreached}"
-        _print_trouble(console, "yellow", what, "correct its address, or open the firewall: its nodes listen there")
+        what = f"{state.name}: this machine cannot connect to {state.address} over TCP: {state.unreached}"
+        _print_trouble(
+            console,
+            "yellow",
+            what,
+            "correct the host's address, or open its firewall: its nodes listen at this address",
+        )
 
 
 def _print_findings(console: Console, found: list[HostState]) -> None:
@@ -84,7 +89,7 @@ def _print_findings(console: Console, found: list[HostState]) -> None:
     for (_, what, remedy), names in hosts.items():
         _print_trouble(console, "yellow", f"{', '.join(names)}: {what}", remedy)
     if hosts:
-        console.print("\n`hopmeter doctor` says more on each host.", style="dim")
+        console.print("\nRun `hopmeter doctor` on a host for details.", style="dim")
 
 
 def _print_trouble(console: Console, style: str, what: str, remedy: str) -> None:

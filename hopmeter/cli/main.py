@@ -32,7 +32,7 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # The reader has closed the output; without stdout, Python cannot fail to flush it at exit.
+        # The reader has closed the output. Without stdout, Python does not flush the output at exit, which would fail.
         sys.stdout = None
         sys.exit(0)
 

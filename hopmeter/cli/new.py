@@ -22,13 +22,15 @@ def _new() -> None:
 
 @new.command(epilog="Example: hopmeter new transport my-bus --language rust,python")
 def transport(
-    name: Annotated[str, typer.Argument(help="Name of its folder: lower-case letters, digits and dashes.")],
+    name: Annotated[
+        str, typer.Argument(help="The name of the transport and its folder: lower-case letters, digits and dashes.")
+    ],
     language: Annotated[
         list[str] | None,
         typer.Option(help="rust, c++ or python; repeat the option or separate values with commas. All by default."),
     ] = None,
 ) -> None:
-    """Copy the template: an adapter that builds and passes conformance unchanged."""
+    """Create a transport from the template, which builds and passes the conformance tests unchanged."""
     from hopmeter.build.template import create
 
     languages = split_words("language", language or ()) or _possible()
@@ -40,20 +42,21 @@ def transport(
 @new.command(epilog="Example: hopmeter new workload robot.toml")
 def workload(
     file: Annotated[
-        Path | None, typer.Argument(help="The scenario to write; by default workload.toml, or named as the topology.")
+        Path | None,
+        typer.Argument(help="The scenario to write; by default workload.toml, or the name of the topology."),
     ] = None,
     topology: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
-            help="Make the workload from a topology file (JSON) of iRobot's ros2-performance; repeat it for a topology "
-            "of several files.",
+            help="Create the workload from a topology file (JSON) of iRobot's ros2-performance; repeat the option if "
+            "the topology has several files.",
             metavar="JSON",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Write a scenario of a workload: a commented example that runs as it is, or a topology of another benchmark."""
+    """Write a workload scenario: a commented example that you can run, or the topology of another benchmark."""
     from hopmeter.scenario.new_workload import create_workload
 
     made = create_workload(file, topology or (), force)

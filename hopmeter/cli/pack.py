@@ -24,7 +24,7 @@ def pack(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file.", show_default="RUN.hopmeter.zip")
     ] = None,
 ) -> None:
-    """Write a run as one file, which all commands read like the folder; logs of nodes are left out."""
+    """Pack a run into one file, which all commands can read; the file does not include the nodes' logs."""
     from hopmeter.store.pack import SUFFIX
     from hopmeter.store.run_folder import RunFolder
 
@@ -34,18 +34,20 @@ def pack(
         written = folder.pack(file)
     typer.echo(written)
     size = f"{humanize.size(written.stat().st_size / 1e6)}, {len(folder.cells)} cells, {len(folder.trials)} trials"
-    typer.echo(f"{size}; without the logs of nodes", err=True)
-    typer.echo(f"All commands read it like the folder: hopmeter report {written}", err=True)
+    typer.echo(f"{size}; without the nodes' logs", err=True)
+    typer.echo(f"All commands can read this file, for example: hopmeter report {written}", err=True)
 
 
 def unpack(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `hopmeter pack` wrote.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder for the run folder.", show_default="results"),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The folder in which to create the run folder.", show_default="results"
+        ),
     ] = None,
 ) -> None:
-    """Write a packed run as a run folder."""
+    """Unpack a packed run into a run folder."""
     from hopmeter.store import pack
 
     with stopping("nothing was unpacked"):

@@ -19,8 +19,8 @@ SEVERAL = ("--plugins", "--mwares")
 
 
 class Several(typer.core.TyperCommand):
-    """A command that accepts `--plugins numpy torch`, as the study's programs do, for `--plugins numpy --plugins
-    torch`."""
+    """A command that accepts `--plugins numpy torch`, as the study's programs do, as a short form of `--plugins numpy
+    --plugins torch`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments after repeating such options before each of their values."""
@@ -45,10 +45,10 @@ def spread(args: list[str]) -> list[str]:
 Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Codecs, such as pillow numpy pytorch.")]
 Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
 Size = Annotated[int, typer.Option(min=1, max=100_000, help="Size of the object.")]
-Trials = Annotated[int, typer.Option(min=1, help="Messages with each codec over each transport.")]
-Skip = Annotated[int, typer.Option(min=0, help="Messages sent before the measured ones.")]
+Trials = Annotated[int, typer.Option(min=1, help="Measured messages per codec and transport.")]
+Skip = Annotated[int, typer.Option(min=0, help="Warm-up messages before the measured messages.")]
 Rate = Annotated[float, typer.Option(min=0.001, help="Messages per second.")]
-Name = Annotated[str, typer.Option(help="Name that both commands share.")]
+Name = Annotated[str, typer.Option(help="A name that must be the same for both commands.")]
 Out = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder for logs and samples; results/by-hand-… by default.")
 ]
@@ -91,7 +91,7 @@ def listen(
 ) -> None:
     """Receive objects with each codec over each transport, and verify and measure them.
 
-    Give the same options to `hopmeter publish` in another terminal, in either order.
+    Start `hopmeter publish` with the same options in another terminal, before or after this command.
     """
     from hopmeter.interactive.listener import listen
     from hopmeter.interactive.study import LISTENER, Side
@@ -125,8 +125,8 @@ def publish(
 ) -> None:
     """Send objects of WIDTH x HEIGHT with each codec over each transport, at an exact rate.
 
-    Give the same options to `hopmeter listen` in another terminal, in either order.
-    hopmeter starts a broker for each middleware that needs one.
+    Start `hopmeter listen` with the same options in another terminal, before or after this command.
+    hopmeter starts a broker for each transport that needs one.
     """
     from dataclasses import replace
 

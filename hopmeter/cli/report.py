@@ -19,16 +19,18 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several share one report.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; the report combines them.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
         "report.html"
     ),
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for the figures as SVG and PNG.", show_default="FILE.figures"),
+        typer.Option(
+            metavar="DIR", help="The folder for the figures as SVG and PNG files.", show_default="FILE.figures"
+        ),
     ] = None,
 ) -> None:
-    """Write one self-contained HTML file that needs no network, and its figures as SVG and PNG next to it."""
+    """Write a report as one self-contained HTML file, with its figures as SVG and PNG files next to it."""
     # imported here because the drawing libraries take a second to load, which would slow down `hopmeter --help`
     with stopping(f"{out} and its figures are unchanged"):
         from hopmeter.report import write

@@ -21,7 +21,7 @@ from hopmeter.system.terminal import Console
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
 Text = str | None
 MACHINE, MORE = "Machine", "More measurements"
-AGAIN = "run the command again; it does not compile finished parts twice"
+AGAIN = "run the command again; parts that are already built are not built again"
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="A folder in which schemas of messages find imported files; repeat the option for several.",
+            help="A folder with files that message schemas import; repeat the option for several folders.",
             rich_help_panel=AXES,
         ),
     ] = None,
@@ -57,19 +57,24 @@ def run(
     ] = None,
     messages: Annotated[int | None, _length("Messages measured in each trial.")] = None,
     duration: Annotated[Text, _length("Duration of each trial, such as 30s, instead of --messages.")] = None,
-    warmup: Annotated[int | None, _length("Messages sent before the measured ones.")] = None,
+    warmup: Annotated[int | None, _length("Warm-up messages before the measured messages.")] = None,
     trials: Annotated[int | None, _length("Trials of each cell, instead of a budget.")] = None,
-    budget: Annotated[Text, _length("How long all trials may take, such as 90s, instead of --trials.")] = None,
+    budget: Annotated[Text, _length("The maximum time of all trials, such as 90s, instead of --trials.")] = None,
     until: Annotated[
-        Text, _length("What ends the run before its budget does: order (of all), best, require, or ±5% (each median).")
+        Text,
+        _length(
+            "End the run as soon as this is known: order (of all rows), best (row), require, or ±5% (of each median)."
+        ),
     ] = None,
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="All cells and messages of the scenario, not its short form.", rich_help_panel="How much"
+            "--full",
+            help="Measure all cells and messages of the scenario instead of its short form.",
+            rich_help_panel="How much",
         ),
     ] = False,
-    seed: Annotated[int | None, _length("Seed of the order of trials; random and recorded by default.")] = None,
+    seed: Annotated[int | None, _length("Seed for the order of the trials; by default random and recorded.")] = None,
     fifo: Annotated[
         int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.", rich_help_panel=MACHINE)
     ] = None,
@@ -89,7 +94,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="LIMIT",
-            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat it for more.",
+            help="A requirement, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat the option for several.",
             rich_help_panel="Compare",
         ),
     ] = None,
@@ -97,7 +102,7 @@ def run(
         Text,
         typer.Option(
             metavar="TEXT",
-            help="The heading of table and report.",
+            help="The heading of the tables and the report.",
             show_default="the question that the options ask",
             rich_help_panel="Output",
         ),
@@ -126,7 +131,7 @@ def run(
     alone: Annotated[
         bool | None,
         typer.Option(
-            help="Measure each flow of a workload with a deadline also alone; multiplies the cells.",
+            help="Workloads: also measure each flow with a deadline alone; multiplies the number of cells.",
             show_default=False,
             rich_help_panel=MORE,
         ),
@@ -146,19 +151,21 @@ def run(
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.xml", help="Write a test for each cell.", rich_help_panel="Compare"),
+        typer.Option(
+            metavar="FILE.xml", help="Write JUnit XML with a test case for each cell.", rich_help_panel="Compare"
+        ),
     ] = None,
     export: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FORMAT:FILE",
-            help="Write JSON: bencher or github-action-benchmark.",
+            help="Write JSON in the format bencher or github-action-benchmark.",
             rich_help_panel="Compare",
         ),
     ] = None,
     build: Annotated[
         bool,
-        typer.Option("--build", help="Build first what the cells lack: adapters, code of messages, frameworks."),
+        typer.Option("--build", help="First build what the cells need: adapters, message code, frameworks."),
     ] = False,
     hosts: hosts_options.File = None,
     cluster: hosts_options.Address = None,
@@ -175,7 +182,7 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Resume the interrupted run in DIR, as it was planned.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the cells and the dropped ones with reasons, and measure nothing.")
+        bool, typer.Option("--dry-run", help="List the cells, and the dropped cells with reasons, without measuring.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a line of JSON for each cell.", rich_help_panel="Output")
@@ -183,7 +190,9 @@ def run(
     no_report: Annotated[
         bool,
         typer.Option(
-            "--no-report", help="Write no report.html; `hopmeter report DIR` writes it later.", rich_help_panel="Output"
+            "--no-report",
+            help="Do not write report.html; `hopmeter report DIR` can write it later.",
+            rich_help_panel="Output",
         ),
     ] = False,
     asking: Annotated[Text, typer.Option(hidden=True)] = None,
@@ -195,8 +204,8 @@ def run(
     You can override any of its parameters.
     Combinations that a transport does not support are skipped and listed.
 
-    DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image)
-    in the environment replace --duration, --rate and --payload.
+    The environment variables DURATION (in seconds), RATE (in Hz), and WIDTH and HEIGHT (of an image)
+    set --duration, --rate and --payload if you do not give these options.
     """
     options = scenario_options(locals() | axes)  # the parameters have the same names as the scenario's keys
     from hopmeter.api import planning

@@ -21,14 +21,15 @@ def register(app: typer.Typer) -> None:
 
 def scenarios(
     name: Annotated[
-        str | None, typer.Argument(help="Scenario to print, as a start for your own.", show_default="a list")
+        str | None,
+        typer.Argument(help="The scenario to print, for example as a start for your own.", show_default="a list"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each scenario.")] = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of scenario files, for editors.")
     ] = False,
 ) -> None:
-    """List the scenarios with the question each asks, or print one."""
+    """List the scenarios with their questions, or print a scenario."""
     from hopmeter.scenario import files
 
     if name is not None:
@@ -51,7 +52,9 @@ def scenarios(
         table.add_row(name, _budget(scenario), scenario.question)
     console = Console(highlight=False)
     console.print(table)
-    console.print("\nEach takes at most the time shown; --full measures all that the scenario has.", style="dim")
+    console.print(
+        "\nEach scenario takes at most the time shown; with --full, hopmeter measures the whole scenario.", style="dim"
+    )
 
 
 def _budget(scenario: Scenario) -> str | None:

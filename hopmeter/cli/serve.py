@@ -17,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    name: Annotated[str, typer.Argument(help="Name for clients: up to 24 of a-z, 0-9 and _.")],
+    name: Annotated[
+        str, typer.Argument(help="The name by which clients find the server: at most 24 characters of a-z, 0-9 and _.")
+    ],
     transport: Annotated[str, typer.Option(help="A transport that offers rpc (see `hopmeter transports`).")] = "zeromq",
     work: Annotated[str, typer.Option(help="Work for each call: none, sleep:T, spin:T, copy:BYTES.")] = "none",
     broker: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Use a running broker.")] = None,
@@ -32,7 +34,7 @@ def serve(
 ) -> None:
     """Serve calls: do the work for each call, then send the frame back. Stop with Ctrl-C.
 
-    For each `hopmeter ask`, a new server starts.
+    hopmeter starts a new server for each `hopmeter ask`.
     """
     from hopmeter.interactive import server
     from hopmeter.interactive.meeting_point import SERVER

@@ -41,23 +41,27 @@ def show(
         typer.Option(
             "--processes",
             "--participants",
-            help="Print what each process, or participant of a workload, used: CPU, context switches, memory.",
+            help="Print the resources of each process or participant: CPU, context switches, memory.",
         ),
     ] = False,
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Print how each two cells of a table compare: ratio, interval, decision.")
+        bool,
+        typer.Option(
+            "--pairs", help="Print the comparison of each pair of cells in a table: ratio, interval, decision."
+        ),
     ] = False,
     as_format: Annotated[
-        Format | None, typer.Option("--format", help="Print the tables as Markdown, CSV, or a line of JSON each.")
+        Format | None,
+        typer.Option("--format", help="Print the tables as Markdown, as CSV, or as one line of JSON for each."),
     ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write every message as a line: middleware, plugin, timestamp, count, delay."
+            metavar="FILE", help="Write every message as a CSV line: middleware, plugin, timestamp, count, delay."
         ),
     ] = None,
 ) -> None:
-    """Print the table of a run again."""
+    """Print the tables of a run."""
     from hopmeter.api.runs import find_cell, open_run
     from hopmeter.cli.output import cell_listing, pair_listing, process_listing, run_display
 
@@ -70,7 +74,7 @@ def show(
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
     if as_format is not None and (as_json or pairs):
-        raise UsageError("E-OPTION-CONFLICT", "--format: it has no --pairs and no --json", "leave one of them out")
+        raise UsageError("E-OPTION-CONFLICT", "--format cannot be combined with --pairs or --json", "omit one of them")
     found = open_run(run).results
     if pairs:
         one = find_cell(found, cell).id if cell is not None else ""

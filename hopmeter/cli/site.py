@@ -23,9 +23,9 @@ def site(
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of the site.")] = Path("site"),
 ) -> None:
-    """Write a folder with a page that filters all runs, and a page for each run; it needs no server."""
+    """Write a static site: a page that filters all runs, and a page for each run."""
     from hopmeter.analysis.history.run_collection import read_runs
     from hopmeter.report.site import site_folder
 
-    with stopping("the site is incomplete", "run the command again: finished pages stay"):
+    with stopping("the site is incomplete", "run the command again; finished pages are kept"):
         typer.echo(site_folder.write(read_runs(places or [paths.results()], trials=False), out))

@@ -37,9 +37,9 @@ def transports(
         bool, typer.Option("--json", help="Print a line of JSON for each transport and language.")
     ] = False,
 ) -> None:
-    """List transports: which are ready here, in which languages, and the command that gets the others.
+    """List the transports: which are ready here, in which languages, and how to install the others.
 
-    If you name transports, print everything they offer and all their settings.
+    If you name transports, print their features and all their settings.
     """
     from hopmeter import manifest
     from hopmeter.cli.output import details
@@ -86,7 +86,7 @@ def _print_list(console: Console, known: Mapping[str, Manifest], ready: Mapping[
     }
     widths = [max(len(Text.from_markup(line[at]).plain) for each in lines.values() for line in each) for at in range(3)]
     for name, one in known.items():
-        kind = "" if one.installable else " Reference: no library to install."
+        kind = "" if one.installable else " Reference: not a library that you can install."
         soft = not console.is_terminal
         console.print(Text.assemble((name, "bold"), f"  {one.summary}", (kind, "yellow")), soft_wrap=soft)
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))

@@ -35,9 +35,12 @@ from tests.plan.capabilities import capabilities, make_plan, transport
 @pytest.mark.parametrize(
     ("failed", "says"),
     [
-        (jinja2.UndefinedError("'row' is undefined"), "no report: UndefinedError: 'row' is undefined"),
-        (AttributeError("a chart has no mark"), "no report: AttributeError: a chart has no mark"),
-        (UsageError("E-NO-RUN", "here is no run", "name one"), "no report: here is no run (name one) [E-NO-RUN]"),
+        (jinja2.UndefinedError("'row' is undefined"), "the report was not written: UndefinedError: 'row' is undefined"),
+        (AttributeError("a chart has no mark"), "the report was not written: AttributeError: a chart has no mark"),
+        (
+            UsageError("E-NO-RUN", "here is no run", "name one"),
+            "the report was not written: here is no run (name one) [E-NO-RUN]",
+        ),
     ],
 )
 def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(

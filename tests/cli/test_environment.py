@@ -32,8 +32,8 @@ def test_the_variables_stand_for_options() -> None:
     assert found.options == ["--duration", "5s", "--rate", "30", "--payload", "image:320x240"]
     (line,) = found.lines()
     assert line == (
-        "from the environment: DURATION=5 is --duration 5s, RATE=30 is --rate 30, "
-        "WIDTH=320 HEIGHT=240 is --payload image:320x240"
+        "environment variables used: DURATION=5 as --duration 5s, RATE=30 as --rate 30, "
+        "WIDTH=320 HEIGHT=240 as --payload image:320x240"
     )
 
 
@@ -54,13 +54,13 @@ def test_silence_asks_for_nothing() -> None:
 def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[str, object], says: str) -> None:
     found = read_variables(variables, given)
     assert found.given == {}
-    assert found.lines() == [f"not from the environment: {says}"]
+    assert found.lines() == [f"environment variables ignored: {says}"]
 
 
 def test_a_search_has_rates_of_its_own() -> None:
     found = read_variables({"RATE": "30", "DURATION": "5"}, {}, fixed_options("highest-rate"))
     assert found.given == {"duration": "5s"}
-    assert found.lines()[1] == "not from the environment: RATE=30 (a search sets the rates)"
+    assert found.lines()[1] == "environment variables ignored: RATE=30 (a search sets the rates)"
     assert fixed_options("quick") == {}
 
 

@@ -197,7 +197,7 @@ def test_each_transport_has_a_line_about_it_and_its_pairs_of_languages(hopmeter_
     for one in manifest.every().values():
         assert any(line.startswith(f"{one.name}  {one.summary}") for line in told), one.name
     assert "   pairs of languages: c++, c++>python, python>c++, python" in told
-    references = {line.split()[0] for line in told if line.endswith("Reference: no library to install.")}
+    references = {line.split()[0] for line in told if line.endswith("Reference: not a library that you can install.")}
     assert {"shm", "memory", "queue", "unix", "tcp"} <= references and "zenoh" not in references
 
 
@@ -263,7 +263,7 @@ def test_the_environment_asks_and_result_lines_answer(
     asked = ("--transport=unix", "--language=rust", "--trials=1", "--warmup=3", "--cores=free", "--no-report")
     ran = hopmeter("run", *asked, "--out", "here")
     assert ran.returncode == 0, ran.stderr
-    assert "from the environment: DURATION=0.3 is --duration 0.3s, RATE=100 is --rate 100" in ran.stdout
+    assert "environment variables used: DURATION=0.3 as --duration 0.3s, RATE=100 as --rate 100" in ran.stdout
     lines = [line for line in ran.stdout.splitlines() if line.startswith("[RESULT] ")]
     assert sorted(line.split(" transport=")[1].split(" ")[0] for line in lines) == ["shm", "unix"]
     assert all(" payload=image:32x24 rate_hz=100 " in line and " received=30 " in line for line in lines)

@@ -67,17 +67,17 @@ def test_a_scenario_is_measured_and_gives_advice_and_an_example(run_in: Callable
         assert (tmp_path / "start/README.md").is_file()
     again = run_in("advise", "--from", "here", "--now", "unix")
     assert again.returncode == ran.returncode, again.stdout + again.stderr
-    assert again.stdout.split()[0] in ("Take", "Open")
+    assert again.stdout.split()[0] in ("Recommended", "Result")
 
 
 ANSWERS = {
-    "messages, or calls": "messages",
+    "messages, or make calls": "messages",
     "How large": "2kB",
-    "How many per second": "200",
+    "calls per second": "200",
     "language": "c++",
     "How many programs": "1",
-    "nothing be lost": "perhaps\nno",
-    "How late": "no",
+    "every message arrive": "perhaps\nno",
+    "Within what time": "no",
     "use now": "none",
 }
 

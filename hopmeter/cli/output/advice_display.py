@@ -25,8 +25,14 @@ from hopmeter.report.words import formatting
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
-HEADS = {"take": "Take", "better": "Compared", "cpu": "CPU", "settings": "Settings", "changes": "Changes"}
-OPEN_HEADS = {"take": "Open", "changes": "Next"}
+HEADS = {
+    "take": "Recommended",
+    "better": "Compared",
+    "cpu": "CPU",
+    "settings": "Settings",
+    "changes": "Other cases",
+}
+OPEN_HEADS = {"take": "Result", "changes": "Next"}
 """The headings if the run supports no recommendation."""
 
 
@@ -42,7 +48,7 @@ def check_alone(source: Path, scenario: str | None, *others: object) -> None:
     if scenario is not None or any(others[:-1]) or set(options) - {"require"}:
         raise UsageError(
             "E-OPTION-CONFLICT",
-            "--from advises from a run as it was measured, so only --now, --require, --example and --json go with it",
+            "--from uses a stored run, so only --now, --require, --example and --json can be combined with it",
             f"hopmeter advise --from {source}",
         )
 
@@ -106,15 +112,15 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
     _show_remarks(console, found)
     if found.not_ready:
         names = " ".join(found.not_ready)
-        says = "`hopmeter transports` says how to install them, and the option --build builds those that it can"
-        console.print(Text(f"\nnot ready here, so not measured: {names}; {says}"))
+        says = "`hopmeter transports` shows how to install them, and --build builds those that hopmeter can build"
+        console.print(Text(f"\nnot measured, because not ready here: {names}; {says}"))
     console.print(Text(f"\nrun      {found.run.path}"), soft_wrap=True)
     if found.is_decided:
         _show_examples(console, found, folder, written)
 
 
 def _show_remarks(console: Console, found: Advice) -> None:
-    """Print what disturbed the run, the warnings about the rows that the advice names, and the dropped choices."""
+    """Print what disturbed the run, the warnings about the rows that the advice mentions, and the dropped choices."""
     run = found.run.results
     remarks.print_disturbances(console, run)
     remarks.print_warnings(console, found.named_rows)

@@ -10,7 +10,7 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.workload_words import cpu_text, missed_text, parts_of, worst_text
 from hopmeter.system.terminal import Console
 
-NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"
+NOT_ASKED = "not measured; `hopmeter run --why` adds a trial to each cell and reports why its slowest messages are slow"
 
 
 def print_cell(console: Console, row: Row) -> None:

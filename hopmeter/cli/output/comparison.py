@@ -70,8 +70,8 @@ def _report_gate(
 def _print_what_passed(console: Console, changes: Sequence[Change]) -> None:
     """Print the cells that the gate could not judge, and the number of undecided changes."""
     for name in formatting.distinct(each.name for each in changes if each.verdict == ONLY_OLD):
-        said = f"  not judged: {name}: the new side does not have it"
+        said = f"  not judged: {name} does not exist on the new side"
         console.print(said, style="yellow", markup=False, soft_wrap=True)
     if many := sum(each.verdict == UNDECIDED for each in changes):
-        said = f"  {formatting.plural(many, 'undecided change')} passed; `--fail-if undecided` fails then"
+        said = f"  {formatting.plural(many, 'undecided change')} passed; `--fail-if undecided` would fail"
         console.print(said, markup=False, soft_wrap=True)

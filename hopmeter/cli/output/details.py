@@ -37,18 +37,18 @@ def _traits(one: Manifest) -> str:
     traits += ["loans memory"] if one.loan else []
     traits += [_broker(one.any_broker)] if one.any_broker else []
     traits += [] if one.ranked else ["not ranked"]
-    traits += [] if one.installable else ["a reference: no library to install"]
+    traits += [] if one.installable else ["a reference, not a library that you can install"]
     traits += [f"pairs of languages: {', '.join(one.language_pairs)}"] if len(one.offers) > 1 else []
     return "; ".join(traits)
 
 
 def _broker(broker: BrokerTable) -> str:
     needed = f" with {broker.needed_with}" if broker.needed_with else ""
-    return f"{broker.title} started for each trial{needed}"
+    return f"hopmeter starts {broker.title} for each trial{needed}"
 
 
 def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readiness]) -> Table:
-    table = _table("language", "", "library", "waits", "patterns", "placements", "at most")
+    table = _table("language", "", "library", "waits", "patterns", "placements", "largest message")
     for offer in offers:
         state = ready[offer.transport, offer.language]
         mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"

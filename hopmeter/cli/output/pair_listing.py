@@ -19,11 +19,11 @@ from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 LEGEND = (
-    "times as long: the median of the slower cell divided by that of the faster one, with its 95 % interval. All "
-    "intervals of choices hold at once, and so do those of references. Stopped early: an earlier look at the run "
-    "decided the pair, and the interval is that of this look."
+    "times as long: the median of the slower cell divided by the median of the faster cell, with the 95 % interval of "
+    "this ratio. All intervals between choices hold simultaneously, and so do all intervals with a reference. stopped "
+    "early: an earlier interim analysis decided the pair, and its interval is shown."
 )
-NONE = "This run has no rounds in which to compare cells: `hopmeter show RUN` has the intervals of each."
+NONE = "The cells of this run have no common rounds to compare. `hopmeter show RUN` prints the interval of each cell."
 
 
 def show_pairs(run: Run, cell: str, as_json: bool) -> int:

@@ -59,7 +59,7 @@ def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
 def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
     """Return a line that names the cell whose processes are shown, if other cells may have other processes."""
     is_split = any(each.transports for each in programs(shown))
-    return [f"The processes and bridges are those of {shown.id}."] if is_split and len(cells) > 1 else []
+    return [f"This list shows the processes and bridges of {shown.id}."] if is_split and len(cells) > 1 else []
 
 
 def _alone_lines(cells: Sequence[Cell]) -> list[str]:
@@ -68,7 +68,7 @@ def _alone_lines(cells: Sequence[Cell]) -> list[str]:
     for cell in cells:
         if name := cell.comparison.alone:
             causes = [flow.name for flow in flows(cell) if flow.name != name]
-            found[name] = f"{name} is also measured alone{f', with {formatting.join(causes)}' if causes else ''}"
+            found[name] = f"{name} is also measured alone{f', with only {formatting.join(causes)}' if causes else ''}"
     return list(found.values())
 
 
@@ -114,7 +114,7 @@ def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command
         console, "dropped", ((cell, without_remedy(reason) if building else reason) for cell, reason in dropped)
     )
     if building:
-        console.print(Text(f"  to build what they lack and measure them: {building}"), soft_wrap=True)
+        console.print(Text(f"  to build what these cells need and measure them: {building}"), soft_wrap=True)
 
 
 def print_reasons(

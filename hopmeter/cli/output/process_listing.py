@@ -14,7 +14,7 @@ from hopmeter.report.tables.processes import process_tables
 from hopmeter.report.tables.terminal import print_table
 from hopmeter.system.terminal import Console
 
-NONE = "no process of this run reported what it used"
+NONE = "no process of this run reported its resources"
 
 
 def print_processes(console: Console, run: Run) -> None:

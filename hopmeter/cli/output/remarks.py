@@ -53,11 +53,11 @@ def _print_why_slow(console: Console, run: Run) -> None:
     """Print why the slowest messages are slow, if the run measured that, and the command that shows the details."""
     known = [row.id for row in run.rows if why_slow.sentence(row)]
     if known:
-        console.print(Text("Why the slowest messages are slow, from one more trial of each row:"))
+        console.print(Text("Why the slowest messages are slow, from an additional trial of each row:"))
         for line in why_slow.summary(groups([run])):
             console.print(Text(f"  {line}"))
         command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
-        console.print(Text(f"  all parts: the report, or `{command}` for one row"), soft_wrap=True)
+        console.print(Text(f"  The report shows all parts; `{command}` shows those of one row."), soft_wrap=True)
 
 
 def _print_failed_trials(console: Console, run: Run) -> None:

@@ -125,9 +125,9 @@ def _write_report(path: Path, console: Console) -> Path | None:
         return report.write([path], path / "report.html")
     except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
         named = str(failed) if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
-        console.print(f"no report: {named}", style="yellow", markup=False, soft_wrap=True)
+        console.print(f"the report was not written: {named}", style="yellow", markup=False, soft_wrap=True)
         console.print(
-            f"  the run is complete; `hopmeter report {path}` writes its report", markup=False, soft_wrap=True
+            f"  the run is complete; `hopmeter report {path}` writes the report", markup=False, soft_wrap=True
         )
         return None
 

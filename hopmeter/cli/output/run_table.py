@@ -29,11 +29,11 @@ from hopmeter.report.words.host_words import hosts_sentence
 from hopmeter.report.words.workload_words import is_whole
 from hopmeter.system.terminal import Console
 
-EARLY = "×best has the interval of an earlier look, which decided it."
+EARLY = "an earlier interim analysis decided this comparison, and ×best shows the interval of that analysis."
 
 
 COMPANY = (hosts_sentence, background_sentence)
-"""What shares the machine with the run, or takes part on others."""
+"""Functions that describe the hosts of the nodes and the background load."""
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -83,12 +83,12 @@ def _is_one_reference(group: Group) -> bool:
 
 
 def _print_legend(console: Console, run: Run) -> None:
-    """Print what the tables mean, and sentences about the whole run."""
+    """Print the legend of the tables, and sentences about the whole run."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     tables = groups([run])
     unlike, idle = unlike_sentences(tables), idle_sentence([run], tables)
-    # The caption of a whole workload has both.
+    # The caption of a whole workload contains the hosts and the background load.
     company = [] if any(map(is_whole, tables)) else [sentence(run.measured_rows) for sentence in COMPANY]
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
     tail, growth = tail_sentence(tables), growth_sentence(run)
@@ -102,26 +102,28 @@ def _notes(run: Run) -> list[str]:
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
     if any(row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" for row in rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
-    no_interval = (
-        f"({formatting.NO_INTERVAL}): no interval, since trials differ too much or fewer than {LEAST_TRIALS} are good."
-    )
+    sign = f"({formatting.NO_INTERVAL})"
+    no_interval = f"{sign}: no interval, because the trials differ too much or fewer than {LEAST_TRIALS} are good."
     notes = (
         ("Brackets: 95 % interval. Rows with the same rank do not differ significantly.", lambda row: row.ok),
         (no_interval, lambda row: row.ok and _has_open_bracket(row)),
-        ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
-        (f"{few}.", lambda _: True),
-        (f"{formatting.LOST}: so many messages never arrived that this percentile has no time.", _shows_lost),
         (
-            "×alone: the median alongside the other flows, divided by that of the flow alone.",
+            "CPU %: CPU of all processes at this rate, as a percentage of one core.",
+            lambda row: row["cpu_core_percent"] is not None,
+        ),
+        (f"{few}.", lambda _: True),
+        (f"{formatting.LOST}: so many messages were lost that this percentile has no value.", _shows_lost),
+        (
+            "×alone: the median alongside the other flows, divided by the median of the flow alone.",
             lambda row: row["times_alone"] is not None,
         ),
         (
-            "floor, reference: no library to install, without a rank beside one.",
+            "floor, reference: not a library that you can install; not ranked together with libraries.",
             lambda row: row["installable"] is False,
         ),
         (f"stopped early: {EARLY}", lambda row: row["stopped_early"]),
         (formatting.EMPTY_HOP, lambda row: row["empty_hop_us"] is not None),
-        ("This is a quick look with few, short trials.", lambda _: run.quick),
+        ("This is a quick look with few or short trials.", lambda _: run.quick),
     )
     return [text for text, applies in notes if any(map(applies, rows))]
 

@@ -75,7 +75,7 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
         rest = (target.title for target in targets if target.title not in finished)
         return f"{done}, unchanged: {', '.join(rest)}"
 
-    again = "run the command again; it does not compile finished parts twice"
+    again = "run the command again; parts that are already built are not built again"
     building = build_display.build_adapters(console, targets, system_packages, as_json)
     with stopping(interrupted_note, again), closing(building):
         outcomes.extend(building)
@@ -87,7 +87,7 @@ def _summarise(console: Console, outcomes: list[Outcome]) -> None:
     missing = sorted({package for outcome in outcomes for package in outcome.missing})
     if missing:
         console.print(
-            f"\nsome adapters are left out because packages of the system are missing:\n  {system.line_for(missing)}",
+            f"\nsome adapters were skipped, because system packages are missing:\n  {system.line_for(missing)}",
             highlight=False,
             soft_wrap=True,
         )

@@ -103,14 +103,23 @@ def parse_transport(answer: str) -> str | None:
 
 
 QUESTIONS = (
-    Question("pattern", "Do your programs send messages, or calls that are answered?", "messages", parse_kind),
+    Question(
+        "pattern",
+        "Do your programs send messages, or make calls that return a reply (messages, calls)?",
+        "messages",
+        parse_kind,
+    ),
     Question("payload", "How large is a message (200, 64kB, 2MB, or an image such as 640x480)?", "1kB", parse_size),
-    Question("rate", "How many per second?", "100", parse_rate),
-    Question("language", "In which language (rust, c++, python, rust>python, any)?", "any", parse_language),
+    Question("rate", "How many messages or calls per second?", "100", parse_rate),
+    Question(
+        "language", "In which language are your programs (rust, c++, python, rust>python, any)?", "any", parse_language
+    ),
     Question("sinks", "How many programs receive each message?", "1", parse_receivers),
-    Question("loss", "Must nothing be lost (yes, no)?", "no", parse_loss),
-    Question("limit", "How late may 99 of 100 messages be (such as 5ms; no: no limit)?", "no", parse_limit),
-    Question("now", "What do you use now (such as zeromq; none)?", "none", parse_transport),
+    Question("loss", "Must every message arrive (yes, no)?", "no", parse_loss),
+    Question(
+        "limit", "Within what time must 99 of 100 messages arrive (such as 5ms; no: no limit)?", "no", parse_limit
+    ),
+    Question("now", "Which transport do you use now (such as zeromq; none)?", "none", parse_transport),
 )
 
 

@@ -11,7 +11,7 @@ import typer
 from hopmeter.model.condition import Condition
 from hopmeter.model.conditions import CONDITIONS
 
-AXES = "Axes (a list measures each value)"
+AXES = "Axes (hopmeter measures each value of a list)"
 """The heading of these options in the help."""
 
 

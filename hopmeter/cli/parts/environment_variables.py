@@ -23,7 +23,7 @@ class Variables:
     given: dict[str, Any] = field(default_factory=dict)
     """The values of the options, in the form of command-line options."""
     used: list[str] = field(default_factory=list)
-    """A text for each used variable, such as `DURATION=5 is --duration 5s`."""
+    """A text for each used variable, such as `DURATION=5 as --duration 5s`."""
     ignored: list[str] = field(default_factory=list)
     """A text for each ignored variable, such as `RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
@@ -31,8 +31,8 @@ class Variables:
 
     def lines(self) -> list[str]:
         """Return lines for the user; empty if no variable is set."""
-        lines = [f"from the environment: {', '.join(self.used)}"] if self.used else []
-        return lines + ([f"not from the environment: {', '.join(self.ignored)}"] if self.ignored else [])
+        lines = [f"environment variables used: {', '.join(self.used)}"] if self.used else []
+        return lines + ([f"environment variables ignored: {', '.join(self.ignored)}"] if self.ignored else [])
 
 
 def read_variables(
@@ -54,7 +54,7 @@ def read_variables(
         elif values:
             word = rule.word(values)
             found.given |= _option_value(rule.option, word)
-            found.used.append(f"{words} is --{rule.option} {word}")
+            found.used.append(f"{words} as --{rule.option} {word}")
             found.options += [f"--{rule.option}", word]
     return found
 

@@ -54,7 +54,7 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
     console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
     outcomes: list[HostOutcome] = []
     building = build_on_hosts(session, order)
-    with stopping("the builds on all hosts end", "run the command again"), closing(building):
+    with stopping("the builds on all hosts are stopped", "run the command again"), closing(building):
         for each in building:
             if as_json:
                 print(json.dumps(asdict(each)), flush=True)

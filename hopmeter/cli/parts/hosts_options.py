@@ -15,7 +15,7 @@ def _option(metavar: str, help_text: str) -> Any:
 
 
 File = Annotated[Path | None, _option("FILE.toml", "The file that names the hosts and how to reach each.")]
-Address = Annotated[str | None, _option("tls://HOST:PORT", "The scheduler of Dask whose workers are the hosts.")]
+Address = Annotated[str | None, _option("tls://HOST:PORT", "The Dask scheduler whose workers are the hosts.")]
 CA = Annotated[Path | None, _option("FILE.pem", "With --cluster: the certificate authority of the cluster.")]
 Certificate = Annotated[Path | None, _option("FILE.pem", "With --cluster: your certificate.")]
 Key = Annotated[Path | None, _option("FILE.pem", "With --cluster: the key of your certificate.")]

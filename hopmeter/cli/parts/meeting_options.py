@@ -1,5 +1,5 @@
-"""What the commands that meet have in common: the options for the meeting point and the credentials, and the result
-folder."""
+"""Common parts of the commands that two users start by hand: the options for the meeting point and the credentials,
+and the result folder."""
 
 from __future__ import annotations
 
@@ -19,20 +19,25 @@ from hopmeter.system import paths
 if TYPE_CHECKING:
     from hopmeter.interactive.meeting_point import MeetingPoint
 
-PEM, PROVING = "FILE.pem", "Proof"
+PEM, PROVING = "FILE.pem", "Authentication"
 
 
 Folder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder in which both commands find each other; your own by default.")
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Folder in which both commands find each other; by default a folder of your user."
+    ),
 ]
 Meet = Annotated[
     str | None,
     typer.Option(
-        metavar="HOST:PORT", help="On two machines: the address of the publisher or server, for both commands."
+        metavar="HOST:PORT",
+        help="For two machines: the address of the publisher or server, the same for both commands.",
     ),
 ]
 Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="With --meet: the address of this machine, if it cannot be found.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="With --meet: the address of this machine, if hopmeter cannot determine it."),
 ]
 Within = Annotated[float, typer.Option(min=0, help="Seconds to wait for the other command.")]
 SecretFile = Annotated[
@@ -40,17 +45,19 @@ SecretFile = Annotated[
     typer.Option(
         "--secret-file",
         metavar="FILE",
-        help="The secret that both sides share; the side that listens creates it if it is missing.",
+        help="The file with the shared secret; the listening side creates the file if it is missing.",
         rich_help_panel=PROVING,
     ),
 ]
 Cert = Annotated[
     Path | None, typer.Option(metavar=PEM, help="With TLS: the certificate of this host.", rich_help_panel=PROVING)
 ]
-Key = Annotated[Path | None, typer.Option(metavar=PEM, help="With TLS: its key.", rich_help_panel=PROVING)]
+Key = Annotated[
+    Path | None, typer.Option(metavar=PEM, help="With TLS: the key of this certificate.", rich_help_panel=PROVING)
+]
 CA = Annotated[
     Path | None,
-    typer.Option(metavar=PEM, help="With TLS: the authority of the other side.", rich_help_panel=PROVING),
+    typer.Option(metavar=PEM, help="With TLS: the certificate authority of the other side.", rich_help_panel=PROVING),
 ]
 
 
