@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import site
 import subprocess
 import sys
 import sysconfig
@@ -34,6 +35,12 @@ class Interpreter:
     borrowed: Path | None = None
     """A package folder of another Python, which is searched before the Python's own package folders."""
     version: tuple[int, ...] = sys.version_info[:2]
+
+    @property
+    def user_packages(self) -> Path:
+        """Return the folder of `pip install --user`, whether or not it exists."""
+        major, minor = self.version[:2]
+        return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return a manifest's environment variables, with `{environment}` replaced by the folder of this Python's

@@ -3,9 +3,7 @@ until the node changes."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hopmeter.manifest.description import Mark, UndescribedError, ask, cached
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.language_part import Offer
@@ -21,7 +20,6 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.system import paths
 
-PATIENCE_S = 30
 SPEC_FORMAT = 7
 """The version of the spec format, which a node must support; `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
@@ -99,13 +97,11 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     mark = _mark(_depends_on(manifest, language, command, codec)) + _user_library(user)
     mark += [[name, text] for name, text in variables.items()]
     mark += [[name, os.environ.get(name, "")] for each in manifest.settings.values() for name in each.variables]
-    about = _cached_answer(manifest, language, mark)
-    if about is None:
-        try:
-            about = _ask(describe, variables)
-        except UndescribedError as failed:
-            return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
-        _remember(manifest, language, mark, about)
+    file = _cache_file(manifest, language, mark)
+    try:
+        about = cached(file, mark, lambda: ask(describe, {**environment(), **variables}))
+    except UndescribedError as failed:
+        return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
     if about.get("spec") != SPEC_FORMAT:
         again = "install hopmeter again (in a checkout: make all)" if language == "python" else ""
         return _unready(manifest, language, "E-NODE-OUTDATED", OF_ANOTHER_VERSION, again)
@@ -137,12 +133,13 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 
 
 def describe(
-    manifest: Manifest, language: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+    manifest: Manifest, language: str, command: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Return the readiness of a node that `command` starts. The answer is not cached."""
+    """Return the readiness of a node that `command` starts, with these variables besides those of all nodes. The answer
+    is not cached."""
     adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
     try:
-        about = _ask([*command, "--describe", *adapter], environment)
+        about = ask([*command, "--describe", *adapter], {**environment(), **(variables or {})})
     except UndescribedError as failed:
         return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
     if about.get("spec") != SPEC_FORMAT:
@@ -154,7 +151,7 @@ def describe(
         version=str(about.get("version", "")),
         command=tuple(command),
         about=about,
-        environment=dict(environment or {}),
+        environment=dict(variables or {}),
     )
 
 
@@ -218,35 +215,6 @@ def _unready(manifest: Manifest, language: str, code: str, missing: str, get: st
     return Readiness(manifest.name, language, ready=False, code=code, missing=missing, get=built)
 
 
-class UndescribedError(Exception):
-    """A node did not describe itself; the text contains the reason."""
-
-
-def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE_S,
-            env={**environment(), **(more or {})},
-            check=False,
-        )
-    except subprocess.TimeoutExpired as cause:
-        raise UndescribedError(f"the node did not describe itself within {PATIENCE_S} s") from cause
-    except OSError as cause:
-        raise UndescribedError(f"its node does not start: {cause.strerror}") from cause
-    if done.returncode != 0:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise UndescribedError(said[-1] if said else f"the node exits with {done.returncode} and prints no output")
-    try:
-        return dict(json.loads(done.stdout.splitlines()[-1]))
-    except (ValueError, IndexError, TypeError) as cause:
-        raise UndescribedError("the node does not print a valid description of itself") from cause
-
-
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
     """Return the files that a node's answer depends on; a Python adapter also depends on the packages of its
     environment."""
@@ -256,40 +224,21 @@ def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec
     shared = manifest.folder.parent.glob("_*/python/*.py")
     instrument = paths.PACKAGE.glob("_instrument*.so")
     found = _interpreter(manifest.offers[language], codec)
-    packages = found.packages if found else ()
+    packages = (*found.packages, found.user_packages) if found else ()
     return [Path(command[0]), *packages, *sorted(here.rglob("*.py")), *sorted(shared), *sorted(instrument)]
 
 
-def _mark(files: Iterable[Path]) -> list[list[str | int]]:
+def _mark(files: Iterable[Path]) -> Mark:
     return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in files if path.exists()]
 
 
-def _user_library(user: Owned | None) -> list[list[str | int]]:
+def _user_library(user: Owned | None) -> Mark:
     """Return the location of the user's library, because the library may have another version at another location."""
     return [[user.variable, user.location]] if user else []
 
 
-def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
+def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
     # The name depends on the environment, because two environments on one machine have different libraries, and a codec
     # may have its own environment. It also depends on the settings, which may choose another library.
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
-
-
-def _cached_answer(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:
-    try:
-        kept = json.loads(_memory(manifest, language, mark).read_text())
-        return dict(kept["about"]) if kept["mark"] == mark else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _remember(manifest: Manifest, language: str, mark: list[list[str | int]], about: dict[str, Any]) -> None:
-    path = _memory(manifest, language, mark)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps({"mark": mark, "about": about}))
-        beside.replace(path)
-    except OSError:
-        pass  # without a cache, the next command only takes longer

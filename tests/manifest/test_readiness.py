@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from hopmeter import manifest
 from hopmeter.manifest import Manifest
+from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.messages import tag
 from hopmeter.system import paths
@@ -90,3 +92,28 @@ def test_what_is_missing_is_said_with_the_command_that_gets_it(
         "get": "hopmeter build unix",
     }
     assert lacking(tag(state.code, state.missing), missing) == []
+
+
+def test_a_missing_package_is_cached_until_one_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    packages, asked = tmp_path / "packages", tmp_path / "asked"
+    packages.mkdir()
+    program = tmp_path / "python"
+    write(program, f"#!/bin/sh\necho asked >>{asked}\necho \"loading: No module named 'redis'\" >&2\nexit 2\n")
+    monkeypatch.setattr(
+        sys.modules["hopmeter.manifest.readiness"], "interpreter", lambda _: Interpreter(program, (packages,))
+    )
+    redis = manifest.every()["redis"]
+    first, second = manifest.readiness(redis, "python"), manifest.readiness(redis, "python")
+    assert (first, first.code) == (second, "E-NODE-BROKEN")
+    assert asked.read_text().count("asked") == 1
+    write(program, SAYS)
+    (packages / "redis").mkdir()
+    assert manifest.readiness(redis, "python").ready
+
+
+def test_other_failures_are_not_cached(node: Path, unix: Manifest) -> None:
+    write(node, '#!/bin/sh\necho asked >>"$0.asked"\necho "libbus.so.5: cannot open" >&2\nexit 127\n')
+    for _ in range(2):
+        assert not manifest.readiness(unix, "c++").ready
+    assert Path(f"{node}.asked").read_text().count("asked") == 2

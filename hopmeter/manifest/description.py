@@ -1,0 +1,85 @@
+"""Asks a node to describe itself, and caches the answer until a file that it depends on changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 30
+Mark = list[list[str | int]]
+"""What a cached answer depends on: files with their times and sizes, and environment variables with their values."""
+NO_PACKAGE = re.compile(r"\bNo module named '(?!hopmeter\b)")
+"""How Python reports a package that is not installed. Installing one changes the package folder, which is in the mark
+of a cached answer."""
+
+
+class UndescribedError(Exception):
+    """A node did not describe itself; the text contains the reason."""
+
+
+def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a node prints when started with `--describe`, in this environment. Raises UndescribedError."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE_S,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as cause:
+        raise UndescribedError(f"the node did not describe itself within {PATIENCE_S} s") from cause
+    except OSError as cause:
+        raise UndescribedError(f"its node does not start: {cause.strerror}") from cause
+    if done.returncode != 0:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise UndescribedError(said[-1] if said else f"the node exits with {done.returncode} and prints no output")
+    try:
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+    except (ValueError, IndexError, TypeError) as cause:
+        raise UndescribedError("the node does not print a valid description of itself") from cause
+
+
+def cached(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a node's description from a cache file, or from `ask_node` if the file has another mark. Raises
+    UndescribedError. A missing Python package is cached as well; otherwise each command of hopmeter would start a
+    dozen Pythons that fail."""
+    mark = [*mark, ["PYTHONPATH", os.environ.get("PYTHONPATH", "")]]
+    kept = _read(file, mark)
+    if kept is None:
+        try:
+            kept = {"about": ask_node()}
+        except UndescribedError as failed:
+            if not NO_PACKAGE.search(str(failed)):
+                raise
+            kept = {"failed": str(failed)}
+        _write(file, {"mark": mark, **kept})
+    if "failed" in kept:
+        raise UndescribedError(kept["failed"])
+    return dict(kept["about"])
+
+
+def _read(file: Path, mark: Mark) -> dict[str, Any] | None:
+    try:
+        kept = dict(json.loads(file.read_text()))
+        return kept if kept["mark"] == mark and {"about", "failed"} & kept.keys() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write(file: Path, answer: dict[str, Any]) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps(answer))
+        beside.replace(file)
+    except OSError:
+        pass  # without a cache, the next command only takes longer
