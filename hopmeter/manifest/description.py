@@ -48,7 +48,7 @@ def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any
         raise UndescribedError("the node does not print a valid description of itself") from cause
 
 
-def cached(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return a node's description from a cache file, or from `ask_node` if the file has another mark. Raises
     UndescribedError. A missing Python package is cached as well; otherwise each command of hopmeter would start a
     dozen Pythons that fail."""

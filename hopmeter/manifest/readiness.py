@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopmeter.manifest.description import Mark, UndescribedError, ask, cached
+from hopmeter.manifest.description import Mark, UndescribedError, ask, describe_once
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.language_part import Offer
@@ -99,7 +99,7 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     mark += [[name, os.environ.get(name, "")] for each in manifest.settings.values() for name in each.variables]
     file = _cache_file(manifest, language, mark)
     try:
-        about = cached(file, mark, lambda: ask(describe, {**environment(), **variables}))
+        about = describe_once(file, mark, lambda: ask(describe, {**environment(), **variables}))
     except UndescribedError as failed:
         return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
     if about.get("spec") != SPEC_FORMAT:

@@ -78,7 +78,7 @@ def deaths(first: int, count: int, marks: Path) -> list[str]:
 
 
 @pytest.mark.timeout(0)  # the program ends what hangs
-@pytest.mark.parametrize("process", range(PROCESSES))
+@pytest.mark.parametrize("process", [0, *(pytest.param(each, marks=pytest.mark.rest) for each in range(1, PROCESSES))])
 def test_no_damaged_frame_ends_the_process_that_decodes_and_reads_it(process: int, tmp_path: Path) -> None:
     each = MUTATIONS // PROCESSES
     assert deaths(process * each, each, tmp_path / "number") == []

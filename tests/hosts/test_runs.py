@@ -246,7 +246,7 @@ def test_files_codecs_brokers_and_the_background_load_reach_the_hosts(
     assert [row["host"] for row in brokers] == ["one"] * has_redis
     resumed = start("run", "--resume", "run")
     _, error = resumed.communicate()
-    assert resumed.returncode == 2 and lacking(error, "E-HOST-CONFLICT one, two") == []
+    assert resumed.returncode == 2 and lacking(error, "E-RUN-HOSTS one, two") == []
 
 
 def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scenario: Path, start: Run) -> None:

@@ -105,13 +105,13 @@ def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
 @pytest.mark.alone
 def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
     """Most threads that wake run at once all the same, so there are many messages. One stall of the whole machine
-    outweighs the waits of the ten slowest messages, so one of three runs suffices."""
+    outweighs the waits of the ten slowest messages, so one of three runs suffices. With idle cores the share is 0."""
     shares = []
     for number in range(3):
         folder = tmp_path / str(number)
         folder.mkdir()
         shares.append(measure_beside_spinners(folder)["why_core_wait"])
-        if shares[-1] > MOST:
+        if shares[-1] > 0.5:
             return
     pytest.fail(f"no run has its slowest messages wait for a core: {shares}")
 

@@ -100,7 +100,7 @@ class Connection:
             elif self.channel.closed:
                 break
             elif not self.channel.wait(deadline - time.monotonic()):
-                raise ChannelError(f"no agent answered within {GREETING_S:.0f} s")
+                raise ChannelError(f"no agent answered within {patience_s:.0f} s")
         printed = " ".join(seen)[-SEEN_CHARACTERS:]
         raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "no agent answered")
 
