@@ -16,11 +16,11 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
     """Return the workload as the TOML text of a scenario."""
     lines = [
         f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
-        "# A payload has the size of a message's data without its header. The deadline is what the benchmark calls too",
-        f"# late: a period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
+        "# A payload has the size of a message's data without the header. The deadline is the benchmark's threshold for",
+        f"# late messages: one period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
         *_comments(graph.notes),
         f"title = {json.dumps(title, ensure_ascii=False)}",
-        f"question = {json.dumps(f'Which middleware keeps the deadlines of {title}?', ensure_ascii=False)}",
+        f"question = {json.dumps(f'Which middleware meets the deadlines of {title}?', ensure_ascii=False)}",
         'transport = ["zeromq", "nng"]',
         'language = "one"',
         'wait = "block"',
