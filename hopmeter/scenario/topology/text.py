@@ -16,7 +16,7 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
     """Return the workload as the TOML text of a scenario."""
     lines = [
         f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
-        "# A payload has the size of a message's data without the header. The deadline is the benchmark's threshold for",
+        "# A payload has the size of a message's data without the header. The deadline is the benchmark's limit for",
         f"# late messages: one period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
         *_comments(graph.notes),
         f"title = {json.dumps(title, ensure_ascii=False)}",
