@@ -108,6 +108,7 @@ FASTDDS = Program(
     idl="fastdds/idl/hopmeter.idl",
     generator=("sh", "-c", "mkdir -p {made}/left && fastddsgen -replace -d {made} -t {made}/left {idl}"),
 )
+BEAST = Program("websocket.cpp")
 ROS1 = Program("ros1.cpp", modules=("roscpp",))
 ROS2_WIRE = Program(
     "ros2wire.c",
@@ -149,6 +150,14 @@ def _pipes() -> tuple[Row, Row]:
     axes: Axes = {**RING, "wait": "block"}
     return Row("queue", "python", "bare", alike, axes), Row(
         "queue", "python", "bare, plainest", plain, axes, limit=None
+    )
+
+
+def _beast() -> tuple[Row, Row]:
+    alike, plain = (Bare(BEAST, (way, *COMMON)) for way in ("alike", "plain"))
+    axes: Axes = {**RING, "wait": "block"}
+    return Row("websocket", "c++", "bare", alike, axes), Row(
+        "websocket", "c++", "bare, plainest", plain, axes, limit=None
     )
 
 
@@ -216,6 +225,7 @@ LIMITED = (
         cores=TOGETHER,
     ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
+    *_beast(),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
     Row("zeromq", "c++", "bare", Bare(REQREP, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import DATA_OPCODES, Frame
+from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
@@ -21,7 +21,8 @@ from .topics import Subscriber
 
 
 class ServedConnection(ServerConnection):
-    """A connection that announces each message in a common queue, so that one thread can wait for all connections."""
+    """A connection that announces the beginning of each message in a common queue, so that one thread can wait for all
+    connections. The library stops receiving in the middle of a message with many fragments until a thread takes it."""
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
         self._arrivals = arrivals
@@ -29,7 +30,7 @@ class ServedConnection(ServerConnection):
 
     def process_event(self, event: Any) -> None:
         super().process_event(event)
-        if isinstance(event, Frame) and event.opcode in DATA_OPCODES and event.fin:
+        if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.TEXT):
             self._arrivals.put(self)
 
 
@@ -60,8 +61,14 @@ class Server(ListeningEnd):
     def poll(self, timeout_s: float, handle: Handle) -> int:
         try:
             connection = self._arrivals.get(timeout=timeout_s)
-            request = connection.recv(0, decode=False)
-        except (queue.Empty, TimeoutError, ConnectionClosed):
+        except queue.Empty:
+            return 0
+        try:
+            request = connection.recv(timeout_s, decode=False)
+        except TimeoutError:
+            self._arrivals.put(connection)  # the rest of its message is still to come
+            return 0
+        except ConnectionClosed:
             return 0
         handle(request, self._reply_to(connection))
         return 1
