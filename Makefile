@@ -1,20 +1,20 @@
-# make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
-# make test     build hopmeter's own transports and those of `quick`, and run the tests that need no others
+# make bench    set up the environment, build what the scenario `quick` needs, measure, and show tables and report
+# make test     build hopmeter's own transports and those of `quick`, and run the tests that need only these
 # make test-rest  build everything and run the other tests: all transports, several hosts, failures, packages, simulations
-# make lint     formatters and linters, changing nothing
+# make lint     check format and style, without changing files
 # make all      set up and build everything                make wheel   the package, into dist/
-# make nightly  the tests that both leave out, since they take long: bare programs, a new transport, heavy frameworks
-# make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
-# make benches  hopmeter against bare programs, as ratios (docs/benches.md); BENCHES="ring peers" for some
-# make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
-# make format   let the formatters have their way          make clean   remove what was built (not results/)
-# make docs     the documentation as a site, into build/docs
-# make coverage which lines the fast tests reach, in Python and Rust, into build/coverage; PARTS=python or rust
-# make lock     resolve the Python packages again: setup/*.lock; UPGRADE=1 takes the newest versions
+# make nightly  run the long tests that both omit: bare programs, a new transport, heavy frameworks
+# make conformance TRANSPORT=NAME   run the conformance suite for one transport, or by default for all
+# make benches  compare hopmeter with bare programs (docs/benches.md); BENCHES="ring peers" selects some
+# make aarch64  build everything that needs no system library for aarch64, and test it under emulation
+# make format   format all sources                          make clean   remove all build outputs (not results/)
+# make docs     build the documentation site in build/docs
+# make coverage report the lines that the fast tests reach, in build/coverage; PARTS=python or rust
+# make lock     update the lock files setup/*.lock; UPGRADE=1 uses the newest versions of the Python packages
 #
-# HOPMETER_CACHE=DIR   share what Cargo builds and uv downloads between clones
-# SCENARIO=NAME        what `make bench` measures (default: quick)
-# PYTHON=COMMAND       the Python that .venv is made with (3.11 or newer)
+# HOPMETER_CACHE=DIR   share Cargo builds and uv downloads between clones
+# SCENARIO=NAME        the scenario that `make bench` measures (default: quick)
+# PYTHON=COMMAND       the Python with which .venv is created (3.11 or newer)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -30,25 +30,26 @@ LOCK := setup/python.lock
 export NO_MKDOCS_2_WARNING := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# Some images forbid it, and every command and node, thousands in a test run, then compiles all that it imports.
+# Some images disable the bytecode cache. Every command and node, thousands in a test run, would then compile its imports.
 export PYTHONDONTWRITEBYTECODE :=
 ifdef HOPMETER_CACHE
 export CARGO_TARGET_DIR ?= $(abspath $(HOPMETER_CACHE))/cargo
 export UV_CACHE_DIR ?= $(abspath $(HOPMETER_CACHE))/uv
 endif
 
-# What testing and linting need beyond the libraries that transports name in their manifests.
+# Packages for testing and linting, in addition to the libraries that the transports' manifests name.
 LINT_PACKAGES := clang-format shellcheck
-# The compilers of schemas, for codec libraries of users' messages.
+# The schema compilers, which build codec libraries for users' messages.
 MESSAGE_PACKAGES := flatbuffers-compiler libfastcdr-dev libflatbuffers-dev libprotobuf-dev protobuf-compiler
 TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build openssh-client libwrap0
 AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
-# PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
+# The system's PyTorch package, for the system's Python, because the one in the Python registry includes CUDA.
 TORCH_PACKAGE := python3-torch
 SYSTEM_PYTHON := /usr/bin/python3
-# The oldest Python on which nodes run, that of Ubuntu 22.04.
+# The oldest Python version on which nodes run: that of Ubuntu 22.04.
 NODE_PYTHON := 3.10
-# What is too heavy for .venv, or conflicts with it, has environments of its own; `build/pytest` is lent to those that people use too.
+# Packages that are too heavy for .venv, or conflict with it, have separate environments. Environments that users also
+# have borrow pytest from `build/pytest`.
 FRAMEWORKS := build/environments/frameworks
 HEAVY := jax tensorflow paddle cupy
 APART := build/environments/codec-
@@ -59,17 +60,17 @@ TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
 TEMPLATE := transports/_template/rust/src/main.rs $(wildcard instrument/codecs/*.rs)
-# Those with tests: the instrument and what hopmeter's own transports consist of, and nodes of other transports.
+# The crates with tests: the instrument, the crates of hopmeter's own transports, and nodes of other transports.
 CRATES := $(shell for folder in instrument instrument/c transports/*/rust; do \
 	! grep -rqF '#[test]' "$$folder" --include='*.rs' || echo "$$folder/Cargo.toml"; done)
 FAST := $(shell sed -n 's/^transport = \[\(.*\)\]/\1/p' tests/fast.toml | tr -d '",')
 OWN_CRATES := $(filter instrument/% transports/_% $(FAST:%=transports/%/%),$(CRATES))
 CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
 	-not -name abi.h 2>/dev/null)
-# A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
+# A failed test runs once more, and the summary shows the first failure; conftest.py limits the number of such tests.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
 TOGETHER = pytest $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 ))
-# Functions that are checked for names. libxr, ros2 and yarp in C++ need the user's installation.
+# The sources whose function names are checked. The C++ code of libxr, ros2 and yarp needs the user's installation.
 NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev '/abi\.h|(libxr|ros2|yarp)/cpp/')
 PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md scenarios/*.toml) \
 	$(wildcard transports/*/transport.toml) hopmeter/messages.toml hopmeter/model/columns.toml \
@@ -84,7 +85,7 @@ all: $(STAMPS)/develop
 	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
 	hopmeter build --system-packages
 
-# What the fast tests need: the transports of two scenarios.
+# The fast tests need the transports of two scenarios.
 fast: $(STAMPS)/develop
 	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
 	hopmeter build --needed-for quick --system-packages
@@ -98,8 +99,8 @@ test-rest: all test-rust-rest test-python-rest test-torch
 
 nightly: test-nightly test-codecs test-r2r
 
-# Crate by crate, after the nodes: each then uses the dependencies that its node was built with. In one call Cargo would
-# give all of them the features of all crates, and build about 50 of them a second time.
+# One crate at a time, after the nodes, so that each crate uses the dependencies with which its node was built. In a single
+# call, Cargo would enable the features of all crates in every dependency, and build about 50 dependencies again.
 test-rust: fast
 	for manifest in $(OWN_CRATES); do cargo test --release --manifest-path $$manifest; done
 
@@ -136,8 +137,9 @@ test-torch: $(STAMPS)/torch
 	then PYTHONPATH=$(CURDIR)/build/pytest $(SYSTEM_PYTHON) -m pytest -k torch $(TORCH_TESTS) $(AGAIN) $(PYTEST); \
 	else echo "PyTorch is not tested: $(SYSTEM_PYTHON) has none"; fi
 
-# The rest of tests/codecs runs in .venv with all other tests. File by file: importing a framework takes long.
-# On a machine with an NVIDIA GPU; elsewhere every test is skipped.
+# The rest of tests/codecs runs in .venv with all other tests. The tests are distributed by file, because importing a
+# framework takes long.
+# Needs a machine with an NVIDIA GPU; on other machines, every test is skipped.
 test-gpu: $(STAMPS)/frameworks
 	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_gpu.py -n 2 $(PYTEST)
 
@@ -151,7 +153,7 @@ test-codecs: $(STAMPS)/frameworks
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
 
-# Each is measured even where another has missed its limit; the end says which did, and how long each took.
+# All benches run even if one misses its limit. The last lines list those that did, and how long each took.
 benches: all $(STAMPS)/frameworks
 	python benches/every.py $(BENCHES)
 
@@ -173,7 +175,8 @@ lint-python: $(STAMPS)/develop
 	mypy
 	vermin --no-tips --target=$(NODE_PYTHON)- --violations $$(python setup/node_files.py)
 
-# A function that only a participle names, a word that docs/glossary.md has retired, two types that share one of its words.
+# Finds functions that are named by a bare participle, words that docs/glossary.md has retired, and two types that are
+# named after one word of the glossary.
 lint-names: $(STAMPS)/develop
 	python setup/names.py $(NAMED)
 	python setup/glossary.py $(NAMED) $(PROSE)
@@ -186,7 +189,7 @@ lint-cpp:
 lint-shell:
 	shellcheck $(SHELL_FILES)
 
-# A spelling mistake, a word that setup/words.py has a better one for, a link to nothing, or a page without a menu entry.
+# Finds spelling mistakes, words for which setup/words.py has a better one, broken links, and pages without a menu entry.
 lint-docs: $(STAMPS)/develop
 	codespell
 	python setup/words.py $(PROSE)
@@ -198,7 +201,7 @@ docs: $(STAMPS)/develop
 	cp -r $(or $(CARGO_TARGET_DIR),target)/doc build/docs/rust
 	@echo 'docs: build/docs/index.html. The search needs a server: python -m http.server --directory build/docs'
 
-# In Rust with the toolchain's component llvm-tools: rustup component add llvm-tools.
+# For Rust, this needs the toolchain component llvm-tools: rustup component add llvm-tools.
 coverage: $(STAMPS)/develop
 	setup/coverage.sh $(PARTS)
 
@@ -217,7 +220,7 @@ wheel: $(STAMPS)/develop
 	python -m hopmeter.build.stage
 	maturin build --release --strip --out dist --interpreter $(PYO3_PYTHON)
 
-# Two states of the environment: for using hopmeter, and with all that developing it needs on top.
+# Two states of the environment: for using hopmeter, and for developing it.
 $(STAMPS)/use: pyproject.toml $(LOCK) $(INSTRUMENT) setup/environment.sh
 	[ -e $(STAMPS)/develop ] && setup/environment.sh dev,docs || setup/environment.sh
 	mkdir -p $(STAMPS) && touch $@

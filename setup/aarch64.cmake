@@ -1,5 +1,5 @@
-# CMake's toolchain for aarch64 on another processor, with Debian's cross compiler; qemu-user runs the result. CMake
-# ignores libraries of this machine's own processor: adapters that need one are left out.
+# The CMake toolchain for cross-compiling to aarch64 with Debian's cross compiler; qemu-user runs the result. CMake ignores
+# libraries for this machine's own processor, so adapters that need one are skipped.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

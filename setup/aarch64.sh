@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds for aarch64, on another processor, everything that needs no system library, and runs it under emulation: the
-# tests of the instrument and of hopmeter's own transports, their conformance, and a few cells.
-# Usage: setup/aarch64.sh [own] [cpp] [conformance] [cells] [others], all in this order without any.
-# An emulator shows that the results are right. It says nothing about speed, and it orders memory accesses more strictly
-# than the processor does.
+# Cross-compiles everything that needs no system library for aarch64, and runs under emulation: the tests of the instrument
+# and of hopmeter's own transports, their conformance tests, and a few cells.
+# Usage: setup/aarch64.sh [own] [cpp] [conformance] [cells] [others]; without arguments, all in this order.
+# An emulator shows that the results are correct, but not how fast they are. It also orders memory accesses more strictly
+# than an aarch64 processor does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ build=$PWD/build/aarch64
 export CARGO_BUILD_TARGET=$target
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${emulator[*]}"
-# For tests that start programs themselves.
+# Used by tests that start programs themselves.
 export HOPMETER_EMULATOR="${emulator[*]}"
 
 say() { printf '%s\n' "aarch64: $*"; }
@@ -30,12 +30,12 @@ own() {
         cargo build --release --manifest-path "$folder/Cargo.toml"
         cargo test --release --manifest-path "$folder/Cargo.toml"
     done
-    # With Python's stable interface, so that no Python of aarch64 is needed; it is built and not run.
+    # Uses Python's stable ABI, so that no aarch64 Python is needed; the module is built but not run.
     env -u PYO3_PYTHON PYO3_CROSS_PYTHON_VERSION=3.11 PYO3_BUILD_EXTENSION_MODULE=1 \
         cargo build --release --manifest-path instrument/python/Cargo.toml
 }
 
-# Libraries of aarch64 may be installed, but are not searched: their adapters are left out.
+# CMake does not search for aarch64 libraries, even if they are installed, so adapters that need one are skipped.
 cpp() {
     local nodes
     cmake -S . -B "$build/cpp" -DCMAKE_TOOLCHAIN_FILE="$PWD/setup/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release \
@@ -53,7 +53,7 @@ conformance() {
     python setup/emulated.py pytest conformance -p no:cacheprovider -k "not python and ($(joined ' or '))" "${more[@]}"
 }
 
-# Whole measurements, whose results are the emulator's.
+# Complete measurements; their latencies are those of the emulator.
 cells() {
     put_nodes
     rm -rf "$build/results"
@@ -62,7 +62,7 @@ cells() {
         --messages 50 --warmup 5 --trials 1 --out "$build/results"
 }
 
-# The nodes are in the node folder; the emulator starts each, and its process is the node's.
+# The nodes are in the node folder. The emulator runs each node in the emulator's own process.
 put_nodes() {
     local node
     rm -rf "$build/nodes" && mkdir -p "$build/nodes"

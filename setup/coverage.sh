@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows which lines the fast tests reach: of hopmeter/ by the Python tests that start no nodes, of instrument/ by its
-# own tests. Code that only runs in nodes or in other processes counts as not reached.
-# Usage: setup/coverage.sh [python] [rust], both without any. Rust needs the toolchain's component llvm-tools.
+# Shows which lines the fast tests reach: in hopmeter/ by the Python tests that start no nodes, in instrument/ by its own
+# tests. Code that runs only in nodes or other processes counts as not reached.
+# Usage: setup/coverage.sh [python] [rust]; without arguments, both. Rust needs the toolchain's component llvm-tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

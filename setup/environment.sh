@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the project's environment: .venv with uv, hopmeter (editable) and its development tools, in the versions of
-# setup/python.lock, whose hashes are checked.
-# Usage: setup/environment.sh [EXTRAS], EXTRAS being extras of pyproject.toml such as `dev,docs`.
+# Creates the project's environment: .venv with uv, hopmeter (editable) and its development tools, in the versions of
+# setup/python.lock. The hashes of all packages are checked.
+# Usage: setup/environment.sh [EXTRAS], where EXTRAS are extras of pyproject.toml, such as `dev,docs`.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -43,7 +43,7 @@ make_environment() {
     fi
 }
 
-# pip takes no constraints with hashes, so it gets only the lines about uv.
+# pip does not accept constraints with hashes, so it gets only the lines for uv.
 install_uv() {
     only_uv=$(mktemp)
     sed -n '/^uv==/,/[^\\]$/p' "$lock" >"$only_uv"

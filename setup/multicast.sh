@@ -1,12 +1,12 @@
 #!/bin/sh
 # Prepares this machine, until it restarts, for tests over UDP multicast: a route if there is none, and receive buffers
-# that hold a large message. Needs root; without it, it prints the commands and changes nothing.
+# that hold a large message. Needs root; otherwise it prints the commands and changes nothing.
 set -eu
 bytes=4194304
 
 say() { printf '%s\n' "setup: $*"; }
 
-# Root may do it, and sudo if it needs no password; otherwise the commands are printed.
+# Runs the commands as root, or with sudo if that needs no password; otherwise prints them.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@" 2>/dev/null && return; fi
     if command -v sudo >/dev/null 2>&1 && sudo -n "$@" 2>/dev/null; then return; fi
@@ -22,7 +22,7 @@ if command -v ip >/dev/null 2>&1 && ! has_route; then
     as_root ip route add 224.0.0.0/4 dev lo
 fi
 
-# Inside some containers the limit is the host's and not visible.
+# In some containers, the limit belongs to the host and is not visible.
 limit=$(cat /proc/sys/net/core/rmem_max 2>/dev/null || echo "$bytes")
 if [ "$limit" -lt "$bytes" ]; then
     say "receive buffers of up to $bytes bytes are allowed until this machine restarts (they were $limit)"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Unpacks the ssh server of Debian into build/sshd for the tests. It is not installed: the package would start a server
-# that others can reach. Does nothing if this machine has one.
+# Unpacks Debian's ssh server into build/sshd for the tests, without installing it, because the installed package would
+# start a server that other machines can reach. Does nothing if this machine already has an ssh server.
 set -eu
 cd "$(dirname "$0")/.."
 if [ -x /usr/sbin/sshd ] || [ -x build/sshd/usr/sbin/sshd ]; then exit 0; fi

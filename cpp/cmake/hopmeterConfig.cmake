@@ -1,8 +1,8 @@
-# The CMake package for C++ adapters. Works from a checkout and from an installed package: the headers are next to cmake/ in
-# both, and the instrument's static library is where HOPMETER_LIBRARY says, next to them, or where Cargo builds it.
+# The CMake package for C++ adapters, in a checkout or an installed package. In both, the headers are next to cmake/. The
+# instrument's static library is at the path HOPMETER_LIBRARY, next to the headers, or in Cargo's build folder.
 #
 #   find_package(hopmeter REQUIRED)
-#   hopmeter_add_node(zeromq zeromq.cpp)        # makes hopmeter-node-zeromq-cpp
+#   hopmeter_add_node(zeromq zeromq.cpp)        # builds hopmeter-node-zeromq-cpp
 
 get_filename_component(_hopmeter_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 
@@ -23,8 +23,8 @@ if(NOT TARGET hopmeter::hopmeter)
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
 endif()
 
-# Adds the executable of a transport's C++ adapter. Optimisation does not depend on the caller: without it the node would
-# give wrong numbers.
+# Adds the executable of a transport's C++ adapter. The node is always optimised, whatever the caller's build type, because
+# an unoptimised node would give wrong results.
 function(hopmeter_add_node NAME)
   set(node "hopmeter-node-${NAME}-cpp")
   add_executable(${node} ${ARGN})
@@ -40,8 +40,8 @@ function(hopmeter_add_node NAME)
     "HOPMETER_FLAGS=\"${flags}\"")
 endfunction()
 
-# To be called if something that an adapter needs is missing. An adapter that is built alone stops with the message; if all
-# are built, it is left out. A macro, so that it returns from its caller.
+# Reports that a dependency of an adapter is missing. A build of this adapter alone stops with the message; a build of all
+# adapters skips this adapter. This is a macro so that it returns from its caller.
 macro(hopmeter_lacks WHAT)
   if(PROJECT_IS_TOP_LEVEL)
     message(FATAL_ERROR "${WHAT}")
@@ -50,7 +50,7 @@ macro(hopmeter_lacks WHAT)
   return()
 endmacro()
 
-# Finds a library by pkg-config, as PkgConfig::NAME.
+# Finds a library with pkg-config, and provides it as PkgConfig::NAME.
 macro(hopmeter_find_library NAME MODULE REMEDY)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
@@ -61,15 +61,15 @@ macro(hopmeter_find_library NAME MODULE REMEDY)
   endif()
 endmacro()
 
-# Adds a node whose library is found by pkg-config: hopmeter_add_library_node(nats libnats "install libnats-dev" nats.cpp).
+# Adds a node whose library pkg-config finds: hopmeter_add_library_node(nats libnats "install libnats-dev" nats.cpp).
 macro(hopmeter_add_library_node NAME MODULE REMEDY)
   hopmeter_find_library(${NAME} ${MODULE} "${REMEDY}")
   hopmeter_add_node(${NAME} ${ARGN})
   target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE PkgConfig::${NAME})
 endmacro()
 
-# Adds a node that uses the C library of its transport's Rust crate. Cargo builds this library with the Rust node, and it is
-# put next to the nodes; a package has it there too.
+# Adds a node that uses the C library of its transport's Rust crate. Cargo builds this library together with the Rust node,
+# and the library is next to the nodes, as in a package.
 macro(hopmeter_add_rust_library_node NAME)
   get_filename_component(_cargo_release "${HOPMETER_LIBRARY}" DIRECTORY)
   set(_root "${CMAKE_CURRENT_SOURCE_DIR}/../../..")
@@ -81,7 +81,7 @@ macro(hopmeter_add_rust_library_node NAME)
 
   hopmeter_add_node(${NAME} ${ARGN})
   target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE "${HOPMETER_${NAME}_LIBRARY}")
-  # First searched next to the node; then where it was found, for a node in another folder.
+  # The loader first searches next to the node, and then, for a node in another folder, where CMake found the library.
   get_filename_component(_library_folder "${HOPMETER_${NAME}_LIBRARY}" DIRECTORY)
   set_target_properties(hopmeter-node-${NAME}-cpp PROPERTIES
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;${_library_folder}")

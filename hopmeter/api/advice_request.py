@@ -45,7 +45,8 @@ class Request:
             raise UsageError(
                 "E-ADVISE-WHAT",
                 "hopmeter advise needs a scenario, or the size and the rate of your messages",
-                "hopmeter advise robot-head, or hopmeter advise --payload bytes:1000 --rate 100; in a terminal it asks",
+                "hopmeter advise robot-head, or hopmeter advise --payload bytes:1000 --rate 100; in a terminal, "
+                "`hopmeter advise` asks for them",
             )
         words = ["hopmeter", "advise", *([str(asked)] if asked is not None else [])]
         words += [*option_words(given), *(word for each in settings for word in ("--set", each))]

@@ -106,8 +106,8 @@ class Advice:
         if not examples or self._found.take is None:
             raise UsageError(
                 "E-NO-EXAMPLE",
-                self.example_gap or "nothing is advised, so there is no example",
-                "hopmeter transports NAME shows what a transport offers",
+                self.example_gap or "there is no recommendation, so there is no example",
+                "`hopmeter transports NAME` shows the features of a transport",
             )
         return write_examples(examples, example_values(self._found.take), place)
 
@@ -186,7 +186,7 @@ def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str
     if toml.get("search"):
         raise UsageError(
             "E-ADVISE-SEARCH",
-            f"{path.stem} searches for the highest rate, so no message of it has a latency to compare",
+            f"{path.stem} searches for the highest rate, so its transports have no latencies at the same rate",
             "name a scenario with rates",
         )
     if "until" not in given and not (given.get("require") or toml.get("require")) and not toml.get("flow"):
@@ -230,7 +230,7 @@ def _check_now(now: str | None, prepared: Prepared) -> None:
     """Raise UsageError if the user's current transport cannot be measured."""
     own = [cell for cell in prepared.plan.cells if cell.axes.transport == now]
     if own and all(cell.dropped for cell in own):
-        raise UsageError("E-ADVISE-NOW", f"--now {now} cannot be measured: {own[0].dropped}", "leave out --now")
+        raise UsageError("E-ADVISE-NOW", f"--now {now} cannot be measured: {own[0].dropped}", "omit --now")
 
 
 def _fit_budget(prepared: Prepared) -> Prepared:
@@ -243,7 +243,7 @@ def _fit_budget(prepared: Prepared) -> Prepared:
         wanted = _with_duration(made.scenario, f"{seconds:g}s")
         shorter = plan.make(made.name, wanted, prepared.capabilities)
         if budget.least_s(shorter) < budget.least_s(made) and budget.least_s(shorter) * MARGIN <= limit_s:
-            note = f"each trial lasts {seconds:g} s, so that enough rounds fit into {humanize_time(limit_s)}"
+            note = f"each trial is shortened to {seconds:g} s, so that enough rounds fit into {humanize_time(limit_s)}"
             return replace(_mark(prepared, shorter), notes=[*prepared.notes, note])
     return prepared
 
@@ -271,7 +271,11 @@ def advise_from(folder: Path, now: str | None = None, require: str | Iterable[st
     run = run_results.read(folder)
     if is_comparable(run) or not run.measured_rows or any(row.cell.comparison.search for row in run.rows):
         what = "compares two sides" if is_comparable(run) else "ranks no transports"
-        raise UsageError("E-ADVISE-RUN", f"{folder} {what}, so it advises nothing", "hopmeter advise SCENARIO")
+        raise UsageError(
+            "E-ADVISE-RUN",
+            f"{folder} {what}, so hopmeter cannot recommend a transport from this run",
+            "hopmeter advise SCENARIO",
+        )
     if wanted := parse_requirements(require):
         judge_run(run, [each.text for each in wanted])
     return Advice(RunAdvice(run, now))

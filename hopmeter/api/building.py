@@ -74,7 +74,7 @@ def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
         console.print(costs.format_message_costs(messages), style="yellow")
     if types:
         console.print(f"generating the code of {', '.join(part.title for part in types)}")
-        console.print(f"takes about {TYPE_S} s for each", style="yellow")
+        console.print(f"this takes about {TYPE_S} s for each message type", style="yellow")
     for part in codecs:
         console.print(f"installing {part.title}")
         console.print(frameworks.format_cost(part.codec), style="yellow")

@@ -120,9 +120,7 @@ def _judge(
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
     changes = {name: compare_metric(name) for name in names if name != MISSED} | ({MISSED: shares} if shares else {})
     if request.gate and request.gate.asks_for_deadlines and not shares:
-        raise UsageError(
-            "E-GATE", f"--fail-if {MISSED}: no flow or path has a deadline", "give a rule for a percentile"
-        )
+        raise UsageError("E-GATE", f"--fail-if {MISSED}: no flow or path has a deadline", "use a rule for a percentile")
     broken = gate.failures(request.gate, changes) if request.gate else []
     return Comparison(changes, request.gate, broken)
 

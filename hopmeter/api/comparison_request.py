@@ -64,7 +64,7 @@ def check_second_side(request: Request, decides: bool) -> None:
     if request.gate is not None and not decides:
         raise UsageError(
             "E-GATE",
-            "--fail-if needs a second side that decides: two single runs do not",
+            "--fail-if cannot judge two single runs, because their comparison decides nothing",
             "compare a baseline with a run, or measure with `hopmeter run --against REF`",
         )
 

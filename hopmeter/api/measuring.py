@@ -101,7 +101,7 @@ def _run_path(out: Path) -> Path:
     if not NAMES.fullmatch(out.name):
         raise UsageError(
             "E-NAME",
-            f"--out {out}: the name of a run folder may have only letters, digits and . _ + -",
+            f"--out {out}: the name of a run folder may contain only letters, digits and . _ + -",
             "--out results/first",
         )
     return out
@@ -128,7 +128,7 @@ def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -
     capabilities = local_capabilities(hosts)
     if (before := list(RunFolder.open(asked).about.get("hosts", {}))) != list(capabilities.hosts):
         what = f"the run was planned for {', '.join(before) or 'this machine alone'}"
-        raise UsageError("E-RUN-HOSTS", what, "give the same --hosts file or --cluster as when it began")
+        raise UsageError("E-RUN-HOSTS", what, "give the same --hosts file or --cluster as when the run began")
     check_still_ready(made, capabilities)
     old = _prepare_again(RunFolder.open(asked).about, made, capabilities, consoles.notes)
     sweep_leftovers(consoles.notes)

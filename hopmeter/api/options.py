@@ -23,7 +23,7 @@ ONLY_IN_FILES = {
 CONFLICTS = (
     ("messages", "duration", "both set the length of a trial"),
     ("trials", "budget", "both set the number of trials"),
-    ("trials", "until", "--trials fixes the number of trials, and --until ends a run before its budget does"),
+    ("trials", "until", "--trials fixes the number of trials, but --until may end the run earlier"),
 )
 """Pairs of options that exclude each other, with the reason."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
@@ -43,7 +43,7 @@ def check_names(options: Mapping[str, Any]) -> None:
     known = option_names()
     for name in options:
         if name not in known and name not in KEYS:
-            remedy = f"give it to `hopmeter.compare(run, {name}=…)`" if name in OF_COMPARISONS else HELP
+            remedy = f"pass this option to `hopmeter.compare(run, {name}=…)`" if name in OF_COMPARISONS else HELP
             raise UsageError("E-UNKNOWN-OPTION", f"option {one_of(name, known)}", remedy)
 
 
@@ -52,7 +52,7 @@ def check_resume_alone(resume: Path, *others: object) -> None:
     if any(others):
         raise UsageError(
             "E-OPTION-CONFLICT",
-            "--resume continues a run as it was planned and takes none of its options",
+            "--resume continues a run as it was planned, so no other options are allowed",
             f"hopmeter run --resume {resume}",
         )
 
@@ -68,7 +68,9 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: options[name] for name in option_names() if name in options}
     for one, other, conflict in CONFLICTS:
         if one in found and other in found:
-            raise UsageError("E-OPTION-CONFLICT", f"--{one} and --{other}: {conflict}", "give one of them")
+            raise UsageError(
+                "E-OPTION-CONFLICT", f"--{one} and --{other}: {conflict}", "give only one of these options"
+            )
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
     return rename_old_names(parsed, "the command line")
 
@@ -80,7 +82,7 @@ def parse_axis(name: str, value: Any) -> list[Any]:
         return [value]
     words = _split(value) if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else [value]
     if not words:
-        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use the scenario's value")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "omit the option to use the scenario's value")
     return [_parse(name, word) for word in words]
 
 
@@ -93,14 +95,14 @@ def split_words(name: str, given: Sequence[str]) -> list[str]:
     option was given without a word."""
     found = [word for each in given for word in _split(each)]
     if given and not found:
-        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use all")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "omit the option to use all")
     return found
 
 
 def check_file(name: str, path: Path) -> Path:
     """Return the path of an output file. Raises UsageError if the path is a folder."""
     if path.is_dir():
-        raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in it")
+        raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in this folder")
     return path
 
 

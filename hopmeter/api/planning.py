@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
     from hopmeter.hosts.coordinator.session import HostSession
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
-ASSUMED = "No hosts are given: the plan assumes that {hosts} have the transports and the cores of this machine."
+ASSUMED = "You gave no hosts: the plan assumes that {hosts} have the same transports and cores as this machine."
 LATENCY_FILE = "/dev/cpu_dma_latency"
 """A process that holds this file open after writing 0 to it keeps idle cores awake."""
 
@@ -64,8 +64,8 @@ def prepare(
     plan without hosts assumes that the scenario's hosts are like this machine. With `build`, build what the cells lack
     first."""
     if against and hosts:
-        remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
-        raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and you name other hosts", remedy)
+        remedy = "measure one side after the other on these hosts, then use `hopmeter compare`"
+        raise UsageError("E-HOST-CONFLICT", "--against measures on one machine only, but you named other hosts", remedy)
 
     def make_plan() -> Prepared:
         return _plan(asked, given, settings, full, against, hosts, dry)

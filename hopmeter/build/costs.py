@@ -21,7 +21,7 @@ def format_costs(targets: Sequence[Target]) -> str:
     download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", including {', '.join(long)}" if long and len(targets) > 1 else ""
     most = f"a first build takes up to {humanize.time(seconds)}{download}{of_it}"
-    return f"{most}; the first build on a machine takes a minute more"
+    return f"{most}; the very first build on a machine takes another minute"
 
 
 MESSAGE_SECONDS = {"rust": 30, "c++": 5, "python": 1}

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     if left:
         print(f"missing: {' '.join(left)}\n  {line_for(left)}", file=sys.stderr)
         if not required:
-            print("  adapters that need them are skipped; all others are built", file=sys.stderr)
+            print("  adapters that need these packages are skipped; all others are built", file=sys.stderr)
     return 1 if left and required else 0
 
 

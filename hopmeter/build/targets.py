@@ -71,7 +71,7 @@ def select_targets(
         named = ", ".join(settings)
         raise UsageError(
             "E-OPTION-VALUE",
-            f"--set {named} chooses no installation here",
+            f"--set {named} selects no installation here",
             "see the settings with `hopmeter transports NAME`",
         )
     return found

@@ -34,7 +34,7 @@ def create(name: str, languages: Sequence[str], template: Path, transports: Path
         )
     if folder.exists():
         raise UsageError(
-            "E-EXISTS", f"{folder} exists already", "choose another name, or remove the existing transport"
+            "E-EXISTS", f"{folder} already exists", "choose another name, or remove the existing transport"
         )
     _copy(template, folder, languages)
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):

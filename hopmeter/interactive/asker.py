@@ -34,8 +34,8 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 LONGEST_WORD = 100
 STOPPED = "E-STOPPED"
-TOO_SLOW = "the time was up before all frames were sent: a server is slower than its work says"
-WAITING = "another `hopmeter ask` calls it; waiting for its end, until Ctrl-C"
+TOO_SLOW = "not all frames were sent in time, because a server is slower than its work requires"
+WAITING = "another `hopmeter ask` is calling this server; waiting until it ends (Ctrl-C stops waiting)"
 
 
 def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say: Callable[[str], object]) -> Answers:
@@ -95,7 +95,7 @@ def _measure(
         folder = RunFolder.create(ground.directory, "ask", {})
         more: dict[str, Any] = {"pictures": pictures, "hosts": session.remote, "brokers": brokers(found.servers)}
         executor = Executor(made, capabilities, folder, Consoles.silent().progress, keeps_cut=True, **more)
-        say(f"calling {found.names}; Ctrl-C ends it")
+        say(f"calling {found.names}; press Ctrl-C to stop")
         complete = executor.run()
         described = "".join(decoded.describe(each.facts) for each in pictures.values())
         return read_trial(replace(found, pictures=described, interrupted=not complete), folder, made.cells[0])

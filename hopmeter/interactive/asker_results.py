@@ -135,21 +135,21 @@ def lines(found: Answers) -> Iterator[str]:
     if found.failure:
         yield found.failure
     if found.wrong:
-        yield f"replies that were not the frame that was sent: {found.wrong}"
+        yield f"replies that differ from the sent frame: {found.wrong}"
     if found.lost:
         yield f"requests without a reply: {found.lost}"
     if not len(found.frames):
         return
     if ideal_ns := found.asked.ideal_ns(found.servers):
         beyond_ms = (float(found.frame_times_ns().mean()) - ideal_ns) / 1e6
-        yield f"the work alone takes {ideal_ns / 1e6:g} ms: {beyond_ms:.3f} ms beyond it on average"
+        yield f"the work alone takes {ideal_ns / 1e6:g} ms; a frame takes {beyond_ms:.3f} ms more on average"
     if (processes := len(servers_by_transport(found.servers))) > 1:
         period_ms = frame_period_s(found.asked, found.servers) * 1000
-        yield f"the time of a frame is joined from {processes} processes, one for each transport"
+        yield f"the time of a frame is computed from the samples of {processes} processes, one for each transport"
         yield f"a frame is due every {period_ms:.1f} ms"
     both_ways = 2 * units.payload_bytes(found.asked.payload) * len(found.calls)
     threads = ", all threads together" if found.asked.threads > 1 else ""
-    yield f"{both_ways / 1e6 / (found.elapsed_ns / 1e9):.1f} MB/s both ways{threads}"
+    yield f"{both_ways / 1e6 / (found.elapsed_ns / 1e9):.1f} MB/s in both directions together{threads}"
 
 
 class AskerFolder(ResultFolder):

@@ -91,8 +91,8 @@ def multiply_work(server: Server, coef: float) -> str:
         return f"{kind}:{round(units.nanoseconds(amount) * coef)}ns"
     size, *how = amount.split(":")
     if not size.isdecimal():
-        what = f"the server {server.name} copies the frame, and --coef multiplies a time or a number of bytes"
-        raise UsageError("E-OPTION-CONFLICT", what, "leave out --coef, or start the server with --work copy:BYTES")
+        what = f"--coef multiplies a time or a number of bytes, but the server {server.name} copies the whole frame"
+        raise UsageError("E-OPTION-CONFLICT", what, "omit --coef, or start the server with --work copy:BYTES")
     return ":".join(["copy", str(round(int(size) * coef)), *how])
 
 
@@ -113,8 +113,8 @@ def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
         return validate(Scenario, _one_client(asked, servers), "ask")
     for option, is_given in (("--sequential", asked.sequential), ("--n-thread", asked.threads > 1)):
         if is_given:
-            what = f"{option} needs one transport, and these servers use {' and '.join(by_transport)}"
-            remedy = "a client of several transports is several processes, which send at fixed times: ask them apart"
+            what = f"{option} needs a single transport, but these servers use {' and '.join(by_transport)}"
+            remedy = "run `hopmeter ask` separately for the servers of each transport"
             raise UsageError("E-SERVERS-DIFFER", what, remedy)
     return validate(Scenario, _several_clients(asked, servers), "ask")
 
@@ -169,8 +169,10 @@ def brokers(servers: Sequence[Server]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in servers:
         if found.setdefault(each.transport, each.broker) != each.broker:
-            what = f"the servers over {each.transport} use several brokers"
-            raise UsageError("E-SERVERS-DIFFER", what, "start them all with the same --broker, or all without")
+            what = f"the servers over {each.transport} use different brokers"
+            raise UsageError(
+                "E-SERVERS-DIFFER", what, "start all these servers with the same --broker, or all without --broker"
+            )
     return {transport: broker for transport, broker in found.items() if broker}
 
 

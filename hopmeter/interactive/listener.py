@@ -46,7 +46,7 @@ from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 SCENARIO: dict[str, Any] = {
     "title": "Objects",
-    "question": "What does an object cost?",
+    "question": "How long does an object take?",
     "language": "python",
     "pattern": "pubsub",
     "placement": "process",
@@ -137,7 +137,7 @@ class Study:
                 self._tell(pair, outcome, side)
             self.peer.note(word="over")
         except TrialFailedError as failed:
-            raise HopmeterError("E-PEER-GONE", GONE, "what was measured until then is stored") from failed
+            raise HopmeterError("E-PEER-GONE", GONE, "the measurements until then are stored") from failed
         finally:
             if results.outcomes:
                 results.show()
@@ -220,12 +220,13 @@ class Study:
             return f"two machines, whose clocks could not be compared: {unknown}"
         delays = done_times(LISTENER, rows) - rows["sent_ns"]
         if np.median(delays) > uncertainty_ns:
-            return f"two machines: delays are true to \N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us"
+            return f"two machines: delays are accurate to \N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us"
         _remove(rows)
         trip_us = self.peer.reached.round_trip.least_ns / 1000
         return (
-            f"two machines: their clocks are known to \N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us only, which is "
-            f"more than the delay; the least round trip took {trip_us:.0f} us"
+            "two machines: the offset of their clocks is known only to "
+            f"\N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us, which exceeds the delay; the shortest round trip "
+            f"took {trip_us:.0f} us"
         )
 
 

@@ -74,7 +74,9 @@ class PeerListener:
             left_s = deadline - time.monotonic()
             if left_s <= 0 and not self._listener.serves:
                 raise PeerMissingError(
-                    "E-PEER-MISSING", f"nobody came within {within_s:g} s", "start the other side too"
+                    "E-PEER-MISSING",
+                    f"the other side did not connect within {within_s:g} s",
+                    "start the other side too",
                 )
             # While a session process measures, this process sleeps until that process ends.
             self._listener.step(math.inf if self._listener.serves else left_s)
@@ -94,7 +96,9 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
     kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
     if (kind, name) != (point.kind, point.name):
         remedy = "give both commands the same --name and --meet"
-        raise HopmeterError("E-PEER-OTHER", f"`{point.opener}` is there, and you want another command", remedy)
+        raise HopmeterError(
+            "E-PEER-OTHER", f"`{point.opener}` is listening there, not the command that you want to reach", remedy
+        )
     return {**offer, "address": point.own_address()}
 
 
@@ -168,7 +172,9 @@ def _await_agent(
             why = f": {failed.what}"
         if (left_s := deadline - time.monotonic()) <= 0:
             raise PeerMissingError(
-                "E-PEER-MISSING", f"nobody is there {point} after {within_s:g} s{why}", f"start `{point.opener}`"
+                "E-PEER-MISSING",
+                f"no command is listening {point} after {within_s:g} s{why}",
+                f"start `{point.opener}`",
             )
         select.select([alarm.ear], [], [], min(LOOK_S, left_s))
 

@@ -66,7 +66,9 @@ class MeetingPoint:
             record = rendezvous.claim(self.name, self.kind, 0, {}, ())
         except ConnectError as taken:
             what = f'another `{self.opener}` has the name "{self.name}"'
-            raise ConnectError("E-NAME-TAKEN", what, "end it, or choose another --name or --folder") from taken
+            raise ConnectError(
+                "E-NAME-TAKEN", what, "end that process, or choose another --name or --folder"
+            ) from taken
         try:
             address = AgentAddress(path=str(Path(record.directory) / SOCKET))
             with address.listen() as server:
@@ -98,8 +100,8 @@ def meeting_point_at(
         credentials.check(address)
         return replace(point, address=address)
     if host or credentials.files:
-        what = "--host, --secret-file, --cert, --key and --ca are for two machines"
-        raise UsageError("E-OPTION-CONFLICT", what, "give the meeting address as well: --meet HOST:PORT")
+        what = "--host, --secret-file, --cert, --key and --ca are only for two machines"
+        raise UsageError("E-OPTION-CONFLICT", what, "also give the address: --meet HOST:PORT")
     return point
 
 
@@ -107,7 +109,9 @@ def check_name(name: str) -> str:
     """Return the name if commands can meet under it. Raises UsageError otherwise."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
-    raise UsageError("E-NAME", f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
+    raise UsageError(
+        "E-NAME", f'"{name}" is not a valid name', f"use at most {LONGEST_NAME} characters of a-z, 0-9 and _"
+    )
 
 
 def _address(text: str) -> AgentAddress:
@@ -121,8 +125,8 @@ def _address(text: str) -> AgentAddress:
 
 
 def _no_address(text: str) -> UsageError:
-    remedy = "write --meet 192.168.1.5:7777, the same at both sides"
-    return UsageError("E-MEET-ADDRESS", f"--meet {text} is no HOST:PORT", remedy)
+    remedy = "write an address such as --meet 192.168.1.5:7777, the same on both sides"
+    return UsageError("E-MEET-ADDRESS", f"--meet {text} is not HOST:PORT", remedy)
 
 
 def resolve(host: str) -> str:
@@ -130,7 +134,9 @@ def resolve(host: str) -> str:
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as cause:
-        raise UsageError("E-HOST-ADDRESS", f"{host} is no machine that is known here", "give its IP address") from cause
+        raise UsageError(
+            "E-HOST-ADDRESS", f"the host name {host} is unknown on this machine", "give its IP address"
+        ) from cause
 
 
 def check_own(host: str) -> str:
@@ -138,11 +144,13 @@ def check_own(host: str) -> str:
     otherwise."""
     address = AgentAddress(host).ip or resolve(host)
     if address in ("0.0.0.0", "::"):
-        what = "the nodes need one address of this machine"
-        raise UsageError("E-HOST-NEEDED", what, "add --host ADDRESS, by which the other machine reaches it")
+        what = "hopmeter does not know which address of this machine the nodes have to use"
+        raise UsageError(
+            "E-HOST-NEEDED", what, "add --host ADDRESS, the address at which the other machine reaches this machine"
+        )
     try:
         with AgentAddress(address, 0).listen():
             return address
     except UsageError as cause:
-        what = f"{host} is no address of this machine"
-        raise UsageError("E-HOST-ADDRESS", what, "`ip address` lists those") from cause
+        what = f"{host} is not an address of this machine"
+        raise UsageError("E-HOST-ADDRESS", what, "`ip address` lists the addresses of this machine") from cause

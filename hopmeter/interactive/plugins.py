@@ -20,8 +20,8 @@ class Plugin:
 
 
 WITHOUT = {
-    "mxnet_gpu": "hopmeter has MXNet for the CPU only: take mxnet",
-    "trax": "Trax has no codec: send its arrays as jax",
+    "mxnet_gpu": "hopmeter supports MXNet on the CPU only: use mxnet",
+    "trax": "Trax has no codec: send its arrays with the codec jax",
 }
 PLUGINS = {
     codec if device == "cpu" or not form.cpu else f"{codec}_{device}": Plugin(codec, device)

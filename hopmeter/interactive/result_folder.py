@@ -56,4 +56,4 @@ class ResultFolder:
         """Describe where the results are; empty if there are none."""
         if not self.log.exists():
             return ""
-        return f"log: {self.log}, samples: {self.samples}; `hopmeter report {self.folder}` draws it"
+        return f"log: {self.log}, samples: {self.samples}; `hopmeter report {self.folder}` writes a report"

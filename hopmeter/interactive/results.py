@@ -31,12 +31,12 @@ SHOWN = {
     PUBLISHER: ("mean", "p50", "p90", "p99", "max", "encode p50", "late p99", "Hz"),
 }
 MEANS = {
-    LISTENER: "delay: from before the object is encoded to after it is decoded; all in microseconds.",
-    PUBLISHER: "delay: how long encoding and sending took, with the refusals of the transport; late: after the "
-    "schedule; all in microseconds.",
+    LISTENER: "delay: from the start of encoding to the end of decoding; all times in microseconds.",
+    PUBLISHER: "delay: the time for encoding and sending, including retries of refused messages; late: how long after "
+    "the due time a message was sent; all times in microseconds.",
 }
-LOST_NOTE = f"{formatting.LOST}: so many messages never arrived that this percentile has no time."
-QUEUED = "messages queue, because the rate is too high: give a lower --rate"
+LOST_NOTE = f"{formatting.LOST}: so many messages were lost that this percentile has no value."
+QUEUED = "messages queue up because the rate is too high; use a lower --rate"
 Rows = Mapping[str, Times]
 """The messages of one endpoint: `seq` and the columns in TIMES; a missing time is NONE_NS."""
 

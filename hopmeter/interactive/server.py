@@ -44,7 +44,7 @@ class Server:
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Reject every note, because a server expects none. Raises ValueError."""
-        raise ValueError(f"a server takes no message, such as {str(ask)[:60]}")
+        raise ValueError(f"a server accepts no message such as {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
         """Add the calls that the nodes of a trial have answered, after nodes that still work have ended."""
@@ -68,7 +68,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
             say(line)
 
     with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):
-        say(f"serving {point.name} over {transport}, work {work}; Ctrl-C ends it")
+        say(f"serving {point.name} over {transport}, work {work}; press Ctrl-C to stop")
         peers.admit(math.inf)
     return int(server.calls.value)
 
@@ -78,7 +78,11 @@ def _check_transport(name: str) -> None:
     found = manifest.find_transports([name])[name]
     serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
     if not serving:
-        raise UsageError("E-NO-ADAPTER", f"{name} carries no calls", "`hopmeter transports` shows what each offers")
+        raise UsageError(
+            "E-NO-ADAPTER",
+            f"{name} does not support calls",
+            "`hopmeter transports` shows the features of each transport",
+        )
     states = [manifest.readiness(found, language) for language in serving]
     if not any(each.ready for each in states):
         raise UsageError("E-NOT-BUILT", f"{name} is not ready: {states[0].missing}", states[0].get)

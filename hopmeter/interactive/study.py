@@ -97,7 +97,7 @@ def check_same(here: Side, there: Side) -> None:
     ]
     if unlike:
         what = f"the two commands have different options: {'; '.join(unlike)}"
-        raise UsageError("E-OPTIONS-DIFFER", what, "give both the same options")
+        raise UsageError("E-OPTIONS-DIFFER", what, "give both commands the same options")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _absence(transport: str, plugin: str, sides: Mapping[str, Side], one_machine
             if name in each.absent:
                 return Absence(each.absent[name], side)
         if any(name not in (*each.transports, *each.plugins) for each in sides.values()):
-            return Absence("asked for at one side only")
+            return Absence("requested on one side only")
     if not one_machine:
         try:
             away(manifest_of(transport)[0], {})

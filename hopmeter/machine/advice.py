@@ -95,7 +95,7 @@ def _steal(machine: Machine) -> Finding:
         "steal time",
         "hurts",
         f"{stolen} % since boot: the hypervisor gives these cores to other guests",
-        "measure when the host is quiet, use dedicated cores, and take more trials",
+        "measure when the host is idle, use dedicated cores, and measure more trials",
     )
 
 
@@ -130,8 +130,8 @@ def _multicast(machine: Machine) -> Finding:
             "no multicast message returns: LCM and DDS discovery find no peers",
             remedy,
         )
-    says = f"{device} returns multicast messages, in small packets; TCP and Unix sockets need no multicast"
-    return finding("F-MULTICAST", "loopback multicast", "note", says, f"only for LCM and DDS, {remedy}")
+    says = f"{device} returns multicast messages, but only in small packets; TCP and Unix sockets need no multicast"
+    return finding("F-MULTICAST", "loopback multicast", "note", says, f"if you use LCM or DDS, {remedy}")
 
 
 def _preemption(machine: Machine) -> Finding:

@@ -32,7 +32,7 @@ def quota(machine: Machine) -> Finding:
         "F-CPU-QUOTA",
         "CPU quota",
         "hurts",
-        f"{cpus:g} cores, stopped {throttled} times so far: the kernel will stop a spinning receiver for milliseconds",
+        f"{cpus:g} cores, throttled {throttled} times so far: the kernel stops a spinning receiver for milliseconds",
         "run without a CPU limit (docker: omit --cpus), or use a cpuset instead",
     )
 

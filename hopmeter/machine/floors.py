@@ -66,7 +66,7 @@ def _floor(cell: dict[str, Any]) -> Finding:
 def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
     """Judge the median by the usual time of such a hop on idle cores, and p90 by the interval between messages."""
     if wait != "block" and p50_us >= SPIN_US:
-        cause = f"{says}: on cores of their own it takes less than 1 us, so something else runs there"
+        cause = f"{says}: on dedicated cores, a hop takes less than 1 us, so other programs are using these cores"
         return finding("F-FLOORS", subject, "hurts", cause, "stop other programs, or ask for dedicated cores")
     if p50_us >= WAKE_US:
         remedy = "see idle states and load above; `hopmeter run --no-idle-states` keeps cores awake"

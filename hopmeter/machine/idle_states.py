@@ -58,13 +58,14 @@ def _halting(polls_us: float) -> Finding:
             "F-IDLE-STATES",
             "idle states",
             "good",
-            f"idle cores of this guest poll for {polls_us:g} us, then halt",
+            f"idle cores of this virtual machine poll for {polls_us:g} us, then halt",
         )
-    when = f"after {polls_us:g} us" if polls_us else "at once"
+    when = f"after {polls_us:g} us" if polls_us else "immediately"
     return finding(
         "F-IDLE-STATES",
         "idle states",
         "note" if polls_us else "hurts",
-        f"idle cores of this guest halt {when}; the hypervisor has to wake them, which delays blocking receivers",
+        f"idle cores of this virtual machine halt {when}; the hypervisor has to wake them, which delays blocking "
+        "receivers",
         f"{AWAKE}: cores then stay awake as on a busy machine",
     )

@@ -44,10 +44,10 @@ def _is_noisy(core: dict[str, Any]) -> bool:
 def _noise_remedy(quiet: list[int]) -> str:
     """Return the remedy for a noisy core, which names two quiet cores if this machine has them."""
     if len(quiet) >= 2:
-        return f"look for other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
+        return f"find the other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
     return (
-        "look for other programs on it (top, /proc/interrupts); this machine has no two quieter cores, so measure more "
-        "rounds, and do not trust tails"
+        "find the other programs on this core (top, /proc/interrupts); this machine has no two quieter cores, so "
+        "measure more rounds, and do not trust tails"
     )
 
 

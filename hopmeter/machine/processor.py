@@ -16,7 +16,8 @@ def cores(machine: Machine) -> Finding:
             "cores",
             "hurts",
             f"{says}, so both endpoints share a core",
-            "allow at least two cores (taskset, the container's cpuset), or read the results as `cores = same`",
+            "allow at least two cores (taskset, the container's cpuset), or treat the results as those of `cores = "
+            "same`",
         )
     return finding("F-CORES", "cores", "good", says)
 
@@ -45,7 +46,7 @@ def governor(machine: Machine) -> Finding:
             "governor",
             "unknown",
             "the kernel does not show the frequency",
-            "in a virtual machine only the settings of the host matter; ask its operator",
+            "in a virtual machine, only the host's settings matter; ask the operator of the host",
         )
     if policy == "performance":
         return finding("F-GOVERNOR", "governor", "good", "performance: the frequency stays up")
@@ -108,7 +109,7 @@ def _isolation_remedy(usable: list[int]) -> str:
     hopmeter."""
     if len(usable) < 4:
         many = f"{len(usable)} cores are" if len(usable) > 1 else "one core is"
-        return f"{many} too few to isolate two for the endpoints: measure more rounds, or use a machine with four cores"
+        return f"{many} too few to isolate two for endpoints: measure more rounds, or use a machine with four cores"
     named = ",".join(map(str, sorted(usable)[-2:]))
     boot = f"boot with isolcpus={named} nohz_full={named}"
     return f"{boot}, and measure with --cores {named}, so that tails come from the transport alone"

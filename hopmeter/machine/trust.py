@@ -19,7 +19,8 @@ def trust(findings: Sequence[Finding]) -> str:
     said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
     if slow:
         said.append(
-            f"Even the cheapest hops are slow now ({slow}), so trust no level until `hopmeter doctor` is better."
+            f"Even the cheapest hops are slow now ({slow}), so trust no absolute latency until `hopmeter doctor` "
+            "reports better floors."
         )
     if tails:
         said.append(
@@ -30,8 +31,8 @@ def trust(findings: Sequence[Finding]) -> str:
         said.append("Trust medians and tails, within one run and between runs on this machine.")
     if waking:
         said.append(
-            f"Latencies at low rates include the wake-up of idle cores ({waking}): they hold for programs that idle "
-            "between messages here. For the order of transports, measure with --no-idle-states."
+            f"Latencies at low rates include the wake-up of idle cores ({waking}), so they apply to programs that idle "
+            "between messages on this machine. For the order of transports, measure with --no-idle-states."
         )
     return " ".join(said)
 

@@ -24,8 +24,8 @@ PYTHON_START_S = 0.3
 AS_IT_IS = tag(
     "W-AS-IT-IS",
     "idle cores sleep while messages are measured, which adds their wake-up latency and its noise to all results; "
-    "with the right to write /dev/cpu_dma_latency (as root, or `sudo chmod o+w /dev/cpu_dma_latency`) hopmeter also "
-    "decides the order with cores kept awake",
+    "if hopmeter may write /dev/cpu_dma_latency (as root, or after `sudo chmod o+w /dev/cpu_dma_latency`), it also "
+    "measures with cores kept awake, and those rounds decide the order",
 )
 
 

@@ -20,7 +20,8 @@ def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list
     ):
         used.setdefault(each.transport, []).append(each.settings)
     return [
-        f"{variable}={os.environ[variable]} of your shell has no effect here: every cell of {transport} sets {name}"
+        f"{variable}={os.environ[variable]} in your environment has no effect here: every cell of {transport} sets "
+        f"{name}"
         for transport, settings in used.items()
         for name, variable in _user_variables(capabilities.manifests[transport])
         if all(each[name] != capabilities.manifests[transport].settings[name].default for each in settings)

@@ -12,7 +12,7 @@ from hopmeter.plan.rules import why_not
 
 FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
-NO_FLOORS = tag("W-FLOOR-SEARCH", "a search compares rates, which have no floor")
+NO_FLOORS = tag("W-FLOOR-SEARCH", "no floors: a search compares rates, and a floor is a latency")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
 """The fields whose values a floor shares with its cells."""
 
@@ -65,7 +65,7 @@ def no_floor(why: str) -> str:
 
 def _floor_of(cell: Cell, capabilities: Capabilities) -> Cell | str:
     if cell.nodes.hosts:
-        return tag("W-FLOOR-HOSTS", "floors are measured on one machine, and this cell runs on several")
+        return tag("W-FLOOR-HOSTS", "floors are measured on one machine, but this cell runs on several")
     if cell.axes.codec != "none":
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = capabilities.manifests.get(FLOORS[cell.axes.placement])

@@ -118,7 +118,8 @@ def _waits(cell: Cell) -> str:
     if cell.axes.placement == "thread" and {"spin", "block"} <= set(cell.axes.waits):
         return tag(
             "D-WAITS-MIXED",
-            "receivers in one process all spin or all block; for both use placement process",
+            "all receivers in one process must wait in the same way, `spin` or `block`; for both, use the placement "
+            "`process`",
         )
     return ""
 
@@ -137,7 +138,7 @@ def _works(cell: Cell) -> str:
     many = len(units.works(cell.axes.work))
     if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
         which = f"{many} servers of a scatter, or sinks without relays"
-        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; otherwise give one work for all")
+        return tag("D-WORKS", f"work {cell.axes.work} is only for {which}; otherwise give one work for all")
     if many > 1 and many != cell.axes.sinks:
         who = "servers" if cell.axes.pattern == "scatter" else "sinks"
         return tag("D-WORKS", f"work {cell.axes.work} is for {many} {who}, but there {_are(cell.axes.sinks)}")
@@ -157,7 +158,7 @@ def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
         return ""
     return tag(
         "D-OWN-ENCODERS",
-        f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, not of {cell.axes.codec}",
+        f"{cell.axes.transport} itself encodes only objects of {', '.join(own)}, not of {cell.axes.codec}",
     )
 
 
@@ -173,7 +174,7 @@ def _size(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 def _sizes(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     if cell.axes.pace != "replay" or manifest.varying_sizes:
         return ""
-    said = f"{cell.axes.transport} carries messages of one size on each link, and those of a recording differ"
+    said = f"{cell.axes.transport} carries messages of one size on each link, but those of a recording differ in size"
     return tag("D-SIZES-VARY", said)
 
 

@@ -53,11 +53,13 @@ def check_sides(plan: Plan) -> None:
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
     if plan.scenario.alone:
-        said = "--against: a run with two sides measures no flow of a workload alone"
+        said = "--against: a run with two sides cannot measure a flow of a workload alone"
         raise UsageError("E-OPTION-CONFLICT", said, "omit `alone`, or --against")
     own = next((name for name, flow in plan.scenario.flow.items() if flow.transport), None)
     if own is not None:
-        said = f"--against: flow {own} has a transport of its own, and the two sides of a cell differ in one transport"
+        said = (
+            f"--against: flow {own} has its own transport, but the two sides of a cell may differ in one transport only"
+        )
         raise UsageError("E-OPTION-CONFLICT", said, "let all flows use the transport of the scenario")
 
 

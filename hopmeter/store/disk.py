@@ -50,7 +50,7 @@ def writing(path: Path) -> Iterator[None]:
         raise StoreError(
             "E-WRITE-FAILED",
             f"{path} could not be written: {cause.strerror or cause}",
-            "check the permissions of the folder, and its disk",
+            "check the permissions of the folder, and the disk",
         ) from cause
 
 

@@ -98,7 +98,7 @@ def unpack(file: Path, into: Path) -> Path:
         if os.path.lexists(target):
             raise UsageError(
                 "E-RUN-EXISTS",
-                f"{target} exists already",
+                f"{target} already exists",
                 "move the existing folder, or name another folder with --out",
             )
         with writing(target):
@@ -141,7 +141,7 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
     except DAMAGE as cause:
         raise DamagedRunError(
             "E-PACK-DAMAGED",
-            f"{file} is damaged or is no packed run: {cause}",
+            f"{file} is damaged, or is not a packed run: {cause}",
             "copy the file again, or pack the run again",
         ) from cause
     except OSError as cause:
@@ -168,7 +168,7 @@ def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
 def _check_format(file: Path, comment: bytes) -> None:
     found = COMMENT.fullmatch(comment)
     if not found:
-        raise DamagedRunError("E-PACK-DAMAGED", f"{file} is no packed run", "name a file that `hopmeter pack` wrote")
+        raise DamagedRunError("E-PACK-DAMAGED", f"{file} is not a packed run", "name a file that `hopmeter pack` wrote")
     if int(found[1]) > FORMAT:
         raise UsageError(
             "E-RUN-FORMAT",
@@ -184,7 +184,7 @@ def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
     found = next((reason for each in members if (reason := _wrong_member(each))), "")
     names = [each.filename for each in members]
     if not found and len(set(names)) < len(names):
-        found = "it has two files with the same name"
+        found = "it contains two files with the same name"
     if not found and len({name.partition("/")[0] for name in names}) > 1:
         found = "it contains more than one run"
     if not found and sum(each.file_size for each in members if not each.filename.endswith(TEXTS)) > size:
@@ -196,13 +196,13 @@ def _wrong_member(member: zipfile.ZipInfo) -> str:
     name = member.filename
     kind = stat.S_IFMT(member.external_attr >> 16)
     if member.header_offset < 0:
-        return f"it says that {name[:80]!r} begins before the ZIP file itself"
+        return f"its entry {name[:80]!r} begins before the ZIP file itself"
     if not MEMBER.fullmatch(name):
-        return f"it has the file {name[:80]!r}, which is no file of a run"
+        return f"it contains the file {name[:80]!r}, which does not belong to a run"
     if kind not in (0, stat.S_IFREG):
         return f"{name} is a link or another special file"
     if member.compress_type != _compression(name) or member.flag_bits & 1:
-        return f"{name} is compressed or encrypted, but not in the way of `hopmeter pack`"
+        return f"{name} is compressed or encrypted in a way that `hopmeter pack` never uses"
     if name.endswith(TEXTS) and member.file_size > MAX_JSON_BYTES:
         return f"{name} has {member.file_size:,} bytes, and at most {MAX_JSON_BYTES:,} are allowed"
     return ""

@@ -56,7 +56,7 @@ class RunFolder:
         for taken in (results / name, partial):
             if taken.exists():
                 remedy = "continue with --resume, or name another folder with --out"
-                raise UsageError("E-RUN-EXISTS", f"the results folder {taken} exists already", remedy)
+                raise UsageError("E-RUN-EXISTS", f"the results folder {taken} already exists", remedy)
         with writing(partial):
             for part in ("samples", "logs", "cpu"):
                 (partial / part).mkdir(parents=True)
@@ -187,7 +187,9 @@ class RunFolder:
         final = _final(self.path)
         if final.exists() and final != self.path:
             raise UsageError(
-                "E-RUN-EXISTS", f"the results folder {final} exists already", f"move it; the run stays in {self.path}"
+                "E-RUN-EXISTS",
+                f"the results folder {final} already exists",
+                f"move that folder; the run stays in {self.path}",
             )
         (self.path / "trials.jsonl").unlink(missing_ok=True)
         with writing(final):
@@ -254,7 +256,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = parse(read_text(path / "run.json"))
     except (FileNotFoundError, NotADirectoryError) as cause:
-        own = f"you started its endpoints yourself: run `hopmeter report {path}`"
+        own = f"this folder contains results of programs that you started by hand: run `hopmeter report {path}`"
         remedy = own if (path / BY_HAND).exists() else "name a folder below results/"
         raise UsageError("E-NO-RUN", f"{path} is not a run folder: it contains no run.json", remedy) from cause
     except (OSError, ValueError) as cause:

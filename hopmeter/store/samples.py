@@ -69,13 +69,13 @@ def read_head(path: Path) -> Head:
         raise _sample_error(path, "are unfinished", ENDED, "E-SAMPLES-UNFINISHED")
     magic, version, record_bytes, endpoint, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
-        raise _sample_error(path, "are not samples: the file has another header")
+        raise _sample_error(path, "are not samples: the file's header is wrong")
     if (version, record_bytes) != (VERSION, RECORD.itemsize):
         said = f"have version {version} with records of {record_bytes} bytes"
         raise _sample_error(
             path,
             f"{said}; this hopmeter reads version {VERSION} with {RECORD.itemsize}",
-            "run `hopmeter build`, so that nodes and hopmeter have the same version",
+            "run `hopmeter build`, so that the nodes and hopmeter have the same version",
             "E-VERSIONS-DIFFER",
         )
     if size != HEAD_BYTES + count * RECORD.itemsize:

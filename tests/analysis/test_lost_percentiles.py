@@ -87,7 +87,7 @@ def test_the_curve_agrees_with_the_table_and_ends_before_the_lost_share(lossy: R
     assert np.interp(0.99, shares, took) == pytest.approx(lossy.latency("p99"), rel=0.01)
     (group,) = groups([lossy.run])
     figure = percentile_curves.draw(group, Style.of([lossy.run]))
-    assert figure and "a curve ends before the share that was lost" in figure.caption
+    assert figure and "a curve ends before their share" in figure.caption
 
 
 def test_all_that_is_drawn_counts_lost_messages(tmp_path: Path) -> None:
@@ -134,14 +134,14 @@ def test_table_page_and_warning_say_lost_and_not_too_few(lossy: Row) -> None:
     assert "lost" in texts and "too few" not in texts
     known = {each.code: each for each in warnings([lossy.run])}
     assert "W-UNRESOLVED" not in known
-    assert "of its messages never arrived, so p99.9 has no time" in known["W-PERCENTILE-LOST"].text
+    assert "of its messages never arrived, so p99.9 has no value" in known["W-PERCENTILE-LOST"].text
 
 
 def test_the_terminal_calls_a_lost_percentile_lost(tmp_path: Path) -> None:
     row = measured_row(tmp_path, range(0, MANY, 80))
     row.values["status"] = "ok"
     said = print_table(row.run)
-    assert "lost: so many messages never arrived that this percentile has no time" in " ".join(said.split())
+    assert "lost: so many messages were lost that this percentile has no value" in " ".join(said.split())
     console = Console(width=200)
     with console.capture() as captured:
         print_cell(console, row)

@@ -183,7 +183,7 @@ def test_trials_become_shorter_if_the_budget_needs_it(tmp_path: Path) -> None:
     place.write_text(place.read_text().replace("messages = 30", 'duration = "5s"'))
     request = Request.of(place, None, {"budget": "30s", "transport": "zeromq,nng"}, [])
     prepared, _ = prepare(request)
-    assert prepared.plan.scenario.duration in ("2s", "1s", "0.5s") and "each trial lasts" in prepared.notes[0]
+    assert prepared.plan.scenario.duration in ("2s", "1s", "0.5s") and "each trial is shortened to" in prepared.notes[0]
 
 
 def test_ctrl_c_stores_what_was_measured_says_how_to_continue_and_leaves_nothing(

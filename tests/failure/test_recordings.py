@@ -65,7 +65,7 @@ def test_a_recording_that_cannot_be_replayed_begins_nothing(tmp_path: Path, case
 def test_the_dry_run_says_that_the_flow_ends_with_the_recording(tmp_path: Path) -> None:
     done = run(tmp_path, f"{write_mcap(tmp_path / 'a.mcap', {'/t': SOUND})}:/t", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert "ends with the recording after 0.4 s of 1 s" in " ".join(done.stdout.split())
+    assert "the recording ends after 0.4 s of 1 s" in " ".join(done.stdout.split())
 
 
 def test_the_dry_run_says_what_is_left_out_of_the_recording(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_hosts_shows_the_way_to_each_host_and_what_is_wrong(tmp_path: Path) -> N
     assert {each["code"] for each in two["findings"]} <= {each["code"] for each in rows["one"]["findings"]} | {"F-LOAD"}
     assert "assign" in rows["wrong"]["unreached"] and rows["wrong"]["reachable"]
     assert rows["off"]["code"] == "E-HOST-UNREACHABLE"
-    assert "no TCP connection from here reaches 10.99.0.9" in shown.stdout and f"{VETH_MTU:,}" in shown.stdout
+    assert "cannot connect to 10.99.0.9 over TCP" in shown.stdout and f"{VETH_MTU:,}" in shown.stdout
 
 
 def test_a_stream_that_does_not_know_the_token_is_not_counted() -> None:

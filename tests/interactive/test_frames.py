@@ -123,7 +123,7 @@ def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: 
     [
         ({}, {"good": True}, (0, False, "", "")),
         ({"content_errors": 2, "malformed": 1}, {"good": True}, (3, False, "", "")),
-        ({"limit_reached": True}, {"good": True}, (0, False, "time was up", "")),
+        ({"limit_reached": True}, {"good": True}, (0, False, "not all frames were sent", "")),
         ({}, {"good": False, "reason": "interrupted [E-STOPPED]"}, (0, True, "", "")),
         (
             {},

@@ -139,7 +139,7 @@ def test_the_table_of_a_listener_calls_a_percentile_lost_and_a_publisher_loses_n
         results.add(Outcome("zeromq", "numpy", "zeromq", "numpy", "ok", rows=taken, sent=100, received=80))
         with console.capture() as said:
             results.show()
-        assert ("this percentile has no time" in said.get()) == has_lost
+        assert ("this percentile has no value" in said.get()) == has_lost
 
 
 def test_delays_that_grow_are_a_queue() -> None:

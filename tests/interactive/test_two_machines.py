@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 AHEAD_S = 1000
 """How far the clock of the second machine is ahead of the first one's."""
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/bin") and importlib.util.find_spec("paho")
-TRUE_TO = re.compile(r"two machines: delays are true to \N{PLUS-MINUS SIGN}(\d+) us")
+TRUE_TO = re.compile(r"two machines: delays are accurate to \N{PLUS-MINUS SIGN}(\d+) us")
 
 
 def options(folder: Path, side: str, meet: str, mwares: list[str]) -> list[str]:

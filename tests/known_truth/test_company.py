@@ -78,8 +78,8 @@ def test_the_terminal_and_the_report_have_the_ratio_and_no_row_of_a_cell_alone(
     assert rows
     said = " ".join(done.stdout.split())
     assert "Messages of delayed take" in said
-    assert "times as long alongside the others as alone with start, which causes them" in said
+    assert "times as long alongside the other flows as alone (with only start, the flow that causes them)" in said
     assert "×alone" in said
     report = (folder / "report.html").read_text()
-    assert "Times alone" in report and "as long alongside the others as alone" in report
+    assert "Times alone" in report and "as long alongside the other flows as alone" in report
     assert "-alone-" not in said and "c1-synthetic-rust-alone-free" not in report

@@ -80,7 +80,7 @@ def test_the_dry_run_says_when_the_recording_ends_early(mcap: Path) -> None:
         assert workload is not None
         return "\n".join(graph_lines(workload)).replace("\u202f", " ")
 
-    assert "ends with the recording after 1 s of 2 s" in lines()
+    assert "the recording ends after 1 s of 2 s" in lines()
     assert "as recorded, 4 Hz on average" in lines() and "900 B at most" in lines()
     assert "ends with" not in lines(loop=True) and "in a loop" in lines(loop=True)
     assert "ends with" not in lines(speed=0.5) and "0.5 times as fast" in lines(speed=0.5)

@@ -24,7 +24,7 @@ def provide_instrument(python: Interpreter, log: Path) -> None:
     if tree is None:
         raise BuildError(
             "E-NOT-PACKAGED",
-            f"this package of hopmeter has no instrument for Python {version}, which the system has",
+            f"this package of hopmeter has no instrument for the system's Python {version}",
             "build it in a checkout of hopmeter, with Rust",
         )
     target = tree / "build" / f"instrument-{version}"

@@ -76,9 +76,7 @@ def _without_wheel(manifest: Manifest, found: Interpreter | None) -> str:
         return f"build it from source into {found.program}, or measure {manifest.name} in its other languages"
     user = manifest.languages["python"].user
     other = user.remedy if user else f"measure {manifest.name} in its other languages"
-    return (
-        f"set up hopmeter with a Python for which there is one (in a checkout: PYTHON=python3.12 make all), or {other}"
-    )
+    return f"use a Python version that has such a package (in a checkout: PYTHON=python3.12 make all), or {other}"
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:

@@ -59,7 +59,7 @@ def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Pat
         found = PANIC.search(said) or ERROR.search(said)
         why = found[1] if found else "the compiler failed"
         what = f"the code that {generator} generates for {schema.type} does not compile: {why} (full log: {log})"
-        remedy = "in the schema, rename what the compiler's message names, or measure another language"
+        remedy = "in the schema, rename the item that the compiler's message names, or measure another language"
         raise BuildError("E-COMMAND-FAILED", what, remedy, tail(log))
 
 

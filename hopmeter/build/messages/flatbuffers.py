@@ -78,7 +78,7 @@ def _name_types(code: str, schema: Schema) -> str:
     """Return generated code in which the probe's module also has names for the types of its field."""
     table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
     if table is None or obj is None:
-        what = f"the code that flatc generates for {schema.type} has another form than hopmeter knows"
+        what = f"the code that flatc generates for {schema.type} has a form that hopmeter does not support"
         raise BuildError("E-SCHEMA", what, "use another version of flatc")
     names = f"pub type Message<'a> = {table[1]}<'a>;\n  pub type MessageT = {obj[1]};"
     return code.replace(MODULE, f"{MODULE}\n  {names}", 1)

@@ -98,7 +98,7 @@ def check_encoded(schema: Schema, folder: Path, log: Path) -> None:
     if wanted != found:
         lost = next((line.strip() for line in wanted if line not in found), "their order")
         what = f"the generated code of {schema.type} does not send all values; it loses: {lost}"
-        raise BuildError("E-SCHEMA", what, "leave these values out, or measure another language")
+        raise BuildError("E-SCHEMA", what, "omit these values, or measure another language")
 
 
 def exclusive_names(types: Types, files: dict[str, str]) -> dict[str, str]:

@@ -88,8 +88,8 @@ def _text_of(name: str, file: Path) -> str:
         return read_text(file)
     parts = PARTS.split(read_text(file))
     if len(parts) > 2:
-        what = f"the values in {file} have {len(parts)} parts, and a service has two"
-        raise BuildError("E-SCHEMA", what, "write the values of the request, ---, and those of the response")
+        what = f"the values in {file} have {len(parts)} parts, but a service needs two"
+        raise BuildError("E-SCHEMA", what, "write the values of the request, then ---, then the values of the response")
     return parts[name.endswith(RESPONSE)] if len(parts) == 2 or name.endswith(REQUEST) else ""
 
 
@@ -100,7 +100,7 @@ def _load(name: str, file: Path) -> Any:
     try:
         return yaml.load(_text_of(name, file), loader)
     except (yaml.YAMLError, ValueError, RecursionError) as cause:
-        raise BuildError("E-SCHEMA", f"the values in {file} are no YAML: {cause}", "correct the file") from cause
+        raise BuildError("E-SCHEMA", f"the values in {file} are not valid YAML: {cause}", "correct the file") from cause
 
 
 class Reader:
@@ -167,12 +167,12 @@ class Reader:
         if kind.name == "bool":
             if isinstance(given, bool):
                 return given
-            raise self._wrong(path, f"{_excerpt(given)} is no bool", "write true or false")
+            raise self._wrong(path, f"{_excerpt(given)} is not a bool", "write true or false")
         return self._number(kind, given, path)
 
     def _text(self, kind: FieldType, given: Any, path: str) -> str:
         if not isinstance(given, str) or "\0" in given:
-            raise self._wrong(path, f"{_excerpt(given)} is no text of ROS 2", 'write it in quotes: "text"')
+            raise self._wrong(path, f"{_excerpt(given)} is not a text that ROS 2 allows", 'write it in quotes: "text"')
         length, unit = (
             (len(code_units(given)), "UTF-16 code units") if kind.name == WIDE else (len(given.encode()), "bytes")
         )
@@ -184,7 +184,7 @@ class Reader:
         if isinstance(given, str) and _is_float(kind):  # YAML 1.1 reads 1e3 as a string
             given = _parsed_float(given)
         if isinstance(given, bool) or not isinstance(given, (int, float) if _is_float(kind) else int):
-            raise self._wrong(path, f"{_excerpt(given)} is no {kind.name}", "write a number")
+            raise self._wrong(path, f"{_excerpt(given)} is not a valid {kind.name}", "write a number")
         if _is_float(kind):
             return self._float(kind, float(given), path)
         low, high = limits(kind.name)

@@ -199,7 +199,7 @@ def _generate(source: Path, prefix: Path, target: TypeTarget, python: Interprete
     variables = _variables(prefix, target, python)
     project = cpp.Project(source, source / "build", prefix, False, python.program, variables, mark="")
     try:
-        cpp.install(project, log, "correct the cause, then build it again")
+        cpp.install(project, log, "correct the cause, then build the message again")
     except BuildError as failed:
         raise _explain(failed, source.name, target, log) from failed
 

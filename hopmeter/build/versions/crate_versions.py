@@ -90,4 +90,4 @@ def _require(file: Path, name: str, version: str) -> None:
         if count:
             file.write_text(changed, encoding="utf-8")
             return
-    raise BuildError("E-AGAINST", f"{file} names no version of {name}", "compare two git revisions instead")
+    raise BuildError("E-AGAINST", f"{file} does not contain a version of {name}", "compare two git revisions instead")

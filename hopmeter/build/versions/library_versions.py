@@ -99,7 +99,7 @@ def _whole(library: Library) -> str:
     made = _installations(library.manifest)
     having = [word for word, each in made.items() if wanted in (text.partition(";")[0].strip() for text in each.pip)]
     example = f"; {library.version} is that of {having[0]}" if having else ""
-    return f"the packages of {library.manifest.name} belong together, in the versions of its installations{example}"
+    return f"the packages of {library.manifest.name} are installed together, only in fixed versions{example}"
 
 
 def _other_installations(library: Library) -> str:
@@ -118,7 +118,9 @@ def _refusal(library: Library) -> str:
         return f"only a Python node without a codec can use another version of {package}, and this run has no such node"
     apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
     if apt:
-        return f"{library.manifest.name} comes from the system ({', '.join(apt)}), which has one version of it"
+        return (
+            f"{library.manifest.name} comes from a system package ({', '.join(apt)}), which exists in one version only"
+        )
     return f"{library.manifest.name} has no Python package or Rust crate whose version you could choose"
 
 

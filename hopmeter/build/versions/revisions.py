@@ -129,7 +129,7 @@ def copy_files(revision: Revision) -> None:
 
 
 def _remedy(revision: Revision) -> str:
-    return f"read {revision.log}; `rm -r {revision.tree}` begins afresh"
+    return f"read {revision.log}; to start again from scratch, run `rm -r {revision.tree}`"
 
 
 def _make_environment(revision: Revision) -> None:
@@ -199,7 +199,8 @@ def _check_source(revision: Revision) -> None:
         since = _git(revision, "log", "--reverse", "--format=%h", this, "--", FORMAT_FILE).split()
         raise UsageError(
             "E-AGAINST-FORMAT",
-            f"--against {revision.name}: its nodes read spec format {found[1]}, and this version writes {SPEC_FORMAT}",
+            f"--against {revision.name}: its nodes read spec format {found[1]}, but this version of hopmeter writes "
+            f"{SPEC_FORMAT}",
             f"choose a revision since {since[0]}" if since else "choose a revision with the same format",
         )
 

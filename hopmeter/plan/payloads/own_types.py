@@ -86,7 +86,7 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
         return recorded_type(flow.replay, places)
     wanted = payload_type(flow.payload)
     if wanted.is_service and not flow.is_call:
-        what = f"{wanted.name} is a service, which programs call and do not publish"
+        what = f"{wanted.name} is a service, which programs call but cannot publish"
         raise UsageError("E-SCHEMA", what, "use --pattern rpc, or a call in a workload, or choose a message")
     return wanted
 
@@ -197,7 +197,7 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
     except UsageError as cause:
         return with_remedy(cause.what, cause.remedy)
     if found is None or any(end.host for end in _ends(cell, flow)):
-        return "this needs topics, nodes in languages with such types, and one machine"
+        return "own types need topics, node languages that support them, and a single machine"
     missing = ", ".join(each.language for each in unbuilt)
     return (
         f"the code of {found.wanted.name} is not built ({missing}); run the same command with --build"

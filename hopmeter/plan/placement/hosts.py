@@ -23,7 +23,7 @@ from hopmeter.system.toml_files import one_of
 Hosts = Mapping[str, HostFacts]
 HERE = "here"
 """The name of this machine in a plan without a hosts file."""
-ADDING = "add it to the file of --hosts, or start a worker with this name and the resource agent=1 for --cluster"
+ADDING = "add this host to the file of --hosts, or start a worker with this name and the resource agent=1 for --cluster"
 
 
 def assume_hosts(
@@ -47,7 +47,7 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
     named = {name: each.host for name, each in scenario.participant.items() if each.host}
     for name, host in named.items():
         if not hosts:
-            what = f"participant.{name}.host: {host} is a host, and no hosts are given"
+            what = f"participant.{name}.host names the host {host}, but no hosts are given"
             raise UsageError(
                 "E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE or --cluster ADDRESS; --dry-run needs none"
             )
@@ -59,10 +59,12 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
     if homeless and not any(each.is_here for each in hosts.values()):
         what = f"participant.{homeless[0]} has no host, and none of the hosts is this machine"
         raise UsageError(
-            "E-HOST-UNKNOWN", what, "give it a `host`, or add one with `here = true` to the file of --hosts"
+            "E-HOST-UNKNOWN",
+            what,
+            "give the participant a `host`, or add a host with `here = true` to the file of --hosts",
         )
     if scenario.why:
-        raise UsageError("E-HOST-CONFLICT", "why is measured on one machine only", "leave out why")
+        raise UsageError("E-HOST-CONFLICT", "`why` is measured on one machine only", "omit `why`")
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:

@@ -71,7 +71,7 @@ def why_not_split(cell: Cell) -> str:
     for each in cell.workload.participants:
         used = each.transports
         if used and each.threads != PER_FLOW:
-            said = f"participant {each.name}: its flows use {' and '.join(used)}, so it is {len(used)} processes"
+            said = f"participant {each.name}: its flows use {' and '.join(used)}, so it has {len(used)} processes"
             return tag("D-SPLIT-THREADS", f"{said}, and `threads` cannot limit them together; omit threads")
     for bridge in cell.workload.bridges:
         many = cell.workload.flow(bridge.bridged).concurrency

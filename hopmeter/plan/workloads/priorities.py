@@ -29,7 +29,7 @@ def _why_no_limit(workload: Workload) -> str:
     limited = [each.name for each in workload.participants if each.wait == "spin" and each.threads != PER_FLOW]
     if not limited:
         return ""
-    said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
+    said = f"participant {limited[0]}: each of its flows spins on a separate thread, so `threads` has no effect"
     return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
 
 

@@ -18,7 +18,7 @@ READING = (
      "rows with these ranks; the next run may order them differently."),
     ("Interval", "The 95 % confidence interval, computed from the differences between trials, each in new processes. "
      "It needs at least three good trials."),
-    ("Too few", "Fewer than ten messages are slower than this percentile, so its value would be chance."),
+    ("Too few", "Fewer than ten messages are slower than this percentile, so its value would be random."),
     ("Lost", "So many messages were lost that this percentile falls on a lost message, which has no latency. Measuring "
      "more messages would not change this."),
     ("Times floor", "The row's median divided by the median of the floor, the cheapest transport for the same hop on "

@@ -18,8 +18,8 @@ COLUMNS = (
     Column("MB/s", "number", "each way"),
     Column("Relative to one core's copy speed", "number"),
     Column("Cores busy", "number"),
-    Column("Copying", "number", "of the CPU"),
-    Column("TCP", "number", "of the CPU"),
+    Column("Copying", "number", "of the CPU time"),
+    Column("TCP", "number", "of the CPU time"),
     Column("Limited by"),
 )
 CAPTION = Markup(

@@ -1,2 +1,3 @@
-# Used if the ROS 2 has no ament_cmake_ros. What the generators of messages need of it is in ament_cmake; the rest is for tests.
+# Replaces ament_cmake_ros if the ROS 2 installation lacks it. The message generators need only its ament_cmake part; the
+# rest is for tests.
 find_package(ament_cmake REQUIRED)
