@@ -17,7 +17,6 @@ title = "Round trips"
 question = "What does a round trip cost?"
 transport = "{transport}"
 language = "{language}"
-placement = "process"
 payload = "bytes:{payload}"
 touch = "none"
 pace = "closed"
@@ -60,7 +59,7 @@ class Row:
             payload=frame_bytes - 64,
             rounds=rounds,
             warmup=min(100, rounds // 5),
-            axes=_toml({"cores": self.cores, **self.axes}),
+            axes=_toml({"placement": "process", "cores": self.cores, **self.axes}),
             settings=_toml(self.settings),
         )
 
@@ -86,6 +85,7 @@ COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 PINGPONG = Program("pingpong.c")
 REQREP = Program("reqrep.c", ("zmq",))
+ZEROMQ = {"ipc": "ipc://{directory}/bench", "tcp": "tcp://127.0.0.1:{port}", "inproc": "inproc://bench"}
 GRPC = Program(
     "grpc.cpp",
     modules=("grpc++", "protobuf"),
@@ -161,6 +161,14 @@ def _beast() -> tuple[Row, Row]:
     )
 
 
+def _zeromq(language: str, endpoint: str) -> Row:
+    # Both languages against the same C program: they use the same libzmq.
+    place = "thread" if endpoint == "inproc" else "process"
+    axes: Axes = {**CALL, "wait": "block", "placement": place}
+    settings: Axes = {} if endpoint == "ipc" else {"endpoint": endpoint}
+    return Row("zeromq", language, "bare", Bare(REQREP, (ZEROMQ[endpoint], *COMMON)), axes, settings)
+
+
 def _ddsperf(way: str) -> Tool:
     return Tool(
         server=("ddsperf", "-i", "{domain}", "pong", way),
@@ -228,15 +236,7 @@ LIMITED = (
     *_beast(),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
-    Row("zeromq", "c++", "bare", Bare(REQREP, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),
-    Row(
-        "zeromq",
-        "c++",
-        "bare",
-        Bare(REQREP, ("tcp://127.0.0.1:{port}", *COMMON)),
-        {**CALL, "wait": "block"},
-        {"endpoint": "tcp"},
-    ),
+    *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),
     *(
         row
         for kind in ("unix", "tcp")

@@ -80,10 +80,12 @@ built() {
 # Prints the transports, separated by its argument.
 joined() { printf '%s' "${transports[0]}" && printf "$1%s" "${transports[@]:1}"; }
 
-# One crate at a time: together, Cargo would give shared dependencies the features of all.
+# One crate at a time: together, Cargo would give shared dependencies the features of all. Crates that link a library of
+# the system are left out, as in C++.
 others() {
     local manifest
     for manifest in transports/[a-z0-9]*/rust/Cargo.toml; do
+        ! sed -n '/^\[languages.rust\]/,/^$/p' "${manifest%rust/*}transport.toml" | grep -qe '-dev"' || continue
         cargo build --release --manifest-path "$manifest"
     done
 }

@@ -1,13 +1,16 @@
 // ZeroMQ alone, with the pattern of its own local_lat and remote_lat: REQ sends and waits, REP sends back the message
 // that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as
-// in bare.h.
+// in bare.h. If ENDPOINT begins with inproc:, both sides are threads of this process and share a context.
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <zmq.h>
 
 #include "bare.h"
 
-static int serve(const char* endpoint) {
-  void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_REP);
+static const char* endpoint;
+
+static void serve(void* context) {
+  void* socket = zmq_socket(context, ZMQ_REP);
   require(zmq_bind(socket, endpoint) == 0, "bind");
   zmq_msg_t message;
   zmq_msg_init(&message);
@@ -17,12 +20,10 @@ static int serve(const char* endpoint) {
   }
   zmq_msg_close(&message);
   zmq_close(socket);
-  zmq_ctx_term(context);
-  return 0;
 }
 
-static void ask(const char* endpoint) {
-  void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_REQ);
+static void ask(void* context) {
+  void* socket = zmq_socket(context, ZMQ_REQ);
   require(zmq_connect(socket, endpoint) == 0, "connect");
   zmq_msg_t message;
   zmq_msg_init_size(&message, frame_bytes);
@@ -34,16 +35,43 @@ static void ask(const char* endpoint) {
   }
   zmq_msg_close(&message);
   zmq_close(socket);
+}
+
+static void* serve_in_thread(void* context) {
+  take_core(other_core);
+  serve(context);
+  return NULL;
+}
+
+static void measure_threads(void) {
+  void* context = zmq_ctx_new();
+  pthread_t server;
+  require(pthread_create(&server, NULL, serve_in_thread, context) == 0, "start a thread");
+  ask(context);
+  pthread_join(server, NULL);
   zmq_ctx_term(context);
+}
+
+static void measure_processes(void) {
+  pid_t server = other_process();
+  void* context = zmq_ctx_new();
+  if (server == 0)
+    serve(context);
+  else
+    ask(context);
+  zmq_ctx_term(context);
+  if (server == 0) exit(0);
+  waitpid(server, NULL, 0);
 }
 
 int main(int count, char** words) {
   require(count == 5, "start without ENDPOINT BYTES ROUNDS CORES");
   prepare(words + 2);
-  pid_t server = other_process();
-  if (server == 0) return serve(words[1]);
-  ask(words[1]);
-  waitpid(server, NULL, 0);
+  endpoint = words[1];
+  if (strncmp(endpoint, "inproc:", 7) == 0)
+    measure_threads();
+  else
+    measure_processes();
   tell_median();
   return 0;
 }

@@ -88,6 +88,15 @@ def _check_offer(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     return ""
 
 
+def _choice_placements(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
+    for name, value in cell.carriage.settings.items():
+        listed = manifest.settings[name].choice_placements.get(str(value))
+        if listed and cell.axes.placement not in listed:
+            said = f"{cell.axes.transport} {name}={value} does not offer placement {cell.axes.placement}"
+            return tag("D-NOT-OFFERED", f"{said} (it offers {', '.join(listed)})")
+    return ""
+
+
 def _shape(cell: Cell, *_: object) -> str:
     if cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
         if not cell.axes.relays:
@@ -265,6 +274,7 @@ RULES: tuple[Rule, ...] = (
     _own_encoders,
     _mixture,
     _check_offer,
+    _choice_placements,
     _shape,
     _copies,
     _size,

@@ -69,9 +69,9 @@ def test_values_are_filled_in_as_the_language_writes_them(before: str, values: d
 
 def test_a_written_example_says_how_to_build_and_run_it(tmp_path: Path) -> None:
     zeromq = manifest.every()["zeromq"]
-    examples = [each for word in ("c++", "python") if (each := find_example(zeromq, word))]
+    examples = [each for word in zeromq.offers if (each := find_example(zeromq, word))]
     written = write_examples(examples, {"HWM": 7, "IO_THREADS": 2}, tmp_path)
-    assert {path.name for path in written} == {"example.cpp", "example.py", "README.md"}
+    assert {path.name for path in written} == {"main.rs", "Cargo.toml", "example.cpp", "example.py", "README.md"}
     assert "HWM = 7;" in (tmp_path / "example.cpp").read_text() and "HWM = 7\n" in (tmp_path / "example.py").read_text()
     said = (tmp_path / "README.md").read_text()
     for text in ("apt install libzmq3-dev", "pip install 'pyzmq==27.*'", "-lzmq", "./example receive", "io_threads=2"):

@@ -85,6 +85,11 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
         ),
         ("default = 1000", "default = 9000", "E-VALUE-RANGE settings.hwm: 9000 5000"),
         ('default = "ipc"', 'default = "udp"', 'E-VALUE-CHOICE settings.endpoint: "udp" ipc, tcp'),
+        (
+            'default = "ipc"',
+            'default = "ipc"\nchoice_placements = { udp = ["thread"] }',
+            'E-VALUE-CHOICE settings.endpoint: "udp" ipc, tcp',
+        ),
         ('rpc = "duplex"', "", 'E-VALUES-CONFLICT rpc "duplex" patterns'),
         ('forward = "move"', 'forward = "move"\nreply = "inline"', 'E-VALUES-CONFLICT reply "native"'),
         (

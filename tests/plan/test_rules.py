@@ -119,6 +119,25 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
         assert [lacking(cell.dropped, expected) for cell in made.cells if cell.comparison.ranked] == [[]]
 
 
+def test_a_choice_that_needs_a_placement_makes_no_cell_with_another() -> None:
+    endpoint = {
+        "default": "ipc",
+        "choices": ["ipc", "inproc"],
+        "choice_placements": {"inproc": ["thread"]},
+        "help": "E.",
+    }
+    bus = transport("bus", settings={"endpoint": endpoint})
+    made = make_plan(
+        capabilities(bus), settings={"bus": {"endpoint": ["ipc", "inproc"]}}, placement=["thread", "process"]
+    )
+    dropped = {
+        (cell.axes.placement, cell.carriage.profile): cell.dropped for cell in made.cells if cell.comparison.ranked
+    }
+    assert [key for key, reason in dropped.items() if reason] == [("process", "endpoint=inproc")]
+    reason = dropped["process", "endpoint=inproc"]
+    assert lacking(reason, "D-NOT-OFFERED bus endpoint=inproc process thread") == []
+
+
 def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     threads = {"default": 2, "help": "T.", "where": {"executor": ["multi", "pool"]}}
     executor = {"default": "single", "help": "E.", "choices": ["single", "multi", "pool"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from rich.markup import escape
 from rich.table import Table
@@ -76,11 +76,15 @@ def _allowed_values(setting: Setting) -> str:
     if isinstance(setting.default, bool):
         return "true, false"
     if setting.choices:
-        return ", ".join(choice or '""' for choice in setting.choices)
+        return ", ".join(_choice(choice, setting.choice_placements.get(choice, ())) for choice in setting.choices)
     if setting.pattern or setting.file:
         return escape(setting.pattern) or ("a file, or its content" if setting.text else "a file")
     ends = [f"{word} {end:.12g}" for word, end in (("from", setting.min), ("to", setting.max)) if end is not None]
     return " ".join(ends)
+
+
+def _choice(choice: str, placements: Collection[str]) -> str:
+    return (choice or '""') + (f" (placement {', '.join(placements)})" if placements else "")
 
 
 def _where(setting: Setting) -> list[str]:

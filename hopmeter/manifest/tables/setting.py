@@ -28,6 +28,8 @@ class Setting(Strict):
     default: Value
     help: str
     choices: list[str] | None = None
+    choice_placements: dict[str, Annotated[list[Placement], Field(min_length=1)]] = {}
+    """The placements that a choice needs; choices that are not listed work with all placements."""
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
@@ -52,6 +54,8 @@ class Setting(Strict):
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
         self.check(self.default)
+        for choice in self.choice_placements:
+            self.check(choice)
         return self
 
     def check(self, value: Value) -> Value:

@@ -1,6 +1,8 @@
 /// A ZeroMQ socket, which converts frames to messages and messages to frames.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <zmq.hpp>
 
@@ -13,9 +15,14 @@ struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.largest_frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
-  bool uses_tcp() const { return setup.setting<std::string>("endpoint") == "tcp"; }
+  /// Returns the path that the bytes take.
+  std::string path() const {
+    if (endpoint == "inproc") return "memory of this process";
+    return endpoint == "tcp" ? "TCP on " + setup.network_device() : "Unix sockets";
+  }
 
   hopmeter::Setup setup;
+  std::string endpoint = setup.setting<std::string>("endpoint");
   Pool pool;
   zmq::context_t context;
 };
@@ -65,18 +72,22 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   zmq::socket_t& operator*() noexcept { return socket_; }
 
   void bind(const hopmeter::Link& link) {
-    if (!process_.uses_tcp()) path_ = process_.setup.directory() + "/" + link.name + ".zmq";
-    const auto endpoint = path_.empty() ? "tcp://" + process_.setup.bind() + ":*" : "ipc://" + path_;
-    attempt("binding " + endpoint, [&] { socket_.bind(endpoint); });
+    if (process_.endpoint == "ipc") path_ = process_.setup.directory() + "/" + link.name + ".zmq";
+    if (process_.endpoint == "inproc") return bind_at(process_url() + link.name);
+    bind_at(path_.empty() ? "tcp://" + process_.setup.bind() + ":*" : "ipc://" + path_);
   }
 
   void connect(const hopmeter::Link& link) {
+    if (link.address.starts_with("inproc:") && !link.address.starts_with(process_url()))
+      throw hopmeter::Error(
+          "inproc reaches only ends of one process, and the other end of " + link.name + " is outside",
+          "use placement = \"thread\", or endpoint = \"ipc\"");
     attempt("connecting to " + link.address, [&] { socket_.connect(link.address); });
   }
 
   std::string address() const override {
     const auto bound = socket_.get(zmq::sockopt::last_endpoint);
-    if (!path_.empty()) return bound;
+    if (process_.endpoint != "tcp") return bound;
     return "tcp://" + process_.setup.advertised() + bound.substr(bound.rfind(':'));
   }
 
@@ -123,6 +134,13 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   }
 
  private:
+  /// The first part of all addresses within this process.
+  static std::string process_url() { return "inproc://" + std::to_string(getpid()) + "/"; }
+
+  void bind_at(const std::string& url) {
+    attempt("binding " + url, [&] { socket_.bind(url); });
+  }
+
   /// Adds the operation to ZeroMQ's errors, which name the problem but not the object.
   void attempt(const std::string& doing, auto&& act) {
     try {

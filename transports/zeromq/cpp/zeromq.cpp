@@ -71,9 +71,7 @@ class Zeromq final : public Transport {
     socket->connect(link);
     return socket;
   }
-  Facts facts() override {
-    return {{"path", process_.uses_tcp() ? "TCP on " + process_.setup.network_device() : "Unix sockets"}};
-  }
+  Facts facts() override { return {{"path", process_.path()}}; }
 
  private:
   Process process_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import zmq
 
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
-from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, network_device
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, Take, network_device
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
+PATHS = {"ipc": "Unix sockets", "tcp": "TCP on {}", "inproc": "memory of this process"}
+HERE = f"inproc://{os.getpid()}/"  # the first part of all addresses within this process
 
 Frame = zmq.Frame | bytes
 
@@ -33,7 +36,8 @@ class End:
     @property
     def address(self) -> str:
         bound = self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
-        return bound if self._file else f"tcp://{self._advertised}:{bound.rpartition(':')[2]}"
+        is_tcp = bound.startswith("tcp:")
+        return f"tcp://{self._advertised}:{bound.rpartition(':')[2]}" if is_tcp else bound
 
     def send_frame(self, payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
         """Send a new frame: pyzmq copies small frames; ZeroMQ reads large frames in place."""
@@ -108,8 +112,7 @@ class Server(Subscriber):
 class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._is_tcp = self.settings["endpoint"] == "tcp"
-        self.path = f"TCP on {network_device(setup)}" if self._is_tcp else "Unix sockets"
+        self.path = PATHS[self.settings["endpoint"]].format(network_device(setup))
         self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
 
     @staticmethod
@@ -131,11 +134,16 @@ class Transport(BaseTransport):
 
     def _bind(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         socket = self._socket(link, *socket_type)
-        file = None if self._is_tcp else Path(self.setup.directory, f"{link.name}.zmq")
-        socket.bind(f"ipc://{file}" if file else f"tcp://{self.setup.bind}:*")
+        endpoint, path = self.settings["endpoint"], Path(self.setup.directory, f"{link.name}.zmq")
+        urls = {"ipc": f"ipc://{path}", "tcp": f"tcp://{self.setup.bind}:*", "inproc": HERE + link.name}
+        socket.bind(urls[endpoint])
+        file = path if endpoint == "ipc" else None
         return end(socket, link, file, self.setup.advertised)
 
     def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
+        if link.address.startswith("inproc:") and not link.address.startswith(HERE):
+            what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
+            raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')
         socket = self._socket(link, *socket_type)
         socket.connect(link.address)
         return end(socket, link)

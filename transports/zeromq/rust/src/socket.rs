@@ -1,0 +1,176 @@
+//! Sockets that bind, connect, send and receive.
+
+use std::ffi::c_void;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hopmeter_instrument::prelude::*;
+use serde::Deserialize;
+use zmq::SocketType;
+
+use crate::message::{Message, check};
+use crate::pool::{LEAST_BYTES, Pool};
+
+/// The kind of address that connects the ends of a link.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Endpoint {
+    Ipc,
+    Tcp,
+    Inproc,
+}
+
+impl Endpoint {
+    /// The path that the bytes take.
+    pub fn path(self, setup: &Setup) -> String {
+        match self {
+            Self::Ipc => "Unix sockets".into(),
+            Self::Tcp => format!("TCP on {}", setup.network_device()),
+            Self::Inproc => "memory of this process".into(),
+        }
+    }
+}
+
+/// The first part of all addresses within this process.
+fn process_url() -> String {
+    format!("inproc://{}/", std::process::id())
+}
+
+/// A ZeroMQ socket: a publisher (PUB), a subscriber (SUB), a client (DEALER), or the socket of a server (ROUTER).
+pub struct Socket {
+    socket: zmq::Socket,
+    _file: Option<SocketFile>,
+    pub address: String,
+    pool: Pool,
+    spins: bool,
+    timeout_ms: i32,
+}
+
+impl Socket {
+    pub fn open(context: &zmq::Context, kind: SocketType, setup: &Setup, link: &Link) -> Result<Self> {
+        let socket = context.socket(kind).context("opening a socket of ZeroMQ")?;
+        prepare(&socket, setup.setting("hwm")?, link).context("preparing a socket of ZeroMQ")?;
+        let (pool, spins) = (Pool::new(link.frame_bytes), link.wait == Wait::Spin);
+        Ok(Self { socket, _file: None, address: String::new(), pool, spins, timeout_ms: -1 })
+    }
+
+    /// The crate's socket, for options that only one kind of socket has.
+    pub fn raw(&self) -> &zmq::Socket {
+        &self.socket
+    }
+
+    /// Sets whether a publisher with a full queue refuses messages; the crate has no function for this option.
+    pub fn set_nodrop(&mut self, nodrop: bool) -> zmq::Result<()> {
+        let value = i32::from(nodrop);
+        let (option, size) = (zmq_sys::ZMQ_XPUB_NODROP as i32, size_of_val(&value));
+        let place = (&raw const value).cast::<c_void>();
+        // SAFETY: the socket is open, and ZeroMQ copies the value.
+        check(unsafe { zmq_sys::zmq_setsockopt(self.socket.as_mut_ptr(), option, place, size) })
+    }
+
+    pub fn bind(mut self, setup: &Setup, link: &Link) -> Result<Self> {
+        let file = setup.directory.join(format!("{}.zmq", link.name));
+        let endpoint: Endpoint = setup.setting("endpoint")?;
+        let url = match endpoint {
+            Endpoint::Ipc => format!("ipc://{}", file.display()),
+            Endpoint::Tcp => format!("tcp://{}:*", setup.bind),
+            Endpoint::Inproc => process_url() + &link.name,
+        };
+        self.socket.bind(&url).map_err(|cause| {
+            let error = Error::new(format!("binding {url}")).because(cause);
+            let is_long = cause == zmq::Error::ENAMETOOLONG;
+            if is_long { error.remedy("let TMPDIR name a folder with a shorter path") } else { error }
+        })?;
+        self._file = matches!(endpoint, Endpoint::Ipc).then_some(SocketFile(file));
+        self.address = self.reachable(endpoint, setup, url)?;
+        Ok(self)
+    }
+
+    /// Returns the address at which peers reach a bound socket.
+    fn reachable(&self, endpoint: Endpoint, setup: &Setup, url: String) -> Result<String> {
+        let Endpoint::Tcp = endpoint else { return Ok(url) };
+        let bound = self.socket.get_last_endpoint().context("asking ZeroMQ for its port")?.unwrap_or_default();
+        let port = bound.rsplit(':').next().unwrap_or_default();
+        Ok(format!("tcp://{}:{port}", setup.advertised))
+    }
+
+    pub fn connect(self, link: &Link) -> Result<Self> {
+        if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
+            let what =
+                format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
+            return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
+        }
+        self.socket.connect(&link.address).context(format_args!("connecting to {}", link.address))?;
+        Ok(self)
+    }
+
+    /// Sends a new frame, after a route if there is one.
+    pub fn send_after(&mut self, route: Option<&Message>, payload_bytes: usize, fill: Fill<'_>) -> zmq::Result<Sent> {
+        let Some(mut message) = self.allocate(HEADER_BYTES + payload_bytes)? else { return Ok(Sent::Busy) };
+        fill.write(FrameMut::split(message.bytes_mut()));
+        self.dispatch(message, route)
+    }
+
+    /// Sends a reference to a received message, after a route if there is one.
+    pub fn forward_after(&mut self, route: Option<&Message>, message: &Message) -> zmq::Result<Sent> {
+        self.dispatch(message.share()?, route)
+    }
+
+    fn allocate(&self, bytes: usize) -> zmq::Result<Option<Message>> {
+        if bytes < LEAST_BYTES {
+            return Message::with_bytes(bytes).map(Some);
+        }
+        self.pool.take().map(|frame| Message::in_frame(frame, bytes)).transpose()
+    }
+
+    /// Sends a copy of the route, because a reply that was busy is offered again, and then the message.
+    fn dispatch(&mut self, mut message: Message, route: Option<&Message>) -> zmq::Result<Sent> {
+        let routed = route.map_or(Ok(()), |route| route.share()?.send(&mut self.socket, true));
+        match routed.and_then(|()| message.send(&mut self.socket, false)) {
+            Ok(()) => Ok(Sent::Accepted),
+            Err(zmq::Error::EAGAIN) => Ok(Sent::Busy),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    /// Returns the next message; `None` if none arrived within `timeout`.
+    pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
+        if !self.spins {
+            self.set_timeout(timeout).context("limiting how long to receive")?;
+        }
+        let mut message = Message::empty().context("receiving with ZeroMQ")?;
+        match message.receive(&mut self.socket, if self.spins { zmq::DONTWAIT } else { 0 }) {
+            Ok(()) => Ok(Some(message)),
+            Err(zmq::Error::EAGAIN | zmq::Error::EINTR) => Ok(None),
+            Err(cause) => Err(Error::new("receiving with ZeroMQ").because(cause)),
+        }
+    }
+
+    /// Sets the time limit only if it changes, which is rare.
+    fn set_timeout(&mut self, timeout: Duration) -> zmq::Result<()> {
+        let ms = i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+        if ms != self.timeout_ms {
+            self.socket.set_rcvtimeo(ms)?;
+            self.timeout_ms = ms;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the options that all sockets have. ZeroMQ closes connections on which a message above the limit arrives.
+fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
+    socket.set_sndhwm(hwm)?;
+    socket.set_rcvhwm(hwm)?;
+    socket.set_linger(0)?;
+    socket.set_maxmsgsize(link.frame_bytes as i64)
+}
+
+/// The file of an `ipc` socket. ZeroMQ removes only the files that it has named itself.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
