@@ -183,9 +183,10 @@ def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
     # `alike` does the same work as a ring: a connection for each direction, and two timestamps per message.
     alike, plain = (Bare(PINGPONG, (kind, way, *COMMON)) for way in ("alike", "plain"))
     axes: Axes = {**RING, "wait": "block"}
+    sizes = (64,) if kind == "udp" else (64, 1_000_000)  # a datagram has at most 65,507 bytes
     return (
-        Row(kind, language, "bare", alike, axes, limit=limit),
-        Row(kind, language, "bare, plainest", plain, axes, limit=None),
+        Row(kind, language, "bare", alike, axes, limit=limit, sizes=sizes),
+        Row(kind, language, "bare, plainest", plain, axes, limit=None, sizes=sizes),
     )
 
 
@@ -239,7 +240,7 @@ LIMITED = (
     *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),
     *(
         row
-        for kind in ("unix", "tcp")
+        for kind in ("unix", "tcp", "udp")
         for language, limit in {"rust": 1.05, "c++": 1.05, "python": None}.items()
         for row in _sockets(kind, language, limit)
     ),

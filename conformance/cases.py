@@ -54,6 +54,10 @@ class Case:
         """The largest payload that both languages of the case support."""
         return min(self.manifest.offers[language].max_payload_bytes for language in (self.sender, self.receiver))
 
+    def limit(self, payload_bytes: int) -> int:
+        """Return a payload size, or the largest one that both languages support if it is above that."""
+        return min(payload_bytes, self.max_bytes)
+
     @property
     def label(self) -> str:
         """The name of the case within a test's name."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
+PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path("/dev/mqueue"))
 """Folders in which libraries create files outside the test's folder."""
 CHECKOUT = Path(__file__).resolve().parents[1]
 """The checkout, which may itself be inside one of PLACES together with everything installed into it."""

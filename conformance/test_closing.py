@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.cases import Case, adapters, for_each
-from conformance.connection import connect, receive_frames, seqs
+from conformance.connection import connect, send_frames_while_receiving, seqs
 from conformance.node_pool import NodePool
 from conformance.resource_count import assert_no_growth
 
@@ -29,8 +29,9 @@ def test_ends_that_close_leave_nothing(case: Case, pool: NodePool) -> None:
 @for_each(adapters())
 def test_a_process_that_ends_leaves_no_file_and_no_segment(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
-    connection.sender.send("out", 0, 3, 100_000)
-    assert seqs(receive_frames(connection.receivers[0], "in0", 3)) == [0, 1, 2]
+    to_send = [(seq, case.limit(100_000)) for seq in range(3)]
+    seen = send_frames_while_receiving(connection.sender, connection.receivers[0], ("out", "in0"), to_send)
+    assert seqs(seen) == [0, 1, 2]
     pool.end()
     assert pool.stuck == [], "nodes did not end after their channel was closed"
     leaks = pool.watch.leaks()

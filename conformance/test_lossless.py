@@ -24,7 +24,7 @@ CASES = [
 @for_each(CASES)
 def test_nothing_is_lost(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, blocking=False)
-    connection.sender.begin_sending("out", 0, FRAMES, FRAME_BYTES, within_ms=60_000)
+    connection.sender.begin_sending("out", 0, FRAMES, case.limit(FRAME_BYTES), within_ms=60_000)
     time.sleep(HEAD_START_S)
     seen = seqs(receive_frames(connection.receivers[0], "in0", FRAMES))
     assert connection.sender.finish()["accepted"] == FRAMES

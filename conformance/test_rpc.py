@@ -100,7 +100,7 @@ def test_replies_carry_what_was_asked(case: Case, pool: NodePool) -> None:
 @for_ring([case for case in rpc_cases() if case.manifest.varying_sizes])
 def test_sizes_may_vary_from_call_to_call(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
-    for seq, size in enumerate(min(size, case.max_bytes) for size in VARYING):
+    for seq, size in enumerate(case.limit(size) for size in VARYING):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
 

@@ -20,9 +20,9 @@ PATIENCE_S = 10
 
 @for_each(settings_cases())
 def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -> None:
-    connection = connect(pool, case, frame_bytes=64 + max(1 << 20, case.payload_bytes))
+    connection = connect(pool, case, frame_bytes=64 + max(1 << 20, case.limit(case.payload_bytes)))
     sender, receiver = connection.sender, connection.receivers[0]
-    for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST, *SIZES)):
+    for seq, size in enumerate((*SIZES, *[case.limit(case.payload_bytes)] * LARGEST, *SIZES)):
         assert sender.send("out", seq, 1, size)["accepted"] == 1
         seen = receive_frames(receiver, "in0", 1)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
@@ -39,7 +39,7 @@ def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> 
         if not (wrong := wrong_facts(case, receiver)):
             return
         assert time.monotonic() < deadline, f"not {case.facts} but {wrong}"
-        sender.send("out", seq, 1, case.payload_bytes)
+        sender.send("out", seq, 1, case.limit(case.payload_bytes))
         receiver.receive("in0", 1)
 
 
@@ -54,7 +54,7 @@ def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
 @for_each([case for case in settings_cases("rpc") if case.manifest.name in NATIVE])
 def test_a_setting_carries_calls_whole_and_closes(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
-    for seq, size in enumerate((*SIZES, case.payload_bytes, *SIZES)):
+    for seq, size in enumerate((*SIZES, case.limit(case.payload_bytes), *SIZES)):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
     if "pubsub" not in case.manifest.offers[case.receiver].patterns:

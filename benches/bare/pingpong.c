@@ -1,8 +1,8 @@
-// A bare ping-pong over stream sockets, which shows the cost of tcp and unix without any instrument. `pingpong unix|tcp
-// plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h. `plain` is
-// the usual way: one connection for both directions. `alike` does the same work as a hopmeter ring: a connection for
-// each direction, a length before each frame, receive calls with a timeout, and a record with two timestamps in each
-// process.
+// A bare ping-pong over the kernel's sockets, which shows the cost of tcp, unix and udp without any instrument.
+// `pingpong unix|tcp|udp plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as
+// in bare.h. `plain` is the usual way: one connection for both directions. `alike` does the same work as a hopmeter
+// ring: a connection for each direction, a length before each frame of a stream, receive calls with a timeout, and a
+// record with two timestamps in each process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,6 +22,20 @@ static void connect_tcp(int ends[2]) {
   ends[1] = accept(listener, NULL, NULL);
   for (int end = 0; end < 2; end++) setsockopt(ends[end], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   close(listener);
+}
+
+static void connect_udp(int ends[2]) {
+  struct sockaddr_in addresses[2];
+  socklen_t length = sizeof addresses[0];
+  for (int end = 0; end < 2; end++) {
+    addresses[end] = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ends[end] = socket(AF_INET, SOCK_DGRAM, 0);
+    require(bind(ends[end], (struct sockaddr*)&addresses[end], length) == 0, "bind");
+    getsockname(ends[end], (struct sockaddr*)&addresses[end], &length);
+  }
+  for (int end = 0; end < 2; end++) {
+    require(connect(ends[end], (struct sockaddr*)&addresses[1 - end], length) == 0, "connect");
+  }
 }
 
 static int alike;
@@ -62,6 +76,8 @@ static void echo(int from, int to, char* frame, size_t bytes) {
 static void make(const char* kind, int ends[2]) {
   if (strcmp(kind, "tcp") == 0) {
     connect_tcp(ends);
+  } else if (strcmp(kind, "udp") == 0) {
+    connect_udp(ends);
   } else {
     require(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
   }
@@ -81,10 +97,11 @@ static void ask(int to, int from, char* frame, char* returned, size_t bytes) {
 }
 
 int main(int count, char** words) {
-  require(count == 6, "start without unix|tcp plain|alike BYTES ROUNDS CORES");
+  require(count == 6, "start without unix|tcp|udp plain|alike BYTES ROUNDS CORES");
   alike = strcmp(words[2], "alike") == 0;
   prepare(words + 3);
-  const size_t bytes = frame_bytes + (alike ? 8 : 0);
+  const int is_stream = strcmp(words[1], "udp") != 0;
+  const size_t bytes = frame_bytes + (alike && is_stream ? 8 : 0);
   int there[2], back[2];
   make(words[1], there);
   if (alike)
@@ -102,6 +119,7 @@ int main(int count, char** words) {
   close(there[1]);
   if (alike) close(back[0]);
   ask(there[0], back[1], frame, returned, bytes);
+  if (!is_stream) send(there[0], frame, 0, 0);  // an empty datagram ends the other process
   close(there[0]);
   waitpid(other, NULL, 0);
   tell_median();

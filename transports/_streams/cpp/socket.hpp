@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,14 +18,20 @@ namespace streams {
 
 using hopmeter::Error;
 
-/// A stream socket.
+/// Returns the version of the kernel, which takes the place of a library.
+inline std::string kernel_version() {
+  utsname kernel{};
+  return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";
+}
+
+/// A stream socket, or with another `type` a datagram socket.
 class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;
 
   /// Creates a socket that no child process inherits.
-  static Socket create(int family) {
-    return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "making a stream socket");
+  static Socket create(int family, int type = SOCK_STREAM) {
+    return Socket(::socket(family, type | SOCK_CLOEXEC, 0), "making a socket");
   }
 
   /// Duplicates the descriptor of the connection, for the other half of the link end.

@@ -2,8 +2,6 @@
 /// format.
 #pragma once
 
-#include <sys/utsname.h>
-
 #include "calls.hpp"
 #include "publisher.hpp"
 #include "subscriber.hpp"
@@ -16,11 +14,7 @@ class StreamTransport : public hopmeter::Transport {
  public:
   explicit StreamTransport(const hopmeter::Setup& setup) : family_(setup) {}
 
-  /// The kernel takes the place of the library in this transport, so the version is the kernel's version.
-  static std::string version() {
-    utsname kernel{};
-    return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";
-  }
+  static std::string version() { return kernel_version(); }
 
   hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
     return std::make_unique<StreamPublisher>(family_, link);

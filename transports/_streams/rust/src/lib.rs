@@ -17,7 +17,7 @@ use std::sync::Arc;
 use hopmeter_instrument::prelude::*;
 
 pub use endpoint::{Endpoint, Listener};
-pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
+pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffer, socket};
 
 /// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian
 /// u64, and zeros up to a cache line. So message, header and payload all begin at a cache line, from which the kernel

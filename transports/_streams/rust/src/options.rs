@@ -11,6 +11,12 @@ pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).context("making a stream socket")
 }
 
+/// Creates a UDP socket that no child process inherits.
+pub fn datagram_socket() -> Result<OwnedFd> {
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).context("making a UDP socket")
+}
+
 /// Accepts the next waiting connection of a nonblocking listening socket; `None` if there is none.
 pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {

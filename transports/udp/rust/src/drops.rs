@@ -1,0 +1,52 @@
+//! How many datagrams the kernel dropped because a receive buffer was full.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use hopmeter_instrument::prelude::lock;
+
+/// Linux reports nine values for a socket's memory; the last is the number of dropped datagrams (SK_MEMINFO_DROPS).
+const VALUES: usize = 9;
+const DROPS: usize = 8;
+
+/// The dropped datagrams of all receiving sockets of a process.
+#[derive(Default)]
+pub struct Drops {
+    open: Mutex<Vec<Weak<OwnedFd>>>,
+    closed: AtomicU64,
+}
+
+impl Drops {
+    pub fn watch(&self, socket: &Arc<OwnedFd>) {
+        let mut open = lock(&self.open);
+        open.retain(|socket| socket.strong_count() > 0);
+        open.push(Arc::downgrade(socket));
+    }
+
+    /// Adds the datagrams of a socket that is about to close.
+    pub fn close(&self, socket: Arc<OwnedFd>) {
+        self.closed.fetch_add(dropped_by(&socket), Ordering::Relaxed);
+    }
+
+    /// Returns the number in words, or `None` if nothing was dropped.
+    pub fn as_sentence(&self) -> Option<String> {
+        let open: u64 = lock(&self.open).iter().filter_map(Weak::upgrade).map(|socket| dropped_by(&socket)).sum();
+        match open + self.closed.load(Ordering::Relaxed) {
+            0 => None,
+            dropped => Some(format!("the kernel dropped {dropped} datagrams because a receive buffer was full")),
+        }
+    }
+}
+
+/// Returns 0 if the kernel does not report the number.
+fn dropped_by(socket: &OwnedFd) -> u64 {
+    let mut values = [0_u32; VALUES];
+    let mut bytes = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `bytes` bytes to `values`.
+    let answer = unsafe {
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_MEMINFO);
+        libc::getsockopt(socket.as_raw_fd(), level, option, values.as_mut_ptr().cast(), &mut bytes)
+    };
+    if answer == 0 { values[DROPS].into() } else { 0 }
+}
