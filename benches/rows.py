@@ -240,7 +240,7 @@ LIMITED = (
     *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),
     *(
         row
-        for kind in ("unix", "tcp", "udp")
+        for kind in ("unix", "tcp", "udp", "pipe")
         for language, limit in {"rust": 1.05, "c++": 1.05, "python": None}.items()
         for row in _sockets(kind, language, limit)
     ),

@@ -1,12 +1,13 @@
-// A bare ping-pong over the kernel's sockets, which shows the cost of tcp, unix and udp without any instrument.
-// `pingpong unix|tcp|udp plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as
-// in bare.h. `plain` is the usual way: one connection for both directions. `alike` does the same work as a hopmeter
-// ring: a connection for each direction, a length before each frame of a stream, receive calls with a timeout, and a
-// record with two timestamps in each process.
+// A bare ping-pong over the kernel's sockets and pipes, which shows the cost of tcp, unix, udp and pipe without any
+// instrument. `pingpong unix|tcp|udp|pipe plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has
+// the same form as in bare.h. `plain` is the usual way: one connection for both directions, and reads of a pipe that
+// wait. `alike` does the same work as a hopmeter ring: a connection for each direction, a length before each frame of a
+// stream, receive calls with a timeout, which a pipe gets from poll, and a record with two timestamps in each process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "bare.h"
@@ -38,17 +39,30 @@ static void connect_udp(int ends[2]) {
   }
 }
 
-static int alike;
+static int alike, is_pipe;
+
+// Waits for a pipe as a program does that must not wait for good.
+static int is_ready(int pipe_fd, short events) {
+  struct pollfd place = {pipe_fd, events, 0};
+  return !alike || poll(&place, 1, 100) > 0;
+}
 
 static void send_all(int socket_fd, const char* bytes, size_t length) {
   for (size_t sent = 0; sent < length;) {
-    ssize_t step = send(socket_fd, bytes + sent, length - sent, MSG_NOSIGNAL);
+    ssize_t step = is_pipe ? write(socket_fd, bytes + sent, length - sent)
+                           : send(socket_fd, bytes + sent, length - sent, MSG_NOSIGNAL);
     require(step > 0, "send");
     sent += (size_t)step;
   }
 }
 
 static int receive_all(int socket_fd, char* bytes, size_t length) {
+  for (size_t received = 0; is_pipe;) {
+    ssize_t step = is_ready(socket_fd, POLLIN) ? read(socket_fd, bytes + received, length - received) : 0;
+    if (step <= 0) return 0;
+    received += (size_t)step;
+    if (received == length) return 1;
+  }
   return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
 }
 
@@ -78,6 +92,11 @@ static void make(const char* kind, int ends[2]) {
     connect_tcp(ends);
   } else if (strcmp(kind, "udp") == 0) {
     connect_udp(ends);
+  } else if (is_pipe) {
+    int both[2];
+    require(pipe(both) == 0, "pipe");
+    ends[0] = both[1], ends[1] = both[0];
+    return;
   } else {
     require(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
   }
@@ -97,14 +116,16 @@ static void ask(int to, int from, char* frame, char* returned, size_t bytes) {
 }
 
 int main(int count, char** words) {
-  require(count == 6, "start without unix|tcp|udp plain|alike BYTES ROUNDS CORES");
+  require(count == 6, "start without unix|tcp|udp|pipe plain|alike BYTES ROUNDS CORES");
   alike = strcmp(words[2], "alike") == 0;
+  is_pipe = strcmp(words[1], "pipe") == 0;
   prepare(words + 3);
   const int is_stream = strcmp(words[1], "udp") != 0;
   const size_t bytes = frame_bytes + (alike && is_stream ? 8 : 0);
   int there[2], back[2];
   make(words[1], there);
-  if (alike)
+  const int two_ways = alike || is_pipe;
+  if (two_ways)
     make(words[1], back);
   else
     back[0] = there[1], back[1] = there[0];
@@ -112,12 +133,12 @@ int main(int count, char** words) {
   const pid_t other = other_process();
   if (other == 0) {
     close(there[0]);
-    if (alike) close(back[1]);
+    if (two_ways) close(back[1]);
     echo(there[1], back[0], frame, bytes);
     return 0;
   }
   close(there[1]);
-  if (alike) close(back[0]);
+  if (two_ways) close(back[0]);
   ask(there[0], back[1], frame, returned, bytes);
   if (!is_stream) send(there[0], frame, 0, 0);  // an empty datagram ends the other process
   close(there[0]);

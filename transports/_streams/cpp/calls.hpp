@@ -98,8 +98,7 @@ class StreamServer final : public hopmeter::Server {
   }
 
   void accept_all() {
-    while (auto connection = accept_on(endpoint_.listener)) {
-      family_.configure(*connection);
+    while (auto connection = family_.accept(endpoint_.listener)) {
       connections_.emplace_back(std::move(*connection), blocks_, frame_bytes_);
     }
   }

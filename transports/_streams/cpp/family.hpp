@@ -1,5 +1,4 @@
-/// The addressing of one kind of stream socket, which is the only difference between `unix` and
-/// `tcp`.
+/// The addressing of one kind of stream, which is the only difference between `unix` and `tcp`.
 #pragma once
 
 #include <cerrno>
@@ -39,6 +38,12 @@ class Family {
   virtual std::string path() const = 0;
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;
+  /// Accepts the next waiting receiver; empty if there is none.
+  virtual std::optional<Socket> accept(const Socket& listener) const {
+    auto connection = accept_on(listener);
+    if (connection) configure(*connection);
+    return connection;
+  }
   /// Sets the options that an accepted connection does not inherit from the listening socket.
   virtual void configure(const Socket&) const {}
   /// Connects a receiver.

@@ -10,20 +10,6 @@
 
 namespace streams {
 
-/// How long a receiver may accept no bytes while a message to it is partly sent.
-inline constexpr std::chrono::milliseconds patience{100};
-
-/// Sends as many bytes as the socket accepts. With MSG_DONTWAIT, returns immediately; otherwise sends until the socket
-/// has accepted nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
-inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
-  for (;;) {
-    const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);
-    if (sent >= 0) return static_cast<std::size_t>(sent);
-    if (errno == EAGAIN) return 0;
-    if (errno != EINTR) return std::nullopt;
-  }
-}
-
 /// A connected receiver, with the part of a message that it has not yet taken.
 class Peer {
  public:
@@ -35,7 +21,7 @@ class Peer {
 
   /// Sends the backlog without waiting.
   void flush() {
-    const auto sent = send_some(connection_, std::span(backlog_).subspan(flushed_), MSG_DONTWAIT);
+    const auto sent = connection_.send_some(std::span(backlog_).subspan(flushed_), false);
     is_gone_ = !sent;
     flushed_ += sent.value_or(0);
   }
@@ -43,11 +29,11 @@ class Peer {
   /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a part
   /// of it, sends the rest with waits, and queues what the receiver still refuses.
   bool send(std::span<const std::byte> message, bool begun) {
-    const auto first = send_some(connection_, message, MSG_DONTWAIT);
+    const auto first = connection_.send_some(message, false);
     if (first && *first == message.size()) return true;
     if (first && *first == 0 && !begun) return false;
     const auto rest = message.subspan(first.value_or(0));
-    const auto second = first ? send_some(connection_, rest, 0) : std::nullopt;
+    const auto second = first ? connection_.send_some(rest, true) : std::nullopt;
     is_gone_ = !second;
     if (second) store(rest.subspan(*second));
     return !is_gone_;
@@ -71,7 +57,7 @@ class Peers {
   std::mutex mutex;
 
   void add(Socket connection) {
-    connection.set_timeout(SO_SNDTIMEO, patience, "SO_SNDTIMEO");
+    if (!connection.is_pipe()) connection.set_timeout(SO_SNDTIMEO, patience, "SO_SNDTIMEO");
     peers_.emplace_back(std::move(connection));
   }
 

@@ -63,8 +63,7 @@ class PublisherThread {
   }
 
   void accept_all() {
-    while (auto connection = accept_on(listener_)) {
-      family_.configure(*connection);
+    while (auto connection = family_.accept(listener_)) {
       const std::lock_guard lock(peers_.mutex);
       peers_.add(std::move(*connection));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
@@ -10,6 +11,8 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
@@ -24,10 +27,50 @@ inline std::string kernel_version() {
   return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";
 }
 
-/// A stream socket, or with another `type` a datagram socket.
+/// How long a receiver may accept no bytes while a message to it is partly sent.
+inline constexpr std::chrono::milliseconds patience{100};
+
+/// A socket, or one end of a pipe. A pipe's descriptor never blocks; where a socket waits within a call, a pipe waits in
+/// `poll` first.
 class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;
+
+  /// Takes ownership of one end of a pipe.
+  static Socket pipe(int descriptor) {
+    Socket socket(descriptor);
+    socket.is_pipe_ = true;
+    return socket;
+  }
+
+  bool is_pipe() const noexcept { return is_pipe_; }
+
+  /// Sends as many bytes as the other side accepts. With `waits`, sends until it has accepted nothing for `patience`.
+  /// Returns the number of bytes, or nothing if the receiver has gone.
+  std::optional<std::size_t> send_some(std::span<const std::byte> bytes, bool waits) const {
+    if (is_pipe_) return write_some(bytes, waits);
+    for (;;) {
+      const auto sent = ::send(**this, bytes.data(), bytes.size(), MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
+      if (sent >= 0) return static_cast<std::size_t>(sent);
+      if (errno == EAGAIN) return 0;
+      if (errno != EINTR) return std::nullopt;
+    }
+  }
+
+  /// Receives like `recv`. If `waits`, a socket waits for at most its SO_RCVTIMEO, and a pipe for `timeout`. With
+  /// `whole`, a socket waits until the buffer is full; a pipe may return earlier.
+  ssize_t receive(std::span<std::byte> buffer, bool waits, bool whole, hopmeter::Timeout timeout) const {
+    if (!is_pipe_) {
+      return ::recv(**this, buffer.data(), buffer.size(), !waits ? MSG_DONTWAIT : whole ? MSG_WAITALL : 0);
+    }
+    // The rest of a frame is often there already, so reading comes first; the beginning of a frame is not.
+    if (!waits || whole) {
+      const auto bytes = ::read(**this, buffer.data(), buffer.size());
+      if (!waits || bytes >= 0 || errno != EAGAIN) return bytes;
+    }
+    if (!waits_for(POLLIN, timeout)) return -1;
+    return ::read(**this, buffer.data(), buffer.size());
+  }
 
   /// Creates a socket that no child process inherits.
   static Socket create(int family, int type = SOCK_STREAM) {
@@ -61,6 +104,25 @@ class Socket : public hopmeter::Descriptor {
   void set_receive_buffer(int bytes) const { set_buffer(SO_RCVBUF, bytes, "receive_buffer", "net.core.rmem_max"); }
 
  private:
+  std::optional<std::size_t> write_some(std::span<const std::byte> bytes, bool waits) const {
+    std::size_t sent = 0;
+    for (;;) {
+      const auto more = ::write(**this, bytes.data() + sent, bytes.size() - sent);
+      if (more < 0 && errno != EAGAIN && errno != EINTR) return std::nullopt;
+      sent += static_cast<std::size_t>(std::max<ssize_t>(more, 0));
+      if (sent == bytes.size() || !waits || !waits_for(POLLOUT, patience)) return sent;
+    }
+  }
+
+  /// Returns false, with EAGAIN as `errno`, if nothing happens before the timeout.
+  bool waits_for(short events, hopmeter::Timeout timeout) const {
+    pollfd place{**this, events, 0};
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+    const auto ready = ::poll(&place, 1, static_cast<int>(ms));
+    if (ready == 0) errno = EAGAIN;
+    return ready > 0;
+  }
+
   void set_buffer(int option, int bytes, const std::string& setting, const std::string& limit) const {
     if (bytes == 0) return;
     set(SOL_SOCKET, option, bytes, setting.c_str());
@@ -74,6 +136,8 @@ class Socket : public hopmeter::Descriptor {
     throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
                 "ask for less, or raise the limit: sysctl -w " + limit + "=" + requested);
   }
+
+  bool is_pipe_ = false;
 };
 
 /// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian

@@ -1,4 +1,4 @@
-/// Frames over stream sockets: the code that the `unix` and `tcp` adapters share. ../README.md describes the wire
+/// Frames over streams: the code that the `unix`, `tcp` and `pipe` adapters share. ../README.md describes the wire
 /// format.
 #pragma once
 

@@ -32,9 +32,9 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   /// Like `poll`, but returns immediately after the peer has gone.
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
-    if (may_wait) set_timeout(timeout);
+    if (may_wait && !connection_.is_pipe()) set_timeout(timeout);
     while (!is_gone_) {
-      if (!receive(may_wait)) return 0;
+      if (!receive(may_wait, timeout)) return 0;
       if (const auto frames = deliver(take); frames != 0) return frames;
     }
     return 0;
@@ -57,18 +57,20 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   }
 
   /// Receives everything that is available, or only the rest of an incomplete frame; returns whether any byte arrived.
-  bool receive(bool may_wait) {
+  bool receive(bool may_wait, hopmeter::Timeout timeout) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
     const auto room = rest ? begun : buffer_.size();
-    const int flags = !may_wait ? MSG_DONTWAIT : rest ? MSG_WAITALL : 0;
-    const auto bytes = ::recv(*connection_, buffer_.at(end_), room - end_, flags);
+    const auto bytes = connection_.receive({buffer_.at(end_), room - end_}, may_wait, rest, timeout);
+    // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has gone.
+    if (bytes == 0 && connection_.is_pipe() && !has_begun_ && !may_wait) return false;
     if (bytes > 0) {
+      has_begun_ = true;
       end_ += static_cast<std::size_t>(bytes);
       return true;
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving from the socket");
+    if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving bytes");
     is_gone_ = true;
     return true;
   }
@@ -103,6 +105,8 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   /// The end of the received bytes in the buffer.
   std::size_t end_ = 0;
   hopmeter::Timeout timeout_{};
+  /// Whether any byte has arrived.
+  bool has_begun_ = false;
   bool is_gone_ = false;
 };
 

@@ -56,10 +56,20 @@ impl<P: Peers> Attendant<P> {
         peers: P,
         greet: impl Fn(OwnedFd) -> Result<Option<P::Peer>> + Send + 'static,
     ) -> Result<Self> {
+        Self::start_with(listener, peers, move |listener| accept_on(listener)?.map(&greet).transpose())
+    }
+
+    /// Starts the thread. `accept` accepts the next peer, and returns `None` if none waits. `Some(None)` is a peer that
+    /// it refuses.
+    pub(crate) fn start_with(
+        listener: OwnedFd,
+        peers: P,
+        accept: impl Fn(&OwnedFd) -> Result<Option<Option<P::Peer>>> + Send + 'static,
+    ) -> Result<Self> {
         let event = event()?;
         rustix::io::ioctl_fionbio(&listener, true).context("making the listening socket nonblocking")?;
         let (peers, signal) = (Arc::new(Mutex::new(peers)), Arc::new(Signal { event, stops: AtomicBool::new(false) }));
-        let duty = Duty { listener, peers: peers.clone(), signal: signal.clone(), greet };
+        let duty = Duty { listener, peers: peers.clone(), signal: signal.clone(), accept };
         let thread = std::thread::Builder::new().name("attendant".into()).spawn(move || duty.attend());
         Ok(Self { peers, signal, thread: Some(thread.context("starting a thread to accept peers")?) })
     }
@@ -85,14 +95,14 @@ impl<P: Peers> Drop for Attendant<P> {
     }
 }
 
-struct Duty<P, G> {
+struct Duty<P, A> {
     listener: OwnedFd,
     peers: Arc<Mutex<P>>,
     signal: Arc<Signal>,
-    greet: G,
+    accept: A,
 }
 
-impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
+impl<P: Peers, A: Fn(&OwnedFd) -> Result<Option<Option<P::Peer>>>> Duty<P, A> {
     fn attend(&self) {
         while !self.signal.stops.load(Ordering::Acquire) {
             if let Err(failure) = self.sleep().and_then(|()| self.admit_all()) {
@@ -118,10 +128,8 @@ impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
     }
 
     fn admit_all(&self) -> Result<()> {
-        while let Some(connection) = accept_on(&self.listener)? {
-            if let Some(peer) = (self.greet)(connection)? {
-                lock(&self.peers).admit(peer);
-            }
+        while let Some(peer) = (self.accept)(&self.listener)? {
+            peer.into_iter().for_each(|peer| lock(&self.peers).admit(peer));
         }
         Ok(())
     }

@@ -8,8 +8,8 @@ use hopmeter_instrument::prelude::*;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::Family;
+use crate::connection::Connection;
 use crate::line::Line;
-use crate::options::accept_on;
 use crate::subscriber::StreamSubscriber;
 use crate::waiting::wait_ready;
 
@@ -30,7 +30,7 @@ pub(crate) struct StreamClient {
 
 impl StreamClient {
     pub(crate) fn new(connection: OwnedFd, link: &Link) -> Result<Self> {
-        let connection = Arc::new(connection);
+        let connection = Arc::new(Connection::new(connection, false));
         let requests = Line::new(connection.clone(), link.frame_bytes)?;
         Ok(Self { requests, replies: StreamSubscriber::new(connection, link.wait, link.frame_bytes) })
     }
@@ -94,9 +94,8 @@ impl<F: Family> StreamServer<F> {
     }
 
     fn admit_all(&mut self) -> Result<()> {
-        while let Some(connection) = accept_on(&self.listener)? {
-            self.family.configure_accepted(&connection)?;
-            let connection = Arc::new(connection);
+        while let Some(connection) = self.family.accept(&self.listener)? {
+            let connection = Arc::new(Connection::new(connection, false));
             let replies = Line::new(connection.clone(), self.frame_bytes)?;
             let requests = StreamSubscriber::new(connection, self.wait, self.frame_bytes);
             self.callers.push(Caller { requests, replies });

@@ -1,9 +1,11 @@
-//! Frames over stream sockets: the code that the `unix` and `tcp` adapters share. `../README.md` describes the wire
+//! Frames over streams: the code that the `unix`, `tcp` and `pipe` adapters share. `../README.md` describes the wire
 //! format. [`endpoint`] and [`waiting`] also serve adapters whose library uses sockets.
 
 pub mod attendant;
 mod calls;
+mod connection;
 pub mod endpoint;
+pub mod fifo;
 mod line;
 mod options;
 mod publisher;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
+use connection::Connection;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffer, socket};
 
@@ -24,7 +27,7 @@ pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffe
 /// copies fastest.
 const PREFIX_BYTES: usize = 64;
 
-/// The addressing of one kind of stream socket, which is the only difference between `unix` and `tcp`.
+/// The addressing of one kind of stream, which is the only difference between `unix` and `tcp`.
 pub trait Family: Send + Sync + 'static {
     /// The path of the bytes, as reported in the result.
     fn path(&self) -> String;
@@ -32,8 +35,22 @@ pub trait Family: Send + Sync + 'static {
     /// Creates the listening socket of a link; returns the socket and the address that receivers connect to.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
+    /// Accepts the next waiting receiver; `None` if there is none.
+    fn accept(&self, listener: &OwnedFd) -> Result<Option<OwnedFd>> {
+        let accepted = accept_on(listener)?;
+        accepted.iter().try_for_each(|connection| self.configure_accepted(connection))?;
+        Ok(accepted)
+    }
+
     /// Sets the options that an accepted connection does not inherit from the listening socket.
-    fn configure_accepted(&self, connection: &OwnedFd) -> Result<()>;
+    fn configure_accepted(&self, _connection: &OwnedFd) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether connections are pipes, which carry frames in one direction only.
+    fn is_pipe(&self) -> bool {
+        false
+    }
 
     /// Connects a receiver.
     fn connect(&self, address: &str) -> Result<OwnedFd>;
@@ -59,7 +76,7 @@ impl<F: Family> Transport for Streams<F> {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let connection = Arc::new(self.family.connect(&link.address)?);
+        let connection = Arc::new(Connection::new(self.family.connect(&link.address)?, self.family.is_pipe()));
         Ok(Box::new(subscriber::StreamSubscriber::new(connection, link.wait, link.frame_bytes)))
     }
 

@@ -1,10 +1,10 @@
 //! Writes messages for sockets, and sends them on a connection with a single reader.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
+use crate::connection::Connection;
 use crate::receivers::Receiver;
 use crate::subscriber::Message;
 use crate::{PREFIX_BYTES, frame_buffer};
@@ -47,7 +47,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(connection: Arc<OwnedFd>, frame_bytes: usize) -> Result<Self> {
+    pub(crate) fn new(connection: Arc<Connection>, frame_bytes: usize) -> Result<Self> {
         Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
     }
 

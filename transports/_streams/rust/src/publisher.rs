@@ -6,6 +6,7 @@ use hopmeter_instrument::prelude::*;
 
 use crate::Family;
 use crate::attendant::Attendant;
+use crate::connection::Connection;
 use crate::line::Draft;
 use crate::receivers::{Receiver, Receivers};
 use crate::subscriber::Message;
@@ -21,9 +22,9 @@ impl<F: Family> StreamPublisher<F> {
     pub(crate) fn open(family: Arc<F>, link: &Link) -> Result<Self> {
         let (listener, address) = family.listen(link)?;
         let own = family.clone();
-        let attendant = Attendant::start(listener, Receivers::default(), move |connection| {
-            own.configure_accepted(&connection)?;
-            Receiver::new(Arc::new(connection)).map(Some)
+        let attendant = Attendant::start_with(listener, Receivers::default(), move |listener| {
+            let Some(connection) = own.accept(listener)? else { return Ok(None) };
+            Receiver::new(Arc::new(Connection::new(connection, own.is_pipe()))).map(|receiver| Some(Some(receiver)))
         })?;
         Ok(Self { family, address, attendant, draft: Draft::new(link.frame_bytes) })
     }

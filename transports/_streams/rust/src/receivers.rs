@@ -1,18 +1,11 @@
 //! The receivers of a publisher, and the bytes that each of them has not yet taken.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
-use rustix::io::Errno;
-use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{SendFlags, send};
 
 use crate::attendant::Peers;
-
-/// How long a receiver may accept no bytes while a message to it is partly sent.
-const PATIENCE: Duration = Duration::from_millis(100);
+use crate::connection::Connection;
 
 /// All connected receivers.
 #[derive(Default)]
@@ -25,16 +18,16 @@ pub(crate) struct Receivers {
 }
 
 pub(crate) struct Receiver {
-    connection: Arc<OwnedFd>,
+    connection: Arc<Connection>,
     /// The part of a message that this receiver has not yet taken.
     backlog: Vec<u8>,
 }
 
 impl Peers for Receivers {
     type Peer = Receiver;
-    type Socket = Arc<OwnedFd>;
+    type Socket = Arc<Connection>;
 
-    fn behind(&self) -> Vec<Arc<OwnedFd>> {
+    fn behind(&self) -> Vec<Arc<Connection>> {
         let behind = self.connected.iter().filter(|receiver| receiver.is_behind());
         behind.map(|receiver| receiver.connection.clone()).collect()
     }
@@ -90,8 +83,8 @@ impl Receivers {
 }
 
 impl Receiver {
-    pub(crate) fn new(connection: Arc<OwnedFd>) -> Result<Self> {
-        sockopt::set_socket_timeout(&connection, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")?;
+    pub(crate) fn new(connection: Arc<Connection>) -> Result<Self> {
+        connection.set_patience()?;
         Ok(Self { connection, backlog: Vec::new() })
     }
 
@@ -101,7 +94,7 @@ impl Receiver {
 
     /// Sends the backlog without waiting.
     pub(crate) fn flush(&mut self) -> rustix::io::Result<()> {
-        let sent = send_some(&self.connection, &self.backlog, SendFlags::DONTWAIT)?;
+        let sent = self.connection.send(&self.backlog, false)?;
         self.backlog.drain(..sent);
         Ok(())
     }
@@ -109,26 +102,14 @@ impl Receiver {
     /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a
     /// part of it, sends the rest with waits, and queues what the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
-        let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
+        let mut sent = self.connection.send(message, false)?;
         if sent == 0 && !begun {
             return Ok(false);
         }
         if sent < message.len() {
-            sent += send_some(&self.connection, &message[sent..], SendFlags::empty())?;
+            sent += self.connection.send(&message[sent..], true)?;
             self.backlog.extend_from_slice(&message[sent..]);
         }
         Ok(true)
-    }
-}
-
-/// Sends as many bytes as the socket accepts. With `DONTWAIT`, returns immediately; otherwise sends until the socket
-/// has accepted nothing for `PATIENCE`.
-fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
-    loop {
-        match send(connection, bytes, flags | SendFlags::NOSIGNAL) {
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(0),
-            answer => return answer,
-        }
     }
 }

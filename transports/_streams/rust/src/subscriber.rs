@@ -1,14 +1,13 @@
 //! The subscriber. It receives a small frame with one `recv`, and the rest of a large frame directly at its final
 //! position.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 
+use crate::connection::{Connection, Receive};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
@@ -16,7 +15,7 @@ use crate::{PREFIX_BYTES, frame_buffer};
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
-    connection: Arc<OwnedFd>,
+    connection: Arc<Connection>,
     /// Whether a poll may sleep.
     blocks: bool,
     frame_bytes: usize,
@@ -26,6 +25,8 @@ pub(crate) struct StreamSubscriber {
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
+    /// Whether any byte has arrived.
+    has_begun: bool,
     gone: bool,
 }
 
@@ -49,7 +50,7 @@ enum Arrived {
 }
 
 impl StreamSubscriber {
-    pub(crate) fn new(connection: Arc<OwnedFd>, wait: Wait, frame_bytes: usize) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>, wait: Wait, frame_bytes: usize) -> Self {
         let (buffer, offset) = frame_buffer(frame_bytes, ROOM);
         let blocks = wait == Wait::Block;
         Self {
@@ -60,11 +61,12 @@ impl StreamSubscriber {
             offset,
             end: offset,
             timeout: ReceiveTimeout::default(),
+            has_begun: false,
             gone: false,
         }
     }
 
-    pub(crate) fn connection(&self) -> &OwnedFd {
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
@@ -76,11 +78,11 @@ impl StreamSubscriber {
     /// Like `poll`, but returns immediately after the peer has gone.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
-        if may_wait {
-            self.timeout.set(&self.connection, timeout)?;
+        if may_wait && !self.connection.is_pipe() {
+            self.timeout.set(self.connection.socket(), timeout)?;
         }
         while !self.gone {
-            match self.receive(may_wait)? {
+            match self.receive(may_wait.then_some(timeout))? {
                 Arrived::Nothing => return Ok(0),
                 Arrived::End => self.gone = true,
                 Arrived::Bytes => match self.deliver(take)? {
@@ -109,22 +111,27 @@ impl StreamSubscriber {
     }
 
     /// Receives everything that is available, or only the rest of an incomplete frame.
-    fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
-        let (room, mut flags) = match self.message_bytes(self.offset)? {
-            Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
-            _ => (self.buffer.len(), RecvFlags::empty()),
+    fn receive(&mut self, timeout: Option<Duration>) -> Result<Arrived> {
+        let (room, whole) = match self.message_bytes(self.offset)? {
+            Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, true),
+            _ => (self.buffer.len(), false),
         };
-        if !may_wait {
-            flags = RecvFlags::DONTWAIT;
-        }
-        match recv(&self.connection, &mut self.buffer[self.end..room], flags) {
-            Ok((_, 0)) | Err(Errno::CONNRESET) => Ok(Arrived::End),
-            Ok((_, bytes)) => {
+        let how = match timeout {
+            None => Receive::Now,
+            Some(timeout) if whole => Receive::All(timeout),
+            Some(timeout) => Receive::Any(timeout),
+        };
+        match self.connection.receive(&mut self.buffer[self.end..room], how) {
+            // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has gone.
+            Ok(0) if self.connection.is_pipe() && !self.has_begun && timeout.is_none() => Ok(Arrived::Nothing),
+            Ok(0) | Err(Errno::CONNRESET) => Ok(Arrived::End),
+            Ok(bytes) => {
+                self.has_begun = true;
                 self.end += bytes;
                 Ok(Arrived::Bytes)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(Arrived::Nothing),
-            Err(cause) => Err(Error::new("receiving from the socket").because(cause)),
+            Err(cause) => Err(Error::new("receiving bytes").because(cause)),
         }
     }
 

@@ -86,6 +86,10 @@ fn prefix(length: u64) -> [u8; PREFIX_BYTES] {
     bytes
 }
 
+fn subscriber_of(reader: UnixStream) -> StreamSubscriber {
+    StreamSubscriber::new(Arc::new(Connection::new(reader.into(), false)), Wait::Spin, FRAME_BYTES)
+}
+
 #[test]
 fn frames_cut_anywhere_arrive_whole() {
     let mut bytes = Vec::new();
@@ -96,7 +100,7 @@ fn frames_cut_anywhere_arrive_whole() {
     }
     for piece in [1, 7, 128, 1000, bytes.len()] {
         let (mut writer, reader) = UnixStream::pair().unwrap();
-        let mut subscriber = StreamSubscriber::new(Arc::new(reader.into()), Wait::Spin, FRAME_BYTES);
+        let mut subscriber = subscriber_of(reader);
         let mut marks = Vec::new();
         for part in bytes.chunks(piece) {
             writer.write_all(part).unwrap();
@@ -114,7 +118,7 @@ fn frames_cut_anywhere_arrive_whole() {
 #[test]
 fn an_absurd_length_is_an_error_and_a_short_frame_is_handed_over() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
-    let mut subscriber = StreamSubscriber::new(Arc::new(reader.into()), Wait::Spin, FRAME_BYTES);
+    let mut subscriber = subscriber_of(reader);
     writer.write_all(&prefix(3)).unwrap();
     writer.write_all(&[1, 2, 3]).unwrap();
     let mut header_bytes = 0;

@@ -51,10 +51,6 @@ impl Family for Tcp {
         Ok((listener, format!("{}:{}", self.advertised, bound.port())))
     }
 
-    fn configure_accepted(&self, _connection: &OwnedFd) -> Result<()> {
-        Ok(())
-    }
-
     fn connect(&self, address: &str) -> Result<OwnedFd> {
         let place: SocketAddr = address.parse().context(format!("understanding the address {address}"))?;
         let connection = self.socket()?;

@@ -1,0 +1,76 @@
+//! Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates a pipe of its own
+//! in the same folder, and writes the name of that pipe to the binding end's pipe; then both remove what they can.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hopmeter_instrument::prelude::*;
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open, unlink};
+use rustix::io::{Errno, read, write};
+
+/// The size of a name with zeros after it. The kernel writes and reads so few bytes at once, so names never mix.
+const RECORD_BYTES: usize = 64;
+
+/// One receiver's pipe.
+pub struct Joined {
+    pub pipe: OwnedFd,
+    /// The name of its file, which no other receiver on this machine has.
+    pub name: String,
+}
+
+/// Creates the pipe of a binding end, which receives names; returns it with its path.
+pub fn listen(folder: &Path, link: &str) -> Result<(OwnedFd, String)> {
+    let path = folder.join(format!("{link}.fifo")).display().to_string();
+    make(&path)?;
+    // The pipe is also open for writing, so that it has no end while there are no receivers.
+    Ok((open_pipe(&path, OFlags::RDWR)?, path))
+}
+
+/// Opens the pipe of the next receiver, and removes its file; `None` if none waits. `folder` is that of `listen`.
+pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
+    loop {
+        let mut record = [0; RECORD_BYTES];
+        match read(listener, &mut record) {
+            Ok(RECORD_BYTES) => {}
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => return Ok(None),
+            Ok(bytes) => return Err(Error::new(format!("a receiver wrote {bytes} bytes to join"))),
+            Err(cause) => return Err(Error::new("accepting a receiver").because(cause)),
+        }
+        let name = String::from_utf8_lossy(&record).trim_end_matches('\0').to_owned();
+        if name.contains('/') {
+            continue; // not written by an adapter
+        }
+        let path = folder.join(&name).display().to_string();
+        // A receiver that has gone in the meantime has removed its file, or nobody reads it.
+        if let Ok(pipe) = open_pipe(&path, OFlags::WRONLY) {
+            let _ = unlink(&path);
+            return Ok(Some(Joined { pipe, name }));
+        }
+    }
+}
+
+/// Creates a receiver's pipe, whose name begins with `prefix`, and tells the binding end its name. `prepare` runs in
+/// between, with the name.
+pub fn connect(address: &str, prefix: &str, prepare: impl FnOnce(&str) -> Result<()>) -> Result<Joined> {
+    static PIPES: AtomicU64 = AtomicU64::new(0);
+    let name = format!("{prefix}{}-{}", std::process::id(), PIPES.fetch_add(1, Ordering::Relaxed));
+    let path = Path::new(address).with_file_name(&name).display().to_string();
+    make(&path)?;
+    let pipe = open_pipe(&path, OFlags::RDONLY)?;
+    prepare(&name)?;
+    let mut record = [0; RECORD_BYTES];
+    record[..name.len()].copy_from_slice(name.as_bytes());
+    let joining = open_pipe(address, OFlags::WRONLY)?;
+    write(&joining, &record).context(format!("joining {address}"))?;
+    Ok(Joined { pipe, name })
+}
+
+fn make(path: &str) -> Result<()> {
+    mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).context(format!("making the named pipe {path}"))
+}
+
+fn open_pipe(path: &str, way: OFlags) -> Result<OwnedFd> {
+    open(path, way | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).context(format!("opening the pipe {path}"))
+}
