@@ -81,9 +81,13 @@ def _toml(values: Axes) -> str:
     return "\n".join(f"{key} = {value}" for key, value in said.items())
 
 
+LANGUAGES = {"rust": 1.05, "c++": 1.05, "python": None}
+"""The languages of the kernel's own transports, with their limits. The bare programs are written in C, so Python has
+none."""
 COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 PINGPONG = Program("pingpong.c")
+MQ = Program("mq.c")
 REQREP = Program("reqrep.c", ("zmq",))
 ZEROMQ = {"ipc": "ipc://{directory}/bench", "tcp": "tcp://127.0.0.1:{port}", "inproc": "inproc://bench"}
 GRPC = Program(
@@ -190,6 +194,16 @@ def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
     )
 
 
+def _queues(language: str, limit: float | None) -> tuple[Row, Row]:
+    # A message has at most 8192 bytes, so there is no row for large frames.
+    alike, plain = (Bare(MQ, (way, *COMMON)) for way in ("alike", "plain"))
+    axes: Axes = {**RING, "wait": "block"}
+    return (
+        Row("mq", language, "bare", alike, axes, limit=limit, sizes=(64,)),
+        Row("mq", language, "bare, plainest", plain, axes, limit=None, sizes=(64,)),
+    )
+
+
 LIMITED = (
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
@@ -241,9 +255,10 @@ LIMITED = (
     *(
         row
         for kind in ("unix", "tcp", "udp", "pipe")
-        for language, limit in {"rust": 1.05, "c++": 1.05, "python": None}.items()
+        for language, limit in LANGUAGES.items()
         for row in _sockets(kind, language, limit)
     ),
+    *(row for language, limit in LANGUAGES.items() for row in _queues(language, limit)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),

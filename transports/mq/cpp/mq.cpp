@@ -1,0 +1,129 @@
+/// The adapter for POSIX message queues: a queue for each receiver, and one frame in each message. ../README.md
+/// describes how receivers join.
+#include "../../_streams/cpp/fifo.hpp"
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/transport_of.hpp"
+#include "queue.hpp"
+
+using namespace hopmeter;
+using namespace std::chrono_literals;
+using mq::Queue;
+using streams::Socket;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+/// How often a publisher looks for further receivers after the expected ones have joined.
+constexpr auto look = 10ms;
+
+/// A receiver, as its publisher sees it.
+struct Receiver {
+  Queue queue;
+  /// A pipe that the receiver holds open for reading as long as it lives.
+  Socket life;
+
+  /// Whether the receiver has closed its pipe, or was killed. Its queue still exists, because the publisher has it open.
+  bool has_gone() const {
+    pollfd place{*life, 0, 0};
+    return ::poll(&place, 1, 0) > 0 && (place.revents & POLLERR) != 0;
+  }
+};
+
+class MqPublisher final : public Publisher {
+ public:
+  MqPublisher(const Setup& setup, const Link& link)
+      : folder_(setup.directory()),
+        address_(folder_ + "/" + link.name + ".fifo"),
+        entrance_(streams::fifo::listen(address_)),
+        expected_(link.receivers),
+        buffer_(std::min(link.frame_bytes, mq::largest)) {}
+  ~MqPublisher() override { ::unlink(address_.c_str()); }  // the launcher removes the folder anyway
+
+  std::string address() const override { return address_; }
+
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    if (receivers_.size() < expected_) admit();
+    if (!has_room()) return Sent::busy;
+    const auto bytes = header_bytes + payload_bytes;
+    if (bytes > buffer_.size()) {
+      throw Error("a frame of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(buffer_.size()),
+                  "a message of these queues has at most " + std::to_string(mq::largest) +
+                      " bytes: send smaller ones, or use unix");
+    }
+    const auto frame = std::span(buffer_).first(bytes);
+    fill(frame);
+    const auto sent = send_to_all(frame);
+    if (Clock::now() - looked_ > look) admit();  // after the frame has been sent, so that looking delays no frame
+    return sent;
+  }
+
+ private:
+  /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, sending shows it.
+  bool has_room() {
+    if (receivers_.size() < 2) return true;
+    std::erase_if(receivers_, [](const Receiver& each) { return each.queue.is_full() && each.has_gone(); });
+    return std::ranges::none_of(receivers_, [](const Receiver& each) { return each.queue.is_full(); });
+  }
+
+  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has gone.
+  Sent send_to_all(std::span<const std::byte> frame) {
+    auto full = receivers_.end();
+    for (auto each = receivers_.begin(); each != receivers_.end(); ++each) {
+      if (each->queue.send(frame) == Sent::busy) full = each;
+    }
+    if (full == receivers_.end()) return Sent::accepted;
+    if (!full->has_gone()) return Sent::busy;
+    receivers_.erase(full);
+    return Sent::accepted;
+  }
+
+  /// Adds the receivers that have joined.
+  void admit() {
+    while (auto joined = streams::fifo::accept(entrance_, folder_)) {
+      auto queue = Queue::open(joined->name);
+      if (queue) receivers_.push_back({std::move(*queue), std::move(joined->pipe)});
+    }
+    looked_ = Clock::now();
+  }
+
+  std::string folder_, address_;
+  Socket entrance_;
+  std::vector<Receiver> receivers_;
+  std::size_t expected_;
+  Clock::time_point looked_;
+  std::vector<std::byte> buffer_;
+};
+
+class MqSubscriber final : public Subscriber {
+ public:
+  MqSubscriber(const Setup& setup, const Link& link) : buffer_(std::min(link.frame_bytes, mq::largest)) {
+    auto joined = streams::fifo::connect(link.address, setup.run() + "_", [&](const std::string& name) {
+      queue_.emplace(Queue::create(name, setup.setting<long>("depth"), buffer_.size(), link.wait == Wait::block));
+    });
+    life_ = std::move(joined.pipe);
+  }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    const auto frame = queue_->receive(buffer_, timeout);
+    if (frame.empty()) return 0;
+    take(Received::split(frame));
+    return 1;
+  }
+
+ private:
+  std::vector<std::byte> buffer_;
+  std::optional<Queue> queue_;
+  /// Tells the publisher whether this receiver lives.
+  Socket life_;
+};
+
+class Mq final : public TransportOf<Setup, MqPublisher, MqSubscriber> {
+ public:
+  using TransportOf::TransportOf;
+  static std::string version() { return streams::kernel_version(); }
+  Facts facts() override { return {{"path", "POSIX message queues"}}; }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Mq>(argc, argv); }
