@@ -19,7 +19,9 @@ static mqd_t make(const char* way) {
   return queue;
 }
 
-static void put(mqd_t queue, const char* frame, size_t bytes) { require(mq_send(queue, frame, bytes, 0) == 0, "mq_send"); }
+static void put(mqd_t queue, const char* frame, size_t bytes) {
+  require(mq_send(queue, frame, bytes, 0) == 0, "mq_send");
+}
 
 static int take(mqd_t queue, char* frame) {
   if (!alike) return mq_receive(queue, frame, frame_bytes, NULL) == (ssize_t)frame_bytes;

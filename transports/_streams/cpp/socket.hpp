@@ -30,8 +30,8 @@ inline std::string kernel_version() {
 /// How long a receiver may accept no bytes while a message to it is partly sent.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// A socket, or one end of a pipe. A pipe's descriptor never blocks; where a socket waits within a call, a pipe waits in
-/// `poll` first.
+/// A socket, or one end of a pipe. A pipe's descriptor never blocks; where a socket waits within a call, a pipe waits
+/// in `poll` first.
 class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;

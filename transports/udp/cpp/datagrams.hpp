@@ -78,9 +78,8 @@ class FrameBuffer {
   std::array<Bytes, 2> write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto bytes = hopmeter::header_bytes + payload_bytes;
     if (bytes > buffer_.size()) {
-      throw Error(
-          "a frame of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(buffer_.size()),
-          "a datagram has at most " + std::to_string(largest) + " bytes: send smaller messages, or use tcp");
+      throw Error("a frame of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(buffer_.size()),
+                  "a datagram has at most " + std::to_string(largest) + " bytes: send smaller messages, or use tcp");
     }
     const auto frame = std::span(buffer_).first(bytes);
     fill(frame);
@@ -148,13 +147,13 @@ class Inbox {
   std::optional<Bytes> receive(hopmeter::Timeout timeout, sockaddr_in* sender = nullptr) {
     const bool waits = blocks_ && timeout > hopmeter::Timeout::zero();
     if (waits && timeout != timeout_) {
-      socket_.set_timeout(SO_RCVTIMEO, std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1)), "SO_RCVTIMEO");
+      socket_.set_timeout(SO_RCVTIMEO, std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1)),
+                          "SO_RCVTIMEO");
       timeout_ = timeout;
     }
     socklen_t size = sizeof *sender;
-    const auto bytes =
-        ::recvfrom(*socket_, buffer_.data(), buffer_.size(), MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT),
-                   reinterpret_cast<sockaddr*>(sender), sender != nullptr ? &size : nullptr);
+    const auto bytes = ::recvfrom(*socket_, buffer_.data(), buffer_.size(), MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT),
+                                  reinterpret_cast<sockaddr*>(sender), sender != nullptr ? &size : nullptr);
     if (bytes < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED) {
       throw Error::system("receiving a datagram");
     }

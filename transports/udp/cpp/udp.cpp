@@ -75,7 +75,8 @@ class Places {
 
   static void bind_to(const Socket& socket, const sockaddr_in& place) {
     if (::bind(*socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0) return;
-    throw Error::system("binding port " + std::to_string(ntohs(place.sin_port)), "use port = 0, which takes a free one");
+    throw Error::system("binding port " + std::to_string(ntohs(place.sin_port)),
+                        "use port = 0, which takes a free one");
   }
 
   std::uint16_t port_;
@@ -132,9 +133,8 @@ class UdpPublisher final : public Publisher {
     std::array<char, 64> token;
     sockaddr_in sender;
     socklen_t size;
-    for (ssize_t bytes;
-         size = sizeof sender, (bytes = ::recvfrom(*socket_, token.data(), token.size(), MSG_DONTWAIT,
-                                                   reinterpret_cast<sockaddr*>(&sender), &size)) >= 0;) {
+    for (ssize_t bytes; size = sizeof sender, (bytes = ::recvfrom(*socket_, token.data(), token.size(), MSG_DONTWAIT,
+                                                                  reinterpret_cast<sockaddr*>(&sender), &size)) >= 0;) {
       const bool knows = token_ == std::string_view(token.data(), static_cast<std::size_t>(bytes));
       const bool is_new =
           std::ranges::none_of(receivers_, [&](const sockaddr_in& known) { return udp::operator==(known, sender); });
@@ -184,7 +184,8 @@ class UdpSubscriber final : public Subscriber {
 /// Sends datagrams to one peer.
 class Line final : public Replier {
  public:
-  Line(const Socket& socket, FrameBuffer& draft, const sockaddr_in* peer) : socket_(socket), draft_(draft), peer_(peer) {}
+  Line(const Socket& socket, FrameBuffer& draft, const sockaddr_in* peer)
+      : socket_(socket), draft_(draft), peer_(peer) {}
   Sent reply(std::size_t payload_bytes, Fill fill) override {
     return send_datagram(socket_, draft_.write(payload_bytes, fill), peer_);
   }

@@ -98,8 +98,11 @@ impl Places {
         if place.ip().is_multicast() {
             sockopt::set_socket_reuseaddr(&socket, true).context("setting SO_REUSEADDR")?;
             bind_to(&socket, place)?;
-            sockopt::set_ip_add_membership(&socket, place.ip(), &self.advertised)
-                .context(format!("joining the group {} on {}", place.ip(), self.device))?;
+            sockopt::set_ip_add_membership(&socket, place.ip(), &self.advertised).context(format!(
+                "joining the group {} on {}",
+                place.ip(),
+                self.device
+            ))?;
         } else {
             connect(&socket, &place).context(format!("connecting to {place}"))?;
         }
