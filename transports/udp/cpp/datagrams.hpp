@@ -50,7 +50,7 @@ struct Address {
 /// Sends one datagram without waiting, to `place` or to the peer of a connected socket. The datagram consists of the
 /// parts, one directly after the other.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it in place of sending the next datagram
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram
 /// of a connected socket, so that datagram is sent again.
 inline hopmeter::Sent send_datagram(const Socket& socket, std::array<Bytes, 2> parts, const sockaddr_in* place) {
   std::array<iovec, 2> pieces;

@@ -24,7 +24,7 @@ class Places {
         receive_buffer_(setup.setting<int>("receive_buffer")) {}
 
   /// Opens the socket of a publisher or server; returns it with its port.
-  std::pair<Socket, std::uint16_t> bound() const {
+  std::pair<Socket, std::uint16_t> bind_socket() const {
     auto socket = open();
     if (multicast) {
       socket.set(IPPROTO_IP, IP_MULTICAST_IF, device(), "IP_MULTICAST_IF");
@@ -47,7 +47,7 @@ class Places {
   }
 
   /// Opens the socket of a receiver or client, which gets only what the address sends, or what is sent to the group.
-  Socket connected(const Address& address) const {
+  Socket connect_socket(const Address& address) const {
     auto socket = open();
     if (address.is_group()) {
       socket.set(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
@@ -86,7 +86,7 @@ class Places {
 /// Sends each frame once to each receiver, or once to a multicast group.
 class UdpPublisher final : public Publisher {
  public:
-  UdpPublisher(Places& places, const Link& link) : UdpPublisher(places, link, places.bound()) {}
+  UdpPublisher(Places& places, const Link& link) : UdpPublisher(places, link, places.bind_socket()) {}
 
   std::string address() const override { return address_; }
 
@@ -166,7 +166,7 @@ class UdpSubscriber final : public Subscriber {
 
  private:
   UdpSubscriber(Places& places, const Link& link, const Address& address)
-      : inbox_(places.connected(address), link, places.drops), token_(address.token) {
+      : inbox_(places.connect_socket(address), link, places.drops), token_(address.token) {
     if (!token_.empty()) join();
   }
 
@@ -202,7 +202,7 @@ class Line final : public Replier {
 class UdpClient final : public Client {
  public:
   UdpClient(Places& places, const Link& link)
-      : inbox_(places.connected(Address::parse(link.address)), link, places.drops), draft_(link) {}
+      : inbox_(places.connect_socket(Address::parse(link.address)), link, places.drops), draft_(link) {}
 
   Sent start(std::size_t payload_bytes, Fill fill) override { return line_.reply(payload_bytes, fill); }
   Sent forward(const Received& received) override { return line_.forward(received); }
@@ -222,7 +222,7 @@ class UdpClient final : public Client {
 /// Replies to the sender of each request.
 class UdpServer final : public Server {
  public:
-  UdpServer(Places& places, const Link& link) : UdpServer(places, link, places.bound()) {}
+  UdpServer(Places& places, const Link& link) : UdpServer(places, link, places.bind_socket()) {}
 
   std::string address() const override { return address_; }
 

@@ -39,7 +39,7 @@ def send_datagram(made: socket.socket, frame: memoryview | bytes, place: Place |
     """Send one datagram without waiting, to `place` or to the peer of a connected socket; return False (busy) if the
     socket's buffer is full.
 
-    An unreachable peer is not an error. Linux reports it in place of sending the next datagram of a connected socket,
+    An unreachable peer is not an error. Linux reports it instead of sending the next datagram of a connected socket,
     so that datagram is sent again.
     """
     while True:
@@ -108,13 +108,13 @@ class Inbox:
         return self._buffer[:length] if length <= len(self._buffer) else None, sender
 
     @property
-    def dropped(self) -> int:
+    def drop_count(self) -> int:
         """How many datagrams the kernel dropped because the receive buffer was full."""
         return int(MEMINFO.unpack(self.socket.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, MEMINFO.size))[-1])
 
     def close(self) -> None:
         self._transport.inboxes.remove(self)
-        self._transport.dropped += self.dropped
+        self._transport.dropped += self.drop_count
         self.socket.close()
 
 
@@ -122,7 +122,7 @@ class Publisher:
     """Sends each frame once to each receiver, or once to a multicast group."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._socket, port = transport.bound()
+        self._socket, port = transport.bind_socket()
         self.address = transport.publisher_address(port)
         place, self._token = parse(self.address)
         self._receivers = [] if self._token else [place]
@@ -160,7 +160,7 @@ class Publisher:
 class Subscriber(Inbox):
     def __init__(self, transport: Transport, link: Link) -> None:
         place, self._token = parse(link.address)
-        super().__init__(transport, transport.connected(place), link)
+        super().__init__(transport, transport.connect_socket(place), link)
         self._join()
 
     def _join(self) -> None:
@@ -181,7 +181,7 @@ class Subscriber(Inbox):
 
 class Client(Inbox):
     def __init__(self, transport: Transport, link: Link) -> None:
-        super().__init__(transport, transport.connected(parse(link.address)[0]), link)
+        super().__init__(transport, transport.connect_socket(parse(link.address)[0]), link)
         self._draft = Draft(link)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
@@ -199,7 +199,7 @@ class Server(Inbox):
     """Replies to the sender of each request."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        made, port = transport.bound()
+        made, port = transport.bind_socket()
         super().__init__(transport, made, link)
         self.address = f"{transport.setup.advertised}:{port}"
         self._draft = Draft(link)
@@ -230,14 +230,14 @@ class Transport(BaseTransport):
         return f"{kernel.sysname} {kernel.release}"
 
     def facts(self) -> dict[str, str]:
-        dropped = self.dropped + sum(inbox.dropped for inbox in self.inboxes)
+        dropped = self.dropped + sum(inbox.drop_count for inbox in self.inboxes)
         loss = f"the kernel dropped {dropped} datagrams because a receive buffer was full"
         return {"path": self.path, **({"loss": loss} if dropped else {})}
 
     publisher, subscriber = opens(Publisher), opens(Subscriber)
     server, client = opens(Server), opens(Client)
 
-    def bound(self) -> tuple[socket.socket, int]:
+    def bind_socket(self) -> tuple[socket.socket, int]:
         """Open the socket of a publisher or server; return it with its port."""
         made = self._socket()
         if self._multicast:
@@ -253,7 +253,7 @@ class Transport(BaseTransport):
             return f"{self.setup.advertised}:{port}/{run}"
         return f"239.255.{int(run[:2], 16)}.{int(run[2:4], 16)}:{port}"
 
-    def connected(self, place: Place) -> socket.socket:
+    def connect_socket(self, place: Place) -> socket.socket:
         """Open the socket of a receiver or client, which gets only what is sent from or to `place`."""
         made = self._socket()
         if ip_address(place[0]).is_multicast:

@@ -35,7 +35,7 @@ pub struct UdpClient {
 
 impl UdpClient {
     pub fn open(places: &Arc<Places>, link: &Link) -> Result<Self> {
-        let socket = places.connected(Address::parse(&link.address)?.place)?;
+        let socket = places.connect_socket(Address::parse(&link.address)?.place)?;
         Ok(Self { inbox: Inbox::new(places, socket, link), draft: Draft::new(link) })
     }
 

@@ -39,7 +39,7 @@ impl Draft {
 /// Sends one datagram without waiting, to `place` or to the peer of a connected socket. The datagram consists of the
 /// parts, one directly after the other.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it in place of sending the next datagram
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram
 /// of a connected socket, so that datagram is sent again.
 pub fn send_datagram(socket: &OwnedFd, parts: [&[u8]; 2], place: Option<&SocketAddrV4>) -> Result<Sent> {
     let (parts, mut control) = (parts.map(IoSlice::new), SendAncillaryBuffer::default());

@@ -65,7 +65,7 @@ impl Places {
     }
 
     /// Opens the socket of a publisher or server; returns it with its port.
-    fn bound(&self) -> Result<(OwnedFd, u16)> {
+    fn bind_socket(&self) -> Result<(OwnedFd, u16)> {
         let socket = self.socket()?;
         if self.multicast {
             sockopt::set_ip_multicast_if(&socket, &self.advertised).context("setting IP_MULTICAST_IF")?;
@@ -79,7 +79,7 @@ impl Places {
 
     /// Opens a publisher's socket; returns it with its address, and with the group if it sends to one.
     pub fn publisher(&self) -> Result<(OwnedFd, String, Option<SocketAddrV4>)> {
-        let (socket, port) = self.bound()?;
+        let (socket, port) = self.bind_socket()?;
         if !self.multicast {
             return Ok((socket, format!("{}:{port}/{}", self.advertised, self.token), None));
         }
@@ -88,12 +88,12 @@ impl Places {
     }
 
     pub fn server(&self) -> Result<(Arc<OwnedFd>, String)> {
-        let (socket, port) = self.bound()?;
-        Ok((self.watched(socket), format!("{}:{port}", self.advertised)))
+        let (socket, port) = self.bind_socket()?;
+        Ok((self.watch_socket(socket), format!("{}:{port}", self.advertised)))
     }
 
     /// Opens the socket of a receiver or client, which gets only what is sent from `place`, or to the group `place`.
-    pub fn connected(&self, place: SocketAddrV4) -> Result<Arc<OwnedFd>> {
+    pub fn connect_socket(&self, place: SocketAddrV4) -> Result<Arc<OwnedFd>> {
         let socket = self.socket()?;
         if place.ip().is_multicast() {
             sockopt::set_socket_reuseaddr(&socket, true).context("setting SO_REUSEADDR")?;
@@ -106,10 +106,10 @@ impl Places {
         } else {
             connect(&socket, &place).context(format!("connecting to {place}"))?;
         }
-        Ok(self.watched(socket))
+        Ok(self.watch_socket(socket))
     }
 
-    fn watched(&self, socket: OwnedFd) -> Arc<OwnedFd> {
+    fn watch_socket(&self, socket: OwnedFd) -> Arc<OwnedFd> {
         let socket = Arc::new(socket);
         self.drops.watch(&socket);
         socket

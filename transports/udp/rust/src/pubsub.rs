@@ -117,7 +117,7 @@ pub struct UdpSubscriber {
 impl UdpSubscriber {
     pub fn open(places: &Arc<Places>, link: &Link) -> Result<Self> {
         let Address { place, token } = Address::parse(&link.address)?;
-        let inbox = Inbox::new(places, places.connected(place)?, link);
+        let inbox = Inbox::new(places, places.connect_socket(place)?, link);
         let mut subscriber = Self { inbox, token, asked: Instant::now() };
         subscriber.join()?;
         Ok(subscriber)
