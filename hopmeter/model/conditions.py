@@ -30,7 +30,7 @@ class Conditions:
     transport: Annotated[
         str,
         Condition(
-            option="Names, all, or direct (those without a broker).",
+            option="Transport names, all, or direct (all without a broker).",
             meaning='Names of transports, "all", or "direct": all transports without a broker.',
             default="all",
             scope="run",
@@ -82,7 +82,7 @@ class Conditions:
     wait: Annotated[
         str,
         Condition(
-            option="spin, block, callback; callback+block gives each sink its own.",
+            option="spin, block, callback; callback+block sets the wait of each sink.",
             meaning="How a receiver waits; `callback+block` gives one wait for each sink, in order.",
             default="block",
             form="wait",
@@ -165,7 +165,7 @@ class Conditions:
     share: Annotated[
         str,
         Condition(
-            option="none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.",
+            option="none: copy GPU memory through the host; cuda-ipc: pass a handle.",
             meaning="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory.",
             default="none",
             choices=("none", "cuda-ipc"),
@@ -233,7 +233,7 @@ class Conditions:
     pairs: Annotated[
         int,
         Condition(
-            option="Independent pairs at once.",
+            option="The number of pairs that run at the same time.",
             meaning="Number of independent pairs of source and sink that run at once.",
             default=1,
             type=int,

@@ -23,7 +23,7 @@ RATIO = ("ratio", "ratio_low", "ratio_high")
 
 def row_json(group: Group, row: Row | None, take: Row | None) -> dict[str, Any] | None:
     """Return a row's values, its ratio to the recommended row, its settings, and the settings that prevent message
-    loss. None for no row."""
+    loss. None if `row` is None."""
     if row is None:
         return None
     is_other = take is not None and take is not row and not is_whole(group)

@@ -1,4 +1,5 @@
-"""The answer for one table in sentences, based on the comparison of its rows. They claim nothing that is undecided."""
+"""The answer for one table in sentences, based on the comparison of its rows. The sentences claim only decided
+orders."""
 
 from __future__ import annotations
 

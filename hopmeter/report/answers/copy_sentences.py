@@ -1,4 +1,4 @@
-"""A sentence that compares ways to copy the same frame, from rows that differ only in the way."""
+"""A sentence that compares ways to copy the same frame, from rows that differ only in the way of copying."""
 
 from __future__ import annotations
 

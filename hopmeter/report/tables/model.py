@@ -1,4 +1,4 @@
-"""The model of a table, which all renderers share: columns, rows under headings, and sentences around them."""
+"""The model of a table, which all renderers share: columns, rows under headings, and explanatory sentences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Value:
     inline: str = ""
     """What terminals and Markdown append to the text instead of notes: `(14.9–15.6)`."""
     below: str = ""
-    """The text to show below another value, where no column title explains it."""
+    """The text to show below another value, without a column title."""
     ends: tuple[float | None, float | None] | None = None
     """The interval of `sort`, for CSV and JSON."""
     data: Any = None

@@ -21,7 +21,7 @@ ROW, GAP = 17, 0.7
 
 @dataclass(frozen=True)
 class PlacedBox:
-    """A row, the box of its samples, and its position from the top."""
+    """A row with the box plot of its samples and its vertical position."""
 
     row: Row
     box: Box
