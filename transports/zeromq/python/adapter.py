@@ -11,7 +11,7 @@ import zmq
 
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, Take, network_device
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Closable, Fill, Handle, Link, Setup, Take, network_device
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
@@ -86,6 +86,16 @@ class Subscriber(End):
         take(frame, native=frame)
         return 1
 
+    def subscribe(self, on_frame: Take) -> Closable:
+        """Call `on_frame` from an event loop. Importing asyncio takes long, so only this wait imports it."""
+        from .asyncio_loop import EventLoop
+
+        async def receive(socket: Any) -> None:
+            frame = await socket.recv(copy=self._copies)
+            on_frame(frame, native=frame)
+
+        return EventLoop(self._socket, receive, owner=self)
+
 
 class Client(Subscriber):
     start = End.send_frame
@@ -96,6 +106,16 @@ class Server(Subscriber):
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
+
+    def serve(self, on_request: Handle) -> Closable:
+        """Call `on_request` from an event loop; the instrument closes this server after the loop."""
+        from .asyncio_loop import EventLoop
+
+        async def receive(socket: Any) -> None:
+            client, request = await socket.recv_multipart(copy=self._copies)
+            on_request(request, self._reply_to(client))
+
+        return EventLoop(self._socket, receive, owner=None)
 
     def _reply_to(self, client: Frame) -> Callable[[int, Fill], bool]:
         def reply(payload_bytes: int, fill: Fill) -> bool:
@@ -124,6 +144,9 @@ class Transport(BaseTransport):
 
     def subscriber(self, link: Link) -> Subscriber:
         return self._connect(Subscriber, link, zmq.SUB, zmq.SUBSCRIBE, b"")
+
+    def subscribe(self, link: Link, on_frame: Take) -> Closable:
+        return self.subscriber(link).subscribe(on_frame)
 
     def server(self, link: Link) -> Server:
         # With this option, ZeroMQ reports a full queue instead of losing the message silently.
