@@ -139,7 +139,7 @@ def test_quality_of_service_is_judged_with_the_executor_alike() -> None:
 
 
 def test_a_count_needs_no_interval() -> None:
-    text, lossy = "Calls of ROS 2 lose messages", {"pattern": "rpc", "rate_hz": 1000.0}
+    text, lossy = "ROS 2 calls lose messages", {"pattern": "rpc", "rate_hz": 1000.0}
     assert verdict_of(text, row("ros2", "c++", 100.0, None, lost=5, **lossy)).answer == "holds"
     assert verdict_of(text, row("ros2", "c++", 100.0, None, **lossy)).answer == "does not hold"
 
