@@ -92,11 +92,11 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
 
 
 FAST = fast_adapters()
-"""The transports and languages that `make test` builds."""
+"""The transports and languages that `make test` puts through conformance."""
 
 
 def is_fast(case: Case) -> bool:
-    """Return whether `make test` builds both sides of a case. It builds no installations that settings select."""
+    """Return whether both sides of a case are in `make test`, which has no installations that settings select."""
     is_other = case.manifest.for_settings(case.overrides) is not case.manifest
     return not is_other and {(case.manifest.name, end) for end in (case.sender, case.receiver)} <= FAST
 

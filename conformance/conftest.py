@@ -20,7 +20,7 @@ FAILED = pytest.StashKey[bool]()
 
 
 def pytest_itemcollected(item: Any) -> None:
-    """Mark the cases of adapters that `make test` does not build for `make test-rest`."""
+    """Mark the cases of adapters that `make test` leaves to `make test-rest`."""
     if (case := _case_of(item)) and not is_fast(case):
         item.add_marker("rest")
 

@@ -1,22 +1,22 @@
-"""The adapters that `make test` builds. `python -m conformance.fast` stores them, so that `make test-rest` omits
-exactly what `make test` has run; for a transport with several languages, `quick` uses the languages that are built."""
+"""The adapters that `make test` puts through conformance: those of tests/fast.toml. `python -m conformance.fast` stores
+them, so that `make test-rest` omits exactly what `make test` has run."""
 
 from __future__ import annotations
 
 from hopmeter.build.needs import needed_for
 from hopmeter.system import paths
 
-SCENARIOS = ("quick", "tests/fast.toml")
+SCENARIO = "tests/fast.toml"
 NOTE = paths.PACKAGE.parent / "build" / "fast-adapters.txt"
 
 
 def fast_adapters() -> frozenset[tuple[str, str]]:
-    """Return the transports and languages that `make test` built, or that it would build now."""
+    """Return the transports and languages that `make test` has put through conformance, or would now."""
     return _read() if NOTE.exists() else _find()
 
 
 def _find() -> frozenset[tuple[str, str]]:
-    return frozenset((each.transport, each.language) for name in SCENARIOS for each in needed_for(name))
+    return frozenset((each.transport, each.language) for each in needed_for(SCENARIO))
 
 
 def _read() -> frozenset[tuple[str, str]]:

@@ -161,6 +161,7 @@ def test_a_precision_takes_at_least_eight_rounds() -> None:
     assert min(Run(plan(cells_of(10, 20), until="±2%")).counts().values()) > 8
 
 
+@pytest.mark.rest
 def test_a_stated_precision_holds_as_often_as_it_says() -> None:
     truth, misses, many = 10.0, 0, 200
     for seed in range(many):
@@ -209,6 +210,7 @@ def test_a_difference_that_only_seems_large_gets_no_further_rounds() -> None:
     assert abs(rounds["timing"] - rounds["bytes:9"]) <= 2
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("noise", [(0.1, 0.1), (0.05, 0.4)])
 def test_tables_that_share_a_budget_call_equal_cells_different_as_seldom_as_they_say(
     noise: tuple[float, float],
@@ -321,6 +323,7 @@ def test_one_row_alone_has_requirements_to_decide() -> None:
     assert Run(plan(cells_of(10), **wanted)).counts()["c0"] < 20
 
 
+@pytest.mark.rest
 def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
     wanted, many, wrong = {"until": "require", "require": ["p50 < 10us"]}, 200, 0
     for seed in range(many):

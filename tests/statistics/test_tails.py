@@ -26,6 +26,7 @@ COVERED = [each for each in SETTINGS if each is not rare_stalls]
 settings = pytest.mark.parametrize("setting", COVERED, ids=lambda each: each.__name__)
 
 
+@pytest.mark.rest
 @settings
 def test_a_quick_look_covers_p99_and_rarely_judges_wrongly(setting: Setting) -> None:
     found = simulate(setting, 8, 300)
@@ -48,6 +49,7 @@ def test_stalls_rarer_than_the_run_is_long_are_its_limit() -> None:
     assert simulate(rare_stalls, 24, 300).coverage >= 0.9
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("setting", "rounds", "least"), [(independent, 8, 0.85), (levels_differ, 12, 0.7)])
 def test_a_clear_limit_is_met_or_missed(setting: Setting, rounds: int, least: float) -> None:
     found = simulate(setting, rounds, 300)
