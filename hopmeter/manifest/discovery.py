@@ -62,9 +62,10 @@ def _python(offer: Offer) -> str | None:
 
 GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
-    "direct": lambda manifest: manifest.ranked and manifest.broker is None,
+    "direct": lambda manifest: manifest.ranked and manifest.broker is None and not manifest.named_only,
 }
-"""Words that select several transports: all that can be ranked, and all of these that need no broker."""
+"""Words that select several transports: all that can be ranked, and those of them that need no broker, apart from
+transports that a user must name."""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:

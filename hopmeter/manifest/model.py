@@ -53,6 +53,8 @@ class Manifest(Strict):
     varying_sizes: bool = True
     """Whether the messages of one link may have different sizes, up to the link's largest size."""
     ranked: bool = True
+    named_only: bool = False
+    """Whether the transport runs only if a user names it, so that `direct` leaves it out."""
     installable: bool = True
     """Whether the transport is a library that a program can install; otherwise hopmeter uses it only as a reference."""
     usual_language: Language | None = None

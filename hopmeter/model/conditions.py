@@ -31,7 +31,7 @@ class Conditions:
         str,
         Condition(
             option="Transport names, all, or direct (all without a broker).",
-            meaning='Names of transports, "all", or "direct": all transports without a broker.',
+            meaning='Names of transports, "all", or "direct": the usual transports without a broker.',
             default="all",
             scope="run",
             separates_tables=False,

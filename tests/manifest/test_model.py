@@ -198,3 +198,12 @@ def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: p
 def test_an_unknown_transport_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r'"zenoh".*E-UNKNOWN-TRANSPORT'):
         manifest.find_transports(["zeno"])
+
+
+def test_a_transport_that_must_be_named_is_not_among_the_direct_ones() -> None:
+    every = manifest.every()
+    named_only = {name for name, each in every.items() if each.named_only}
+    assert named_only, "some transport of this checkout must be named"
+    assert not named_only & manifest.select_transports(["direct"]).keys()
+    assert named_only <= manifest.select_transports(["all"]).keys()
+    assert named_only == manifest.select_transports(named_only).keys()
