@@ -57,6 +57,9 @@ def task(row: Row, frame_bytes: int) -> Task:
 def main(asked: Sequence[str]) -> int:
     """Measure the rows. Return 1 if a limit is missed or a row could not be measured."""
     rows = [row for row in ROWS if not asked or row.transport in asked]
+    for needed, name in sorted({(row.peer.missing, row.transport) for row in rows if row.peer.missing}):
+        print(f"{name}: rows are left out, because {needed} is not set")
+    rows = [row for row in rows if not row.peer.missing]
     tasks = [task(row, each) for row in rows for each in row.sizes]
     for index in pair_rounds(tasks):
         for each in tasks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -40,7 +41,9 @@ class Program:
     flags: tuple[str, ...] = ()
     """Additional compiler flags."""
     headers: str = ""
-    """A glob pattern, relative to /usr/include, for the headers of a library without a pkg-config module."""
+    """A glob pattern, relative to the folder of headers, for a library without a pkg-config module."""
+    root: str = ""
+    """The environment variable with the folder of a library that only the user can install."""
     idl: str = ""
     """The description of the messages, as a path relative to transports/."""
     generator: tuple[str, ...] = ()
@@ -50,6 +53,11 @@ class Program:
     def command(self) -> list[str]:
         """The command that runs the program; the program is built first if needed."""
         return [str(self.path)]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether its library is installed, if only the user can install it."""
+        return not self.root or bool(os.environ.get(self.root))
 
     @property
     def path(self) -> Path:
@@ -73,9 +81,13 @@ class Program:
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         generated = sorted(each for each in made.iterdir() if each.suffix in (".cc", ".cpp", ".cxx"))
         half = binary.with_suffix(".half")
-        folders = [made, HERE / "bare", TRANSPORTS, *(INCLUDES.glob(self.headers) if self.headers else ())]
+        owned = [Path(os.environ[self.root])] if self.root else []
+        headers = owned[0] / "include" if owned else INCLUDES
+        found = headers.glob(self.headers) if self.headers else ()
+        folders = [made, HERE / "bare", TRANSPORTS, *(each / "include" for each in owned), *found]
         compiler = [*COMPILERS[source.suffix], "-O3", *self.flags, *(f"-I{each}" for each in folders), "-o", str(half)]
-        libraries = [f"-l{library}" for library in self.libraries]
+        libraries = [flag for each in owned for flag in (f"-L{each}/lib", f"-Wl,-rpath,{each}/lib")]
+        libraries += [f"-l{library}" for library in self.libraries]
         if self.modules:
             asked = ["pkg-config", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()

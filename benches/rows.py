@@ -121,6 +121,7 @@ ROS2_WIRE = Program(
     # idlc generates no code for included descriptions, so they are compiled separately.
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
+ICEORYX2 = Program("iceoryx2.cpp", ("iceoryx2_cxx", "iceoryx2_ffi_c"), headers="iceoryx2/v*", root="ICEORYX2_ROOT")
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
 # Uses only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
 # process has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions.
@@ -263,6 +264,10 @@ LIMITED = (
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),
     *_thrift({"wait": "callback"}, {"server": "simple"}),
+    *(
+        Row("iceoryx2", "c++", "bare", Bare(ICEORYX2, ("{directory}", wait, *COMMON)), {**RING, "wait": wait})
+        for wait in ("block", "spin")
+    ),
     # The library's benchmark never writes a payload, but a hopmeter relay copies it, so only small frames are
     # comparable.
     Row(

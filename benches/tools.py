@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from ending import Run
 from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number_of
@@ -60,6 +61,12 @@ class Bare:
     nanoseconds: float = 1.0
     """The number of nanoseconds in one unit of the program's output."""
 
+    @property
+    def missing(self) -> str:
+        """The environment variable that must name the program's library but is not set; usually empty."""
+        is_missing = isinstance(self.program, Program) and not self.program.is_possible
+        return self.program.root if is_missing else ""
+
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
         """Run the program once and return its result in microseconds, with both sides on one core or each on its own
         core."""
@@ -91,6 +98,7 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProces
 class Tool:
     """The peer's own tool, which runs as a server and a client in separate sessions; the client prints the result."""
 
+    missing: ClassVar[str] = ""
     server: Words
     client: Words
     figure: str

@@ -68,6 +68,20 @@ macro(hopmeter_add_library_node NAME MODULE REMEDY)
   target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE PkgConfig::${NAME})
 endmacro()
 
+# Finds a package that the user has installed in the folder that the environment variable ROOT names, and only there:
+# hopmeter_find_owned(ZENOH_ROOT "install zenoh-c, and set ZENOH_ROOT to where it is installed" zenohc 1.10).
+macro(hopmeter_find_owned ROOT REMEDY PACKAGE VERSION)
+  list(PREPEND CMAKE_PREFIX_PATH "$ENV{${ROOT}}")  # for the packages that PACKAGE itself needs
+  find_package(${PACKAGE} ${VERSION} QUIET NO_DEFAULT_PATH PATHS "$ENV{${ROOT}}")
+  if(NOT ${PACKAGE}_FOUND)
+    set(_considered "${${PACKAGE}_CONSIDERED_VERSIONS}")
+    list(JOIN _considered ", " _considered)
+    string(PREPEND _considered "${PACKAGE} ${VERSION} is not in ${ROOT} ($ENV{${ROOT}}); found: ")
+    string(REGEX REPLACE "; found: $" "" _considered "${_considered}")
+    hopmeter_lacks("${_considered}: ${REMEDY}")
+  endif()
+endmacro()
+
 # Adds a node that uses the C library of its transport's Rust crate. Cargo builds this library together with the Rust node,
 # and the library is next to the nodes, as in a package.
 macro(hopmeter_add_rust_library_node NAME)

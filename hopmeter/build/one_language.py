@@ -45,8 +45,9 @@ def _target(manifest: Manifest, language: str) -> Target:
 
 def _is_available(manifest: Manifest, language: str) -> bool:
     """Return whether the adapter can be built on this machine, or is ready."""
-    is_blocked = system.rights() is None and bool(system.missing(manifest.offers[language].apt))
-    return not is_blocked or _is_ready(manifest, language)
+    offer = manifest.offers[language]
+    is_blocked = system.rights() is None and bool(system.missing(offer.apt))
+    return (offer.is_installed and not is_blocked) or _is_ready(manifest, language)
 
 
 def _is_ready(manifest: Manifest, language: str) -> bool:

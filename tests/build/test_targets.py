@@ -181,6 +181,17 @@ def test_of_languages_that_suit_a_cell_the_usual_one_is_measured(tmp_path: Path)
         assert preferred_language([known], axes, alone) == "rust"
 
 
+def test_a_library_that_only_the_user_can_install_is_chosen_only_if_it_is_installed(
+    transports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = 'user = { variable = "OWNED_ROOT", remedy = "install it" }'
+    write(transports, "owned", rust="build_cost = { seconds = 67, megabytes = 1 }", cpp=user)
+    monkeypatch.delenv("OWNED_ROOT", raising=False)
+    assert "owned (rust)" in titles(scenario(tmp_path, 'transport = "owned"\n'))
+    monkeypatch.setenv("OWNED_ROOT", str(tmp_path))
+    assert "owned (c++)" in titles(scenario(tmp_path, 'transport = "owned"\n'))
+
+
 def made_ready(monkeypatch: pytest.MonkeyPatch, *languages: str) -> None:
     monkeypatch.setattr(one_language, "readiness", lambda one, word: Readiness(one.name, word, word in languages))
 

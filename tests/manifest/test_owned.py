@@ -16,7 +16,8 @@ from hopmeter.system import paths
 from tests.plan.capabilities import transport
 
 THEIRS = {"variable": "BROUGHT_ROOT", "remedy": "install it and set BROUGHT_ROOT"}
-MANIFEST = transport("brought", languages={"c++": {"waits": ["block"], "library": "theirs", "user": THEIRS}})
+CPP = {"waits": ["block"], "library": "theirs", "user": THEIRS}
+MANIFEST = transport("brought", languages={"c++": CPP})
 
 
 def test_it_is_not_installed_until_its_variable_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,41 @@ def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(app)
     assert done.exit_code == 0, done.output
     assert "not installed here, skipped: brought (c++)" in done.output
+
+
+@pytest.mark.parametrize("words", [["brought"], ["brought", "--language", "c++"]])
+def test_a_transport_without_another_language_fails_if_it_is_named(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build(words, MANIFEST, monkeypatch) == (1, ["c++"])
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(["brought"], (0, ["python"])), (["brought", "--language", "c++,python"], (1, ["c++", "python"]))],
+)
+def test_a_transport_with_another_language_passes_it_over(
+    words: list[str], expected: tuple[int, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = transport("brought", languages={"c++": CPP, "python": {"waits": ["block"], "library": "a package"}})
+    assert build(words, both, monkeypatch) == expected
+
+
+def build(words: list[str], manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str]]:
+    """Run `hopmeter build WORDS` without the user's library; return its exit code and the languages that it built."""
+    begun = []
+
+    def build_one(target: Target) -> work.Outcome:
+        begun.append(target.language)
+        return work.Outcome(target, error="" if target.offer.is_installed else "absent")
+
+    monkeypatch.delenv("BROUGHT_ROOT", raising=False)
+    monkeypatch.setattr(work, "build_one", build_one)
+    monkeypatch.setattr(work, "_instrument", lambda _: None)
+    monkeypatch.setattr("hopmeter.build.targets.find_transports", lambda _: {manifest.name: manifest})
+    app = typer.Typer()
+    register(app)
+    return CliRunner().invoke(app, words).exit_code, sorted(begun)
 
 
 def test_a_broker_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None
     chosen = (transports, wanted.languages, wanted.settings)
     targets = needed_for(scenario) if scenario else select_targets(*chosen)
     console = Console(stderr=as_json, markup=True)
-    if not transports:
-        targets = _installable(console, targets)
+    if not (transports and wanted.languages):
+        targets = _installable(console, targets, named=bool(transports))
     build_display.announce_adapters(console, targets)
     outcomes = _build_all(console, targets, as_json, system_packages)
     _summarise(console, outcomes)
@@ -48,14 +48,17 @@ def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None
         raise typer.Exit(1)
 
 
-def _installable(console: Console, targets: list[Target]) -> list[Target]:
-    """Return the targets that are installed or that hopmeter can install; print the others, and broken manifests."""
+def _installable(console: Console, targets: list[Target], named: bool) -> list[Target]:
+    """Return the targets that are installed or that hopmeter can install; print the others, and broken manifests. A
+    transport that the user named is also returned if it is not installed in any language, so that its build fails."""
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    absent = [target.title for target in targets if not target.offer.is_installed]
+    installed = {target.transport for target in targets if target.offer.is_installed}
+    absent = [each for each in targets if not each.offer.is_installed and (not named or each.transport in installed)]
     if absent:
-        console.print(f"not installed here, skipped: {', '.join(absent)}", highlight=False, soft_wrap=True)
-    return [target for target in targets if target.offer.is_installed]
+        titles = ", ".join(target.title for target in absent)
+        console.print(f"not installed here, skipped: {titles}", highlight=False, soft_wrap=True)
+    return [target for target in targets if target not in absent]
 
 
 def is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
