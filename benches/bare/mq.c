@@ -2,6 +2,7 @@
 // ns. CORES has the same form as in bare.h. `plain` waits in mq_receive. `alike` does the same work as a hopmeter ring:
 // receive calls with a timeout, and a record with two timestamps in each process.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
 
@@ -25,10 +26,14 @@ static void put(mqd_t queue, const char* frame, size_t bytes) {
 
 static int take(mqd_t queue, char* frame) {
   if (!alike) return mq_receive(queue, frame, frame_bytes, NULL) == (ssize_t)frame_bytes;
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += 1;
-  return mq_timedreceive(queue, frame, frame_bytes, NULL, &until) == (ssize_t)frame_bytes;
+  ssize_t received;
+  do {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 1;
+    received = mq_timedreceive(queue, frame, frame_bytes, NULL, &until);
+  } while (received < 0 && errno == ETIMEDOUT);  // the other process may have waited for a core
+  return received == (ssize_t)frame_bytes;
 }
 
 static void echo(mqd_t from, mqd_t to, char* frame) {

@@ -5,6 +5,7 @@
 // stream, receive calls with a timeout, which a pipe gets from poll, and a record with two timestamps in each process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -58,12 +59,16 @@ static void send_all(int socket_fd, const char* bytes, size_t length) {
 
 static int receive_all(int socket_fd, char* bytes, size_t length) {
   for (size_t received = 0; is_pipe;) {
-    ssize_t step = is_ready(socket_fd, POLLIN) ? read(socket_fd, bytes + received, length - received) : 0;
+    while (!is_ready(socket_fd, POLLIN)) continue;
+    ssize_t step = read(socket_fd, bytes + received, length - received);
     if (step <= 0) return 0;
     received += (size_t)step;
     if (received == length) return 1;
   }
-  return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
+  ssize_t received;
+  do received = recv(socket_fd, bytes, length, MSG_WAITALL);
+  while (received < 0 && errno == EAGAIN);  // the other process may have waited for a core
+  return received == (ssize_t)length;
 }
 
 // Returns page-aligned memory, which the kernel copies fastest because it is also aligned to cache lines; from an
