@@ -114,8 +114,8 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
 
 @contextlib.contextmanager
 def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
-    """Give the programs configuration files of their own, if the transport has a folder `config` because its library
-    shares files with the whole machine."""
+    """Give the programs their own configuration files if the transport has a folder `config`. The library of such a
+    transport shares files with the whole machine."""
     run = secrets.token_hex(8)
     for file in (manifest.folder / "config").glob("*"):
         (place / "config").mkdir(exist_ok=True)

@@ -66,7 +66,7 @@ def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: f
     """Connect to the publisher, measure all pairs with the given transport settings, and return the exit code.
 
     Raises HopmeterError if the publisher is missing, has different options or leaves, and InterruptedRunError after
-    Ctrl-C. Everything measured until then is stored.
+    Ctrl-C. Everything measured up to that point is stored.
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
@@ -137,7 +137,7 @@ class Study:
                 self._tell(pair, outcome, side)
             self.peer.note(word="over")
         except TrialFailedError as failed:
-            raise HopmeterError("E-PEER-GONE", GONE, "the measurements until then are stored") from failed
+            raise HopmeterError("E-PEER-GONE", GONE, "the measurements up to that point are stored") from failed
         finally:
             if results.outcomes:
                 results.show()

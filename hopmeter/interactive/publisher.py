@@ -65,7 +65,7 @@ class Publisher:
         return self._finish(interrupted) if self._has_met else None
 
     def _finish(self, interrupted: bool) -> int:
-        gone = HopmeterError("E-PEER-GONE", "the other side has left", "the measurements until then are stored")
+        gone = HopmeterError("E-PEER-GONE", "the other side has left", "the measurements up to that point are stored")
         if self._pair is not None:
             self._add("failed", "interrupted" if interrupted else gone.message)
         if self._results.outcomes:

@@ -44,7 +44,7 @@ class Server:
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Reject every note, because a server expects none. Raises ValueError."""
-        raise ValueError(f"a server accepts no message such as {str(ask)[:60]}")
+        raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
         """Add the calls that the nodes of a trial have answered, after nodes that still work have ended."""

@@ -183,7 +183,7 @@ def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tup
 def _round_count(excerpt: Excerpt, speed: float, length_ns: int) -> int:
     period_ns = (excerpt.period_ns or 0.0) / speed
     if not period_ns:
-        what = f"{excerpt.source.label}: all messages have the same time, so a loop of them has no length"
+        what = f"{excerpt.source.label}: all messages have the same timestamp, so a loop over them would last 0 s"
         raise RecordingError("E-RECORDING-TIMES", what, "omit `loop`, or record for longer")
     rounds = math.ceil(length_ns / period_ns)
     if rounds * len(excerpt.times_ns) > segments.MOST_MESSAGES:

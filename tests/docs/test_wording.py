@@ -68,7 +68,7 @@ def sentences(source: str) -> Iterator[str]:
 
 
 def nearly_alike(one: set[str], other: set[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of sentences that say the same in other words; names of libraries may differ."""
+    """Yield pairs of sentences that say the same thing in different words; library names may differ."""
     for first, second in product(one - other, other - one):
         if is_nearly(first, second) and NAMES.sub("X", first) != NAMES.sub("X", second):
             yield first, second

@@ -1,4 +1,5 @@
-"""`hopmeter run --hosts` over two hosts with networks of their own: the nodes meet at the addresses of their hosts."""
+"""`hopmeter run --hosts` across two hosts, each with a separate network: the nodes connect through their hosts'
+addresses."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def write(timing: Timing, source: RecordingSource, into: Path) -> ReplayFile:
 
 
 def read(path: Path) -> tuple[list[int], list[bytes]]:
-    """The due times in ms and the bytes of the messages; checks the head and the checksums."""
+    """Return the messages' due times in ms and their contents, after checking the header and the checksums."""
     content = path.read_bytes()
     magic, version, size, count, at = HEAD.unpack(content[: HEAD.size])
     assert (magic, version, size, at + count * size) == (b"HMREPLAY", 1, RECORD.itemsize, len(content))

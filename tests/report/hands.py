@@ -29,7 +29,8 @@ def write_measured(folder: Path, many: int = 300, side: str = "listener", **coun
 
 
 def write_asked(folder: Path, wrong: int = 0, works: Sequence[str] = ("sleep:30ms", "sleep:50ms")) -> Path:
-    """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was beyond it is known."""
+    """A folder as `hopmeter ask` leaves it: two servers answer 40 frames with 30 ms and 50 ms of work, and the time
+    beyond the work is known."""
     due = [(seq - 1) * 10**8 + 99 * 10**6 for seq in range(40)]
     calls = [
         (0, server, seq, due[seq], seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, NONE_NS)

@@ -149,7 +149,7 @@ class Subscriber {
  public:
   virtual ~Subscriber() = default;
 
-  /// Calls `take` for each frame that has arrived, at least for one if there is any; returns the number of frames. With
+  /// Calls `take` for each frame that has arrived (at least one, if any have); returns the number of frames. With
   /// `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
   /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
   virtual std::size_t poll(Timeout timeout, Take take) = 0;

@@ -87,8 +87,8 @@ class Pair:
 
     @property
     def completion_times(self) -> Times:
-        """When each message had reached all its receivers, or all its replies had returned, including decoding. The
-        clock is that of the source or client, as for all times of a whole message."""
+        """The times at which each message had reached all its receivers and been decoded there, or all its replies had
+        returned and been decoded. The clock is that of the source or client, as for all times of a whole message."""
         return self.completion_on(self.lanes[0].host)[0]
 
     def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:

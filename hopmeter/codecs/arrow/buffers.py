@@ -52,8 +52,8 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Return the indices with every invalid one, including those of missing values, replaced by 0: Arrow reads all of
-    them when it joins dictionaries.
+    """Return the indices after replacing every invalid index, including those of missing values, with 0: Arrow reads
+    all of them when it joins dictionaries.
 
     pandas writes -1 for a missing value, so an invalid index is replaced and not refused.
     """

@@ -26,8 +26,8 @@ _numbers: set[Any] = set()
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of an array that this process holds completely, and return the node. Raises CodecError for
-    tracers and shards."""
+    """Append the memory of an array that is fully addressable by this process, and return the node. Raises CodecError
+    for tracers and shards."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send computed, complete arrays, not tracers or shards")

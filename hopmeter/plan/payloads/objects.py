@@ -90,7 +90,7 @@ def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list
 
 
 def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
-    """Return the cell with the payload size of each flow that carries objects replaced by `size(flow)`."""
+    """Return a copy of the cell in which each flow that carries objects has the payload size `size(flow)`."""
     if cell.workload is None:
         return cell.with_values(payload_bytes=size(flows(cell)[0]))
     sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_object else flow for flow in cell.workload.flows)

@@ -80,7 +80,7 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
 def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
     """Return the type of a flow's messages; None for a recording without ROS 2 messages.
 
-    Raises UsageError if its definition is missing, or if the type is a service and the flow does not make calls.
+    Raises UsageError if the type's definition is missing, or if the type is a service but the flow makes no calls.
     """
     if flow.replay:
         return recorded_type(flow.replay, places)

@@ -1,4 +1,4 @@
-"""Detect workloads with many more programs than cores, whose latencies include waiting for a core."""
+"""Detect workloads with far more programs than cores; their latencies include the time spent waiting for a core."""
 
 from __future__ import annotations
 

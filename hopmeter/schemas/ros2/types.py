@@ -35,8 +35,8 @@ class RosType:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """Return the definitions; each follows those that it uses. Raises UsageError if a definition is missing or
-        invalid."""
+        """Return the definitions in dependency order: each comes after those that it uses. Raises UsageError if a
+        definition is missing or invalid."""
         named = ((name, text, f"the definition of {name}") for name, text in self.texts.items())
         parsed = {each.name: each for words in named for each in parse_all(words[1], words[0], words[2])}
         needed = {field.type.name for each in parsed.values() for field in each.messages()}

@@ -23,7 +23,7 @@ pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
     }
-    // SAFETY: the ABI guarantees that `data` points to `bytes` bytes, which are valid during the call that uses them.
+    // SAFETY: the ABI guarantees that `data` points to `bytes` bytes that stay valid for the duration of the call.
     unsafe { std::slice::from_raw_parts(data, bytes) }
 }
 

@@ -208,7 +208,7 @@ impl Asker {
     }
 }
 
-/// Replaces the time at which the responder sent its reply by the kernel's stamp, which only the next reply contains.
+/// Replaces the responder's send time of the reply with the kernel's timestamp, which only the next reply carries.
 fn complete(exchange: &mut Exchange, next: &Packet) {
     if next.previous_sent_ns != NO_STAMP && next.previous_sent_ns >= exchange.sent_ns {
         exchange.sent_ns = next.previous_sent_ns;

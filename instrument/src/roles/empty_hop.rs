@@ -64,7 +64,8 @@ fn applies(context: &RoleContext<'_>) -> bool {
     is_paced && is_called && context.codec.is_none()
 }
 
-/// Does everything that a receiver does until it reads the arrival time, and stores the time that the frame took.
+/// Does everything that a receiver does up to reading the arrival time, and stores how long the frame took to get
+/// there.
 fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
     let mut intake = Intake::new(context, new_deadline(context.spec.drain_ns));
     OnFrame::new(move |received: Received<'_>| {

@@ -1,4 +1,4 @@
-//! Admits consumers, and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
+//! Admits consumers and detects when they leave or die, on an otherwise idle thread in the producer's process.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;

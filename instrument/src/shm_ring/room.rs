@@ -29,7 +29,7 @@ fn limit_available(group: &Path) -> Option<u64> {
     let limit = number(&group.join("memory.max"))?;
     let used = number(&group.join("memory.current"))?;
     let kept = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    // File pages that the kernel can drop on demand, but counts as used until then.
+    // File pages that the kernel can drop on demand, but counts as used before that.
     let droppable = field(&kept, "inactive_file ").unwrap_or(0) + field(&kept, "active_file ").unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_sub(droppable)))
 }

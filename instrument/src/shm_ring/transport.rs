@@ -11,7 +11,7 @@ use super::producer::{Options, Producer, WhenFull};
 /// The longest sleep of a consumer that calls a callback; its interrupter wakes it earlier.
 const NAP: Duration = Duration::from_secs(1);
 
-/// A transport whose links are rings with the same options.
+/// A transport in which every link is a shared-memory ring with these options.
 pub struct RingTransport {
     pub slots: u32,
     pub when_full: WhenFull,

@@ -171,7 +171,7 @@ fastdds::Options options(const Setup& setup) {
   };
 }
 
-/// Appends any difference from the settings to the corresponding fact.
+/// Records in the fact `fallback` how the effective configuration differs from the settings.
 void add_fallback(Facts& facts, const std::string& what) {
   for (auto& [name, value] : facts)
     if (name == "fallback") return void(value += "\n" + what);

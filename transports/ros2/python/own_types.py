@@ -1,4 +1,4 @@
-"""Messages of the user's own type: as objects that the rmw encodes, or as octets that are already encoded. ../README.md
+"""Messages of the user's own type: as objects that the rmw serialises, or as pre-serialised bytes. ../README.md
 describes where a frame's header is stored."""
 
 from __future__ import annotations

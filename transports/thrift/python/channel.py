@@ -82,5 +82,5 @@ class Channel:
 
 
 def is_departure(error: TTransportException) -> bool:
-    """Whether the error means that the peer has gone, which is not a failure of this end."""
+    """Whether the error means that the peer has disconnected, which is not a failure on this side."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

@@ -23,7 +23,7 @@ pub struct Receiver {
     capacity: usize,
     /// When the link is free again, if its rate is limited.
     free_ns: i64,
-    /// The sample that waits until the next sample has overtaken it.
+    /// The sample held back until the next sample has overtaken it.
     overtaken: Option<Planned>,
 }
 
