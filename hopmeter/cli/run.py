@@ -182,7 +182,11 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Resume the interrupted run in DIR, as it was planned.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the cells, and the dropped cells with the reason for each, without measuring anything.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="List the cells, and the dropped cells with the reason for each, without measuring anything.",
+        ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a line of JSON for each cell.", rich_help_panel="Output")

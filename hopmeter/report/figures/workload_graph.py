@@ -46,7 +46,11 @@ def draw(group: Group, style: Style) -> Figure | None:
     edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
     boxes = [_box(place) | _box_words(name, place, used) for name, place in places.items()]
     is_split = any(each.transports for each in workload.participants)
-    split = " A participant drawn as several boxes runs one process per box; a dashed arrow is a bridge." if is_split else ""
+    split = (
+        " A participant drawn as several boxes runs one process per box; a dashed arrow is a bridge."
+        if is_split
+        else ""
+    )
     frames = frame_hosts(drawn, places)
     hosts = " Each frame is a host." if frames else ""
     return Figure(
