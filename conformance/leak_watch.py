@@ -1,6 +1,6 @@
 """Find the files and processes that a test leaves outside its folder.
 
-Other tests run at the same time, so a leak is recognised by the run id, or by the process that had the file open.
+Other tests run concurrently, so a leak is recognised by the run id, or by the process that had the file open.
 """
 
 from __future__ import annotations

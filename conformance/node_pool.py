@@ -100,7 +100,7 @@ class NodePool:
         """End all nodes and the transport's broker."""
         nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
         self._crashed |= any(node.is_killed for node in nodes)
-        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes end at the same time
+        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes end together
             for node in nodes:
                 step(node)
         self.stuck += [node.log.name for node in nodes if node.is_stuck]

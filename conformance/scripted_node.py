@@ -48,7 +48,7 @@ class ScriptedNode:
         return self.finish()
 
     def begin(self, **command: Any) -> None:
-        """Send a command without waiting for its result, so that another node can act at the same time."""
+        """Send a command without waiting for its result, so that another node can act concurrently."""
         with contextlib.suppress(ConnectionError):
             self.channel.sendall(json.dumps(command).encode() + b"\n")
 

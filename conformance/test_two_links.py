@@ -1,4 +1,4 @@
-"""Test one process with two links at the same time, which differ in payload, frame size and wait."""
+"""Test one process with two concurrent links that differ in payload, frame size and wait."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hopmeter.model.old_names import KEYS, rename_old_names
 from hopmeter.system.toml_files import one_of
 
 NUMBERS: dict[str, Callable[[str], Any]] = {each.key: each.type for each in CONDITIONS if each.type is not str}
-"""The axes whose values are numbers, each with its type."""
+"""The axes with numeric values, each with its type."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {
     *("participant", "flow", "path", "background"),

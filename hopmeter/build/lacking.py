@@ -63,7 +63,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
 
 
 def _types(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the message types whose code is missing, for languages whose adapters are ready."""
+    """Yield the message types without code, for languages whose adapters are ready."""
     for found, offer in missing_types(cell, capabilities.manifests):
         state = capabilities.node(found.carrier.transport, offer.language, found.carrier.settings)
         if state is not None and state.ready:

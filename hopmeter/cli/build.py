@@ -79,7 +79,7 @@ def build(
 ) -> None:
     """Build the adapters: Rust with Cargo, C++ with CMake, and Python by installing the packages that it needs.
 
-    With --hosts or --cluster, all hosts build their own adapters at the same time.
+    With --hosts or --cluster, all hosts build their own adapters concurrently.
     """
     languages = options.split_words("language", language or ())
     payloads = [_payload(each, include or ()) for each in message or ()]

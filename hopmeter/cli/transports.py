@@ -61,7 +61,7 @@ def transports(
 
 
 def _not_ready(name: str, error: UsageError) -> Readiness:
-    """Return the state of a transport whose manifest is invalid."""
+    """Return the state of a transport with an invalid manifest."""
     from hopmeter.manifest import Readiness
 
     return Readiness(

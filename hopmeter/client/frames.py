@@ -32,7 +32,7 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """A received frame, whose payload is a copy of its own."""
+    """A received frame; its payload is a separate copy."""
 
     kind: int
     number: int

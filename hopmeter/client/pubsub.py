@@ -21,7 +21,7 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""How long a link end sleeps in its transport at most, so that it soon notices `close`."""
+"""How long a link end sleeps in its transport at most, so that it soon reacts to `close`."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
 """How many messages may queue here in callback mode; when the queue is full, the transport's thread waits."""
@@ -224,7 +224,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects; each object is copied once, into memory of its own."""
+    """Receives objects; each object is copied once, into separate memory."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None

@@ -1,8 +1,8 @@
 """How two programs of one user find each other: a private folder with a record for every bound link end.
 
 A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
-on the private folder of its link end. A record whose process has ended is stale: the next process that finds the record
-removes it, with the private folder and the leftovers of that link end.
+on the private folder of its link end. A record is stale once its process has ended: the next process that finds the
+record removes it, with the private folder and the leftovers of that link end.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ClockState(Received):
     """The id of CLOCK_MONOTONIC: hosts with the same id have the same time."""
     monotonic_ns: Time
     raw_ns: Time
-    """The reading of CLOCK_MONOTONIC_RAW, which no program corrects, at the same time."""
+    """The reading of CLOCK_MONOTONIC_RAW, which no program corrects, at the same moment."""
     bracket_ns: Count
     """The longest possible time between the readings of both clocks."""
     kernel: KernelClock | None

@@ -252,7 +252,7 @@ def to_writable(array: Array) -> Array:
 
 
 def aligned_copy(array: Array) -> Array:
-    """Return a copy whose memory begins at a multiple of 64 bytes."""
+    """Return a copy that begins at a multiple of 64 bytes."""
     room = np.empty(array.nbytes + BYTES_ALIGNED, np.uint8)
     start = -room.ctypes.data % BYTES_ALIGNED
     order: Any = "C" if array.flags.c_contiguous else "F"

@@ -45,6 +45,6 @@ def key_step(key: object) -> str:
 
 def shorten_place(place: str) -> str:
     """Return the path to a part as a Python expression that begins with `obj`; the middle of a long path is replaced
-    by `…`."""
+    with `…`."""
     half = LONGEST_PLACE // 2
     return f"obj{place}" if len(place) <= LONGEST_PLACE else f"obj{place[:half]}…{place[-half:]}"

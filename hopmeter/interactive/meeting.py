@@ -46,7 +46,7 @@ class PeerMissingError(HopmeterError):
 
 @contextmanager
 def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
-    """Listen inside the `with` block. `conduct` serves one coordinator in a process of its own: it calls
+    """Listen inside the `with` block. `conduct` serves one coordinator in a separate process: it calls
     `agent.serve(channel, command)`, and then either returns, so that the next coordinator can connect, or calls
     `end_command`.
 
@@ -104,7 +104,7 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command, whose agent has answered."""
+    """A connected command after its agent has answered."""
 
     reached: Reached
     address: str
@@ -115,7 +115,7 @@ class Peer:
     """The peer's answer to `meet`, not yet checked."""
 
     def note(self, **message: Any) -> dict[str, Any]:
-        """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has gone."""
+        """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has disconnected."""
         return self.reached.remote.connection.ask("note", **message)
 
 

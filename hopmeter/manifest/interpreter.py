@@ -43,7 +43,7 @@ class Interpreter:
         return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return a manifest's environment variables, with `{environment}` replaced by the folder of this Python's
+        """Return a manifest's environment variables, after replacing `{environment}` with the folder of this Python's
         environment."""
         environment = str(self.program.parents[1])
         return {name: text.replace("{environment}", environment) for name, text in variables.items()}

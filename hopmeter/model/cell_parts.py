@@ -53,7 +53,7 @@ class Axes(Conditions):
     def ideal_s(self) -> float | None:
         """Return the total time of the requested work for one message in seconds; None if no time is requested.
 
-        Servers that are called in parallel work at the same time, so the longest of their times counts.
+        Servers that are called in parallel work concurrently, so the longest of their times counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
@@ -153,8 +153,8 @@ class Comparison:
     counterpart: str = ""
     """The id of the same cell on the other side."""
     alongside: str = ""
-    """For a flow or path that does not use the transport of its cell, that transport, which carries other flows at the
-    same time; otherwise empty."""
+    """For a flow or path that does not use the transport of its cell, that transport, which carries other flows
+    concurrently; otherwise empty."""
     alone: str = ""
     """The flow that this cell runs alone, with only the flows that cause it; otherwise empty."""
     beside: str = ""

@@ -111,7 +111,7 @@ class TypedColumns:
     """An object whose columns have the types of columns.toml; mypy refuses a name that is no column."""
 
     def get(self, column: str) -> Any:
-        """Return the value of a column whose name is put together; None if there is no such column."""
+        """Return the value of a column by a computed name; None if there is no such column."""
         raise NotImplementedError
 
     def number(self, column: RealOrNone | Whole | WholeOrNone) -> float:

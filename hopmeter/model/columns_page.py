@@ -17,7 +17,7 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill_in_tables(page: str) -> str:
-    """Return the page with its tables replaced by tables generated from `columns.toml`."""
+    """Return the page after replacing its tables with tables generated from `columns.toml`."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 

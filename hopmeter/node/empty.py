@@ -1,6 +1,6 @@
 """A hop without a transport: `fill` writes a frame, and `send` calls the receiver with the frame. The duration of
-this hop is the instrument's own share of a hop whose receiver runs on the sender's thread; the instrument measures
-it in cells with such hops."""
+this hop is the instrument's own share of a hop in which the receiver runs on the sender's thread; the instrument
+measures it in cells with such hops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Transport:
         self._called: list[Take] = []
 
     def publisher(self, _link: Link) -> _Caller:
-        """Return a publisher whose `send` calls the receiver."""
+        """Return a publisher that calls the receiver in `send`."""
         return _Caller(self._called)
 
     def subscribe(self, _link: Link, on_frame: Take) -> _Registered:

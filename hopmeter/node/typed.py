@@ -55,6 +55,6 @@ def image_fields(link: Link) -> tuple[int, int, str, int, int]:
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload on a link whose message type is ROS's Header."""
+    """Return the error for a payload on a link with ROS's message type Header."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "use the payload `bytes`, or timing without padding")

@@ -90,7 +90,7 @@ def topology(cell: Cell) -> Topology:
 
 
 def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
-    """Return the distinct codecs whose objects a node of a cell carries."""
+    """Return the distinct codecs of the objects that a node of the cell carries."""
     if cell.workload is None:
         return (cell.axes.codec,) if cell.has_codec else ()
     end = topology(cell).nodes[number][0]

@@ -17,7 +17,7 @@ from hopmeter.runtime.processes.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to wait for further reports after a first failure: a node may report an error before the launcher notices
+"""How long to wait for further reports after a first failure: a node may report an error before the launcher detects
 the crash of another node that caused the error."""
 
 NodeMessage = tuple[Node, dict[str, Any]]

@@ -30,7 +30,7 @@ def to_table(columns: Mapping[str, Array]) -> pa.Table:
 
 
 def to_numpy(column: pa.ChunkedArray, null: int = 0) -> Array:
-    """Return a column of numbers as a NumPy array; nulls are replaced by `null`."""
+    """Return a column of numbers as a NumPy array; nulls are replaced with `null`."""
     kind = np.dtype(column.type.to_pandas_dtype())
     parts = [_chunk_numbers(chunk, kind, null) for chunk in column.chunks if len(chunk)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])

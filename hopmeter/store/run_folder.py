@@ -144,8 +144,8 @@ class RunFolder:
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
         """Store a trial and its samples, and return the trial as stored.
 
-        A trial whose samples are missing or damaged is stored as failed, with the reason. Raises DiskFullError or
-        StoreError if the trial cannot be written; earlier trials are safe then.
+        A trial with missing or damaged samples is stored as failed, with the reason. Raises DiskFullError or StoreError
+        if the trial cannot be written; earlier trials are safe then.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)

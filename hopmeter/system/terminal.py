@@ -41,7 +41,7 @@ class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
 
 
 def visible(text: str) -> str:
-    """Return a text whose control characters are replaced by escapes such as \x1b."""
+    """Return a text after replacing control characters with escapes such as \x1b."""
     return text.translate(VISIBLE)
 
 

@@ -215,7 +215,7 @@ impl Encoded for EncodedObject {
 impl Drop for EncodedObject {
     fn drop(&mut self) {
         if let Some(encoder) = self.encoder.take() {
-            // While a thread is ending, its list of spare encoders is gone; the encoder is then dropped.
+            // While a thread is ending, its list of spare encoders no longer exists; the encoder is then dropped.
             let _ = SPARE.try_with(|spare| spare.borrow_mut().push(encoder));
         }
     }

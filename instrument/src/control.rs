@@ -125,7 +125,7 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Sends one report. Ignores errors: if the launcher is gone, the thread that reads the channel ends the node.
+    /// Sends one report. Ignores errors: if the launcher has exited, the thread that reads the channel ends the node.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

@@ -1,8 +1,8 @@
 //! The empty transport: sending fills a frame and calls the receiver with it.
 //!
-//! The latency over the empty transport is the instrument's own share of a hop whose receiver runs on the sender's
-//! thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their share of a hop
-//! differs.
+//! The latency over the empty transport is the instrument's own share of a hop in which the receiver runs on the
+//! sender's thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their share of a
+//! hop differs.
 
 use std::sync::{Arc, Mutex};
 

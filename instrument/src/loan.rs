@@ -46,7 +46,7 @@ impl<'a> Fill<'a> {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
-    /// A message whose header already contains its sent time.
+    /// A message with the sent time already in its header.
     pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
@@ -101,7 +101,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// A frame whose header and payload are in separate memory.
+    /// A frame with its header and payload in separate memory.
     pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }
@@ -160,7 +160,7 @@ impl OnFrame {
 /// Keeps received bytes valid after the callback, without copying them.
 pub trait Keep {
     /// Returns a handle to the bytes of the whole frame, header first. Dropping the handle releases the memory. Any
-    /// thread may drop it, even after the subscriber is gone.
+    /// thread may drop it, even after the subscriber has been dropped.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 

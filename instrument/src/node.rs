@@ -111,7 +111,7 @@ fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Reads the launcher's orders. A closed channel means that the launcher is gone, so the node ends.
+/// Reads the launcher's orders. A closed channel means that the launcher has exited, so the node ends.
 fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
@@ -126,7 +126,8 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
             }
         }
     }
-    // SAFETY: this ends the process at once, because library destructors could wait for processes that are gone too.
+    // SAFETY: this ends the process at once, because library destructors could wait for processes that have also
+    // exited.
     unsafe { libc::_exit(1) };
 }
 

@@ -70,7 +70,7 @@ enum class Sent : std::int32_t {
 };
 
 /// Keeps all bytes of a received frame valid after its callback, header first. Any thread may destroy the holder, even
-/// after the subscriber is gone.
+/// after the subscriber has been destroyed.
 class FrameHolder {
  public:
   virtual ~FrameHolder() = default;

@@ -55,7 +55,7 @@ def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
 
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
     """Return new values for the columns of latencies that start on one clock and end on another. Intervals are widened
-    by the clock uncertainty. A latency whose median is below its uncertainty loses its columns, unless it is the
+    by the clock uncertainty. A latency with a median below its uncertainty loses its columns, unless it is the
     headline."""
     claimed: dict[str, Any] = {}
     for name, each in uncertainties.items():
@@ -75,7 +75,7 @@ def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertaint
 
 
 def coarse_clock_warning(columns: Values, headline: str) -> list[str]:
-    """Return the warning about a headline whose median is below the clock uncertainty; empty if it is not."""
+    """Return the warning about a headline with a median below the clock uncertainty; empty if it is not."""
     uncertainty_us, median_us = columns.get("clock_uncertainty_us"), columns.get(f"{headline}_p50_us")
     if uncertainty_us is None or median_us is None or median_us >= uncertainty_us:
         return []

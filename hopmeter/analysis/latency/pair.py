@@ -21,7 +21,7 @@ class EndpointTimes:
     refused: int
     """The number of messages that the endpoint could not send on or reply to."""
     host: str = ""
-    """The host whose clock the times come from."""
+    """The host that provides the clock of the times."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Lane:
     abandoned: int
     """The number of messages that the transport refused until the retry time was over."""
     host: str = ""
-    """The host whose clock the times come from."""
+    """The host that provides the clock of the times."""
 
     @property
     def handover_times(self) -> Times:

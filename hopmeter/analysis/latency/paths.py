@@ -25,7 +25,7 @@ from hopmeter.store.causes import Causes, read_causes
 from hopmeter.store.samples import NONE_NS, Samples
 
 UNKNOWN = -1
-"""The cause number of a message whose cause is unknown."""
+"""The cause number of a message with an unknown cause."""
 NEVER = np.iinfo(np.int64).max
 
 Numbers = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Compare how several machines order the same rows: rank correlations, and pairs of rows whose order differs."""
+"""Compare how several machines order the same rows: rank correlations, and pairs of rows in different order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = dict[str, Row]
 
 @dataclass(frozen=True)
 class Flip:
-    """A pair of rows whose order differs between two machines."""
+    """A pair of rows in different order on two machines."""
 
     one: str
     other: str

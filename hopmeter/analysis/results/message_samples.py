@@ -20,7 +20,7 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
 OnDamage = Callable[[StoreError], None]
-"""Handles the error of a trial whose samples are unreadable."""
+"""Handles the error of a trial with unreadable samples."""
 
 
 def _ignore(_: StoreError) -> None:

@@ -44,7 +44,7 @@ class Row(TypedColumns):
     values: dict[str, Any]
 
     def get(self, column: str) -> Any:
-        """Return the value of a column whose name is computed; None if there is no such column."""
+        """Return the value of a column by a computed name; None if there is no such column."""
         value = self.values.get(column)
         return self.cell.get(column) if value is None else value
 

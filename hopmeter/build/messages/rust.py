@@ -27,7 +27,7 @@ def build_crate(
     """Write a codec's crate around `library`, the source text that includes its generated code; build it, and put
     the library into `folder`. `generator` names the program that generated the code, by default the schema compiler."""
     crate = folder / "crate"
-    # The crate name contains the process id, because another process may use the same Cargo folder at the same time.
+    # The crate name contains the process id, because another process may use the same Cargo folder concurrently.
     name = f"hopmeter-codec-{schema.content_id}-{os.getpid()}"
     source = crate / "src"
     source.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,7 @@ def has_views(pa: Any, of: Any) -> bool:
 
 
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
-    """Yield an array and all arrays inside it; chunked, extension and dictionary arrays are replaced by their
+    """Yield an array and all arrays inside it; chunked, extension and dictionary arrays are replaced with their
     contents."""
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks

@@ -117,11 +117,11 @@ class Caller:
             raise RefusedCallerError("it is another user of this machine; use --secret-file", "E-HOST-SECRET")
 
     def welcome(self) -> None:
-        """Inform the peer that its session begins. Raises OSError if the peer is gone."""
+        """Inform the peer that its session begins. Raises OSError if the peer has disconnected."""
         self._send({"say": "welcome", "proof": self._proof})
 
     def refuse(self, code: str, what: str) -> None:
-        """Inform the peer why it is refused. Raises OSError if the peer is gone."""
+        """Inform the peer why it is refused. Raises OSError if the peer has disconnected."""
         self._send({"say": "refused", "code": code, "what": what})
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -157,7 +157,7 @@ class Listener:
             self._log.say(f"{caller.name}: {failed}")
 
     def _end_session(self, session: multiprocessing.process.BaseProcess) -> None:
-        """Forget a session whose process has ended, and record its exit code."""
+        """Forget a session after its process has ended, and record its exit code."""
         if self._session is not session:
             return  # a new coordinator was admitted in the same step
         self._selector.unregister(session.sentinel)
@@ -187,7 +187,7 @@ class BoundedLog:
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Log a line, with unprintable characters replaced by spaces; omit it if there were too many lines."""
+        """Log a line after replacing unprintable characters with spaces; omit it if there were too many lines."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

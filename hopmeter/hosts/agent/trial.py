@@ -43,7 +43,7 @@ class AgentTrial:
     nodes: dict[int, LocalNode] = field(default_factory=dict)
     logs: dict[str, Path] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
-    """The numbers of the nodes whose end was reported."""
+    """The numbers of the nodes that were reported as ended."""
     samples_cpu: bool = False
     has_begun: bool = False
     """Whether the coordinator has sent the start of the schedule to the nodes."""

@@ -49,7 +49,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Provide a dict for links; when the `with` block ends, all links in it close at the same time."""
+    """Provide a dict for links; when the `with` block ends, all links in it close concurrently."""
     links: dict[str, Link] = {}
     try:
         yield links

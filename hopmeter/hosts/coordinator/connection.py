@@ -49,7 +49,8 @@ class RoundTrip:
 
 
 class Connection:
-    """An agent that answers requests. Once the agent is gone, every method raises an error that names the host."""
+    """An agent that answers requests. Once the agent has disconnected, every method raises an error that names the
+    host."""
 
     def __init__(
         self,
@@ -61,8 +62,8 @@ class Connection:
     ) -> None:
         """Greet the agent on a channel; `why_gone` explains why the agent closed the channel.
 
-        Connections that share `busy` can await answers at the same time. Raises HostError if there is no agent, or if
-        it has another version.
+        Connections that share `busy` can await answers concurrently. Raises HostError if there is no agent, or if it
+        has another version.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -119,8 +120,8 @@ class Connection:
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a request without waiting; the agent answers requests one by one. Raises TrialFailedError if the
-        agent is gone."""
+        """Send a request without waiting; the agent answers requests one by one. Raises TrialFailedError if the agent
+        has disconnected."""
         self._asked += 1
         self._open.add(self._asked)
         self._busy.add(self)
@@ -166,7 +167,7 @@ class Connection:
         return f"on {self.name}: {remedy}" if remedy.startswith("hopmeter ") else remedy
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message that needs no answer. Raises TrialFailedError if the agent is gone."""
+        """Send a message that needs no answer. Raises TrialFailedError if the agent has disconnected."""
         self.check()
         try:
             self.channel.send(message)
@@ -176,7 +177,8 @@ class Connection:
             self.hear()
 
     def hear(self) -> None:
-        """Process the messages that have arrived, without waiting. Raises TrialFailedError if the agent is gone."""
+        """Process the messages that have arrived, without waiting. Raises TrialFailedError if the agent has
+        disconnected."""
         try:
             for message in self.channel.receive():
                 self._sort(message)
@@ -185,7 +187,7 @@ class Connection:
         self.check()
 
     def check(self) -> None:
-        """Raise TrialFailedError if the agent is gone."""
+        """Raise TrialFailedError if the agent has disconnected."""
         if self._gone or self.channel.closed:
             raise self.lose("it closed the connection")
 

@@ -80,7 +80,8 @@ class RemoteNode(Node):
             raise ValueError(f"a report about a node says {word[:20]!r}, or too many wait")
 
     def read_messages(self) -> Iterator[dict[str, Any]]:
-        """Yield the node's new messages. Raises TrialFailedError if a message is malformed, or if the host is gone."""
+        """Yield the node's new messages. Raises TrialFailedError if a message is malformed, or if the host has
+        disconnected."""
         if self._ended is None:
             self._connection.hear()
         while self._waiting:

@@ -51,7 +51,7 @@ class RemoteBackground:
         return Achieved(*values)
 
     def close(self) -> None:
-        """End the load; if the agent is gone, its load has ended too."""
+        """End the load; if the agent has disconnected, its load has ended too."""
         with suppress(TrialFailedError):
             self._connection.ask("end-background")
 

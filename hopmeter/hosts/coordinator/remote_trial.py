@@ -54,7 +54,7 @@ class RemoteTrial:
         self._logs: dict[str, Path] = {}
         self._cpu: list[dict[str, Any]] = []
         self._earlier: list[Question] = []
-        """The requests whose answers nobody has awaited yet."""
+        """The requests to which nobody has awaited the answer yet."""
         self._requested: dict[Step, list[Question]] = {}
         self._is_begun = self._is_closed = False
 
@@ -74,7 +74,7 @@ class RemoteTrial:
 
     def request(self, step: Step, since_ns: int = 0) -> None:
         """Request a step in advance, without waiting for its answer."""
-        with suppress(TrialFailedError):  # if the agent is gone, the step itself raises the error
+        with suppress(TrialFailedError):  # if the agent has disconnected, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
     def _begin_step(self, step: Step, since_ns: int = 0) -> list[Question]:

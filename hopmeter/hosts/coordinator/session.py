@@ -33,7 +33,7 @@ DESCRIBING_S = 120.0
 
 @dataclass(frozen=True)
 class Reached:
-    """A host whose agent has answered."""
+    """A host with an agent that has answered."""
 
     remote: RemoteHost
     round_trip: RoundTrip

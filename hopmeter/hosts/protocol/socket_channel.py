@@ -12,7 +12,7 @@ WANTS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class SocketChannel(LineChannel):
-    """A channel over a connection whose peer is authenticated."""
+    """A channel over a connection with an authenticated peer."""
 
     def __init__(self, connection: socket.socket, codes: LineCodes | None) -> None:
         """Use a connection; the caller closes it."""

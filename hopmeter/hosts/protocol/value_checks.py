@@ -62,7 +62,7 @@ def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return a JSON object whose values are strings."""
+    """Return a JSON object that contains only strings as values."""
     found = table(message, key)
     return {name: text(found, name) for name in found}
 

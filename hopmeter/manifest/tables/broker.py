@@ -36,7 +36,7 @@ class BrokerTable(Strict):
     `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []
     version: list[str] = []
-    """A command whose first output line is the version."""
+    """A command that prints the version as its first line."""
     ready: str
     """What shows that the broker is ready: `port` (it accepts connections) or `line: TEXT` (it has printed the
     text)."""
@@ -93,7 +93,7 @@ class BrokerTable(Strict):
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return a manifest's text, with names in braces replaced by their values."""
+    """Return a manifest's text after replacing names in braces with their values."""
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text

@@ -79,7 +79,7 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the value that is in force: a default may be replaced by a value in the user's environment."""
+        """Return the value in force: a value in the user's environment may replace a default."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value

@@ -26,6 +26,6 @@ def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Itera
 
 
 def expand(text: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text in which the environment variables that are set are replaced by their values."""
+    """Return a text after replacing the environment variables that are set with their values."""
     known = {**os.environ, **(variables or {})}
     return VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)

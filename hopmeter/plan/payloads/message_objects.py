@@ -17,7 +17,7 @@ from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
 OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
-"""The codec library that encodes a message from which a transport then makes an object of its own type."""
+"""The codec library that encodes a message from which a transport then makes an object of its native type."""
 ENDS = ("source", "sink", "follower", "client")
 """The roles that encode or decode; relays and servers pass the bytes on."""
 

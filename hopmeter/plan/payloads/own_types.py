@@ -1,5 +1,4 @@
-"""Flows whose messages a transport carries as a type of its own: messages of the user's schema, and recorded
-messages."""
+"""Flows whose messages a transport carries as a native type: messages of the user's schema, and recorded messages."""
 
 from __future__ import annotations
 
@@ -123,8 +122,8 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
-    """Return why the transport of a flow cannot carry a message of the user's schema as a type of its own; empty if it
-    can, or if it carries the message as bytes."""
+    """Return why the transport of a flow cannot carry a message of the user's schema as a native type; empty if it can,
+    or if it carries the message as bytes."""
     try:
         found = own_type(cell, flow, known)
         unbuilt = found.unbuilt if found else []

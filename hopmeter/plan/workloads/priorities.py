@@ -47,7 +47,7 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
     """Return the reason if a participant would starve other threads; otherwise an empty string. A spinning thread with
-    a SCHED_FIFO priority never yields its core to threads of a lower priority, so it needs a core of its own, and
+    a SCHED_FIFO priority never yields its core to threads of a lower priority, so it needs a dedicated core, and
     another core must remain free."""
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
     if not greedy:

@@ -220,7 +220,7 @@ def _ranked_references(group: Group) -> str:
 
 @dataclass(frozen=True)
 class OpenPair:
-    """Two rows whose order is undecided."""
+    """Two rows in undecided order."""
 
     one: Row
     other: Row

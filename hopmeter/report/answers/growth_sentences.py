@@ -10,7 +10,7 @@ from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
 MOST_OPEN = 2.0
-"""A trend whose interval reaches beyond a factor of two is undecided."""
+"""A trend is undecided if its interval reaches beyond a factor of two."""
 MOST_SAID = 10.0
 """An interval that reaches beyond this factor is not shown."""
 

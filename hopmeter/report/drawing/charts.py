@@ -135,7 +135,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Drop values whose ticks would overlap on a logarithmic axis."""
+    """Drop values if their ticks would overlap on a logarithmic axis."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:

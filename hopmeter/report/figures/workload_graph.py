@@ -66,7 +66,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
     """Return a workload for drawing: each process is a participant, and each bridge comes before the flow to which it
-    leads. `axis` names the transport of flows that have no transport of their own."""
+    leads. `axis` names the transport of flows that name no transport themselves."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:

@@ -17,7 +17,7 @@ from hopmeter.report.warnings.warning_rules import RULES, Caution, alike_texts, 
 from hopmeter.report.words import formatting
 
 PACING_US = 50.0
-"""A source whose p99 pacing error exceeds this causes a warning."""
+"""A p99 pacing error above this causes a warning."""
 LEAST_BYTES = 2048.0
 """Fewer bytes per message than this over the loopback device cannot be the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}

@@ -90,7 +90,7 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the group is a flow that other flows cause, so that it has no rate of its own."""
+    """Return whether the group is a flow that other flows cause, so that it has no separate rate."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 

@@ -126,7 +126,7 @@ def _cause_words(flow: Flow) -> Iterator[str]:
 
 
 def _rare_words(flow: Flow) -> Iterator[str]:
-    """Yield notes on a flow whose period is long compared with the trial."""
+    """Yield notes on a flow with a long period compared with the trial."""
     if not flow.warmup:
         yield "without warm-up"
     if flow.messages == 1:

@@ -228,7 +228,7 @@ def _in_words(value: object) -> str:
 
 
 def _free_ports(host: str) -> tuple[int, int]:
-    """Return two ports that are free at the same time."""
+    """Return two ports that are free simultaneously."""
     with socket.socket() as one, socket.socket() as other:
         for probe in (one, other):
             probe.bind((host, 0))

@@ -44,7 +44,7 @@ class Start:
     carrier: str = ""
     """The node's transport, with the settings that differ from their defaults."""
     codecs: tuple[str, ...] = ()
-    """The codecs whose objects the node carries."""
+    """The codecs of the objects that the node carries."""
 
 
 class Node(ABC):

@@ -38,7 +38,7 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
 
 
 def _comments(notes: Iterable[str]) -> list[str]:
-    """Return notes as comment lines. Control characters, which TOML comments must not contain, are replaced by
+    """Return notes as comment lines. Control characters, which TOML comments must not contain, are replaced with
     spaces."""
     plain = ("".join(each if each.isprintable() else " " for each in note) for note in notes)
     return [

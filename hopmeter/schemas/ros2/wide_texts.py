@@ -13,7 +13,7 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return definitions in which each wstring is replaced by a message with its code units. The definitions of
+    """Return definitions in which each wstring is replaced with a message that holds its code units. The definitions of
     these messages come first, then the given ones in the same order."""
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}

@@ -40,8 +40,8 @@ pub fn read_clocks() -> ClockReading {
     ClockReading { monotonic_ns, raw_ns, bracket_ns, kernel: read_kernel_clock() }
 }
 
-/// Reads CLOCK_MONOTONIC and another clock at the same time. Returns the midpoint of two readings of CLOCK_MONOTONIC,
-/// the other clock's time, and the time between the two readings.
+/// Reads CLOCK_MONOTONIC and another clock as simultaneously as possible. Returns the midpoint of two readings of
+/// CLOCK_MONOTONIC, the other clock's time, and the time between the two readings.
 pub fn read_together(other: libc::clockid_t) -> (i64, i64, i64) {
     let attempt = |_| {
         let (before_ns, other_ns, after_ns) = (read(libc::CLOCK_MONOTONIC), read(other), read(libc::CLOCK_MONOTONIC));

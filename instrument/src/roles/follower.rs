@@ -86,8 +86,8 @@ enum Way {
     Queue(Queue<Call>),
 }
 
-/// The sending end of a follower, with everything that a receiving thread needs to send. Threads that work at the same
-/// time send one after another.
+/// The sending end of a follower, with everything that a receiving thread needs to send. Threads that work concurrently
+/// send one after another.
 pub struct Sender {
     way: Way,
     /// Whether the follower forwards the payloads of its causes instead of sending its own.

@@ -131,7 +131,7 @@ impl Consumer {
     }
 
     /// With `DropOldest`, the producer may reuse the slot until this consumer's cursor says that the consumer holds it.
-    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other notices.
+    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other detects this.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);

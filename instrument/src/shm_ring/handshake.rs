@@ -55,7 +55,7 @@ pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket
 fn exchange(address: &str, request: &Request) -> Result<Ticket> {
     let connection = connect(address)?;
     check_user(connection.as_fd())?;
-    // Lets the producer notice when this process dies, even if a fork of it keeps the connection open.
+    // Lets the producer detect when this process dies, even if a fork of it keeps the connection open.
     let own = process::pidfd_open(process::getpid(), PidfdFlags::empty()).context("opening a pidfd of this process")?;
     send(connection.as_fd(), &request.encode(), Some(own.as_fd())).context("asking for the memory")?;
     wait_for_answer(&connection)?;

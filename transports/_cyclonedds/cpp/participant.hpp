@@ -118,7 +118,7 @@ class Participant {
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));
-    if (!endpoint) return;  // the writer has gone in the meantime
+    if (!endpoint) return;  // the writer has left in the meantime
     dds_instance_handle_t own = 0;
     demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
     const std::lock_guard lock(mutex_);

@@ -158,7 +158,7 @@ class Participant:
     def note(self, reader: DataReader[Any], writer: int) -> None:
         """Record the path of a sample that a reader received."""
         told = reader.get_matched_publication_data(writer)
-        if told is not None:  # otherwise the writer has gone in the meantime
+        if told is not None:  # otherwise the writer has left in the meantime
             within = told.participant_instance_handle == self._own
             self._ways.add("within the process" if within else f"UDP on {network_device(self.setup)}")
 

@@ -69,7 +69,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples that contain data; other samples only report that a writer has gone."""
+        """Yield the samples that contain data; other samples only report that a writer has left."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 

@@ -1,5 +1,5 @@
-/// Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates a pipe of its own
-/// in the same folder, and writes the name of that pipe to the binding end's pipe.
+/// Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates its own pipe in
+/// the same folder, and writes the name of that pipe to the binding end's pipe.
 #pragma once
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct Joined {
 };
 
 inline void make(const std::string& path) {
-  // `write` has no MSG_NOSIGNAL: a receiver that has gone would end this process.
+  // `write` has no MSG_NOSIGNAL: a receiver that has left would end this process.
   ::signal(SIGPIPE, SIG_IGN);
   if (::mkfifo(path.c_str(), 0600) != 0) throw Error::system("making the named pipe " + path);
 }
@@ -55,7 +55,7 @@ inline std::optional<Joined> accept(const Socket& listener, const std::string& f
     if (name.find('/') != name.npos) continue;  // not written by an adapter
     const auto path = folder + "/" + name;
     const int pipe = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (pipe < 0) continue;  // the receiver has gone in the meantime
+    if (pipe < 0) continue;  // the receiver has left in the meantime
     ::unlink(path.c_str());
     return Joined{Socket::pipe(pipe), name};
   }

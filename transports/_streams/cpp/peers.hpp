@@ -100,7 +100,7 @@ class Peers {
   }
 
  private:
-  /// Removes receivers that have gone, and counts the receivers with a backlog.
+  /// Removes receivers that have left, and counts the receivers with a backlog.
   void count() {
     std::erase_if(peers_, &Peer::is_gone);
     behind_ = std::ranges::count_if(peers_, &Peer::is_behind);

@@ -40,7 +40,7 @@ class SendingHalf final : public hopmeter::Replier {
  public:
   SendingHalf(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), buffer_(frame_bytes) {}
 
-  /// Sends the reader's backlog without waiting. Returns true if nothing is left to send, or if the reader has gone.
+  /// Sends the reader's backlog without waiting. Returns true if nothing is left to send, or if the reader has left.
   bool catch_up() {
     if (reader_.is_behind() && !reader_.is_gone()) reader_.flush();
     return reader_.is_gone() || !reader_.is_behind();

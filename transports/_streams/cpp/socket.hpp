@@ -46,7 +46,7 @@ class Socket : public hopmeter::Descriptor {
   bool is_pipe() const noexcept { return is_pipe_; }
 
   /// Sends as many bytes as the other side accepts. With `waits`, sends until it has accepted nothing for `patience`.
-  /// Returns the number of bytes, or nothing if the receiver has gone.
+  /// Returns the number of bytes, or nothing if the receiver has left.
   std::optional<std::size_t> send_some(std::span<const std::byte> bytes, bool waits) const {
     if (is_pipe_) return write_some(bytes, waits);
     for (;;) {

@@ -29,7 +29,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return frames;
   }
 
-  /// Like `poll`, but returns immediately after the peer has gone.
+  /// Like `poll`, but returns immediately after the peer has disconnected.
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait && !connection_.is_pipe()) set_timeout(timeout);
@@ -62,7 +62,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     const bool rest = begun > end_;
     const auto room = rest ? begun : buffer_.size();
     const auto bytes = connection_.receive({buffer_.at(end_), room - end_}, may_wait, rest, timeout);
-    // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has gone.
+    // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has left.
     if (bytes == 0 && connection_.is_pipe() && !has_begun_ && !may_wait) return false;
     if (bytes > 0) {
       has_begun_ = true;

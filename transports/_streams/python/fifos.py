@@ -1,7 +1,7 @@
 """Named pipes with the methods of sockets that sending.py and streams.py use, and how receivers meet a binding end.
 
-A binding end creates a pipe with the link's name. Each receiver creates a pipe of its own in the same folder, and
-writes the name of that pipe to the binding end's pipe.
+A binding end creates a pipe with the link's name. Each receiver creates its own pipe in the same folder, and writes the
+name of that pipe to the binding end's pipe.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pipe:
 
     def send(self, data: memoryview, flags: int) -> int:
         """Write as much as the pipe accepts. Without MSG_DONTWAIT, write until it has accepted nothing for
-        PATIENCE_S. BrokenPipeError means that the receiver has gone."""
+        PATIENCE_S. BrokenPipeError means that the receiver has left."""
         sent = 0
         while True:
             with contextlib.suppress(BlockingIOError):
@@ -68,7 +68,7 @@ class Pipe:
             raise BlockingIOError
         came = os.readv(self._fd, [buffer])
         if not came and not self._begun and not waits:
-            raise BlockingIOError  # until the publisher has opened the pipe, it looks as if its writer has gone
+            raise BlockingIOError  # until the publisher has opened the pipe, it looks as if its writer has left
         self._begun = True
         return came
 
@@ -94,7 +94,7 @@ class Entrance:
             while not self._ended.is_set():
                 name = os.read(self._fd, RECORD_BYTES).rstrip(b"\0").decode(errors="replace")
                 path = Path(self.path).with_name(name or "gone")
-                # A receiver that has gone in the meantime has removed its file, or nobody reads it.
+                # A receiver that has left in the meantime has removed its file, or nobody reads it.
                 with contextlib.suppress(OSError):
                     pipe = Pipe(str(path), os.O_WRONLY)
                     path.unlink()

@@ -41,7 +41,7 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 class Receiver:
     """One connection of a publisher, with the bytes that its receiver has not yet taken.
 
-    A receiver that has gone is treated like a receiver that accepts everything.
+    A receiver that has left is treated like a receiver that accepts everything.
     """
 
     def __init__(self, connection: socket.socket) -> None:

@@ -140,7 +140,7 @@ class Server:
         places.poll(timeout_s * 1000)
 
     def _update_callers(self) -> None:
-        """Accept new clients, and remove clients that have gone."""
+        """Accept new clients, and remove clients that have disconnected."""
         for caller in [each for each in self._callers if each.has_ended]:
             self._callers.remove(caller)
             caller.close()

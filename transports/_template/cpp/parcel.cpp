@@ -84,7 +84,7 @@ class Sender final : public Publisher {
         return Sent::busy;
       } else if (errno == EPIPE || errno == ECONNRESET) {
         // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
-        // of this end.
+        // on this side.
         receiver = receivers_.erase(receiver);
       } else {
         throw Error::system("sending a packet");

@@ -52,7 +52,7 @@ class Publisher:
                 raise
             except (BrokenPipeError, ConnectionResetError):
                 # A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a
-                # failure of this end.
+                # failure on this side.
                 self._receivers.remove(receiver)
                 receiver.close()
         return True

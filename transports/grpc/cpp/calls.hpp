@@ -26,7 +26,7 @@ class CallClient final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// A call that ends without a reply because its server has gone counts as unanswered.
+  /// A call that ends without a reply because its server has disconnected counts as unanswered.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     void* tag = nullptr;
     bool is_ok = false;

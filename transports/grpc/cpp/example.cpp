@@ -35,7 +35,7 @@ struct Server final : example::Example::Service {
     message.set_data(std::string(PAYLOAD_BYTES, '\0'));
     for (const auto begin = std::chrono::steady_clock::now(); count < COUNT; ++count) {
       wait_for(count, begin);
-      if (!receiver->Write(message)) break;  // the receiver has gone
+      if (!receiver->Write(message)) break;  // the receiver has disconnected
     }
     done.release();
     return grpc::Status::OK;

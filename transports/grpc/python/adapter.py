@@ -109,7 +109,7 @@ class Subscription:
             for message in self._stream:
                 on_frame(*kind.read(message))
         except grpc.RpcError:
-            return  # the publisher has gone or this end was closed, so no more messages will come
+            return  # the publisher has disconnected or this end was closed, so no more messages will come
 
     def close(self) -> None:
         self._stream.cancel()
@@ -131,7 +131,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """Count a call that ended without a reply as unanswered, because its server has gone."""
+        """Count a call that ended without a reply as unanswered, because its server has disconnected."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 

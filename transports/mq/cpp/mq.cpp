@@ -66,7 +66,7 @@ class MqPublisher final : public Publisher {
     return std::ranges::none_of(receivers_, [](const Receiver& each) { return each.queue.is_full(); });
   }
 
-  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has gone.
+  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has left.
   Sent send_to_all(std::span<const std::byte> frame) {
     auto full = receivers_.end();
     for (auto each = receivers_.begin(); each != receivers_.end(); ++each) {

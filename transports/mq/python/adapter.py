@@ -97,7 +97,7 @@ class Publisher:
         return all(self._drop_if_gone(receiver) for receiver in full)
 
     def _send_to_all(self) -> bool:
-        """Send the frame to every queue. Return False (busy) if a queue is full, unless its receiver has gone."""
+        """Send the frame to every queue. Return False (busy) if a queue is full, unless its receiver has left."""
         for receiver in self._receivers:
             try:
                 receiver.send(self._frame)
@@ -118,7 +118,7 @@ class Publisher:
     def _admit(self) -> None:
         """Add the receivers that have joined."""
         while joined := self._entrance.next():
-            with contextlib.suppress(posix_ipc.ExistentialError):  # it has gone in the meantime
+            with contextlib.suppress(posix_ipc.ExistentialError):  # it has left in the meantime
                 self._receivers.append(Receiver(*joined))
         self._looked = time.monotonic()
 

@@ -138,7 +138,7 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });
   }
 
-  /// A reply that cannot be sent in time is lost, like a reply to a client that has gone.
+  /// A reply that cannot be sent in time is lost, like a reply to a client that has disconnected.
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     socket_.send(payload_bytes, fill, 0);
     return hopmeter::Sent::accepted;

@@ -132,7 +132,7 @@ class Server(End):
         return super().poll(timeout_s, lambda frame: handle(frame, self._reply))
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a client that has gone."""
+        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a client that has disconnected."""
         self.send(payload_bytes, fill, 0)
         return True
 

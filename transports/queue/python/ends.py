@@ -39,7 +39,7 @@ class Writer(Connection):
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Check whether the receiver has gone, for a time in which no send would show this."""
+        """Check whether the receiver has left, for a time in which no send would show this."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )

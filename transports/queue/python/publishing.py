@@ -56,7 +56,7 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # ignores a receiver that has gone before it was connected
+            with contextlib.suppress(OSError, EOFError):  # ignores a receiver that has left before it was connected
                 self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
@@ -70,7 +70,7 @@ class Reception:
         return self._outlets
 
     def _drop_gone(self) -> None:
-        """Close the outlets of receivers that have gone."""
+        """Close the outlets of receivers that have left."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 outlet.close()

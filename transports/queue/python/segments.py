@@ -83,7 +83,7 @@ class SegmentPublisher(Reception):
         outlets = self._receivers()
         if any(outlet.is_full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
             for outlet in outlets:
-                outlet.writer.notice_departure()  # a receiver that has gone must not block the others
+                outlet.writer.notice_departure()  # a receiver that has left must not block the others
             return False
         fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1

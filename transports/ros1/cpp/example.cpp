@@ -39,7 +39,7 @@ int send(ros::NodeHandle& node) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
     publisher.publish(message);
   }
-  wait_for(publisher, 0);  // wait until the receiver has gone: queued messages would be lost
+  wait_for(publisher, 0);  // wait until the receiver has disconnected: queued messages would be lost
   std::printf("sent %d messages\n", COUNT);
   return 0;
 }

@@ -89,8 +89,8 @@ class Connection {
   Connection(std::string service, const char* sum, bool is_persistent)
       : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response. Returns false if there is none, because the server has gone, refuses the call or never
-  /// existed.
+  /// Waits for the response. Returns false if there is none, because the server has disconnected, refuses the call or
+  /// never existed.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connect();
     const bool is_answered = link && link->call(request, response);

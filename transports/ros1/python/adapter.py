@@ -119,7 +119,7 @@ class Client:
         self.start, self.poll = self._calls.start, self._calls.poll
 
     def _call(self, request: Any) -> Parts | None:
-        """Return the frame of the reply; None if the server has gone, refuses the call or never existed."""
+        """Return the frame of the reply; None if the server has disconnected, refuses the call or never existed."""
         try:
             reply = self._proxy.call(request)
         except LOST:

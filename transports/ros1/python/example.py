@@ -37,7 +37,7 @@ def send() -> None:
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
         publisher.publish(message)
-    wait_for(publisher, 0)  # wait until the receiver has gone: queued messages would be lost
+    wait_for(publisher, 0)  # wait until the receiver has disconnected: queued messages would be lost
     print(f"sent {COUNT} messages")
 
 

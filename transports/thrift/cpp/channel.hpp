@@ -138,7 +138,7 @@ class Channel {
     return transport_->borrow(nullptr, &one) != nullptr;
   }
 
-  /// Whether the error means that the peer has gone, which is not a failure of this end.
+  /// Whether the error means that the peer has disconnected, which is not a failure on this side.
   bool is_farewell(const TTransportException& error) const noexcept {
     return socket_->is_closed() || error.getType() == TTransportException::NOT_OPEN;
   }

@@ -111,7 +111,7 @@ class PolledServer final : public hopmeter::Server {
   }
 
  private:
-  /// Answers a client's requests. Removes a client that has gone.
+  /// Answers a client's requests. Removes a client that has disconnected.
   void answer(std::size_t client) {
     auto& channel = clients_[client];
     try {

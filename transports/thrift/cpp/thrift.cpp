@@ -39,7 +39,7 @@ class Caller final : public Client {
 
  private:
   /// Returns whether `step` succeeded. A request without an answer is lost, like every message to a server that has
-  /// gone.
+  /// disconnected.
   bool attempt(auto&& step) {
     try {
       step();

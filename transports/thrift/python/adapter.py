@@ -89,7 +89,7 @@ class Server:
         self._readable.register(channel.handle, select.POLLIN)
 
     def _answer(self, place: int, answering: Answering) -> None:
-        """Answer a client's requests; remove a client that has gone."""
+        """Answer a client's requests; remove a client that has disconnected."""
         channel = self._clients[place]
         try:
             answer(channel.protocol, answering)

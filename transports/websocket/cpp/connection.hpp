@@ -35,13 +35,13 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
   void connect(const std::string& host, const std::string& target) { socket_.handshake(host, target); }
   void accept() { socket_.accept(); }
 
-  /// Whether the peer has gone.
+  /// Whether the peer has disconnected.
   bool has_ended() const noexcept { return has_ended_; }
   /// Whether the peer has taken all messages; first sends what it can take now.
   bool is_ready() { return socket_.next_layer().flush(); }
 
   /// Sends a message. The io_context later sends the bytes that a slow peer does not take. A message to a peer that has
-  /// gone is lost.
+  /// disconnected is lost.
   void send(Message message) {
     error_code failure;
     socket_.write(net::buffer(message.data(), message.size()), failure);
@@ -95,7 +95,7 @@ class Inbox {
 
   net::io_context& context() noexcept { return context_; }
 
-  /// Receives from a connection until its peer has gone. Call this on the polling thread.
+  /// Receives from a connection until its peer has disconnected. Call this on the polling thread.
   void add(SharedConnection connection) {
     connection->receive(
         [this](SharedConnection from, error_code failure) { arrived_.emplace_back(std::move(from), failure); });
@@ -130,7 +130,7 @@ class Inbox {
     }
   }
 
-  /// Throws the reason why a connection ended, unless its peer has gone.
+  /// Throws the reason why a connection ended, unless its peer has disconnected.
   static void require_farewell(error_code failure) {
     for (const auto& gone : {error_code(beast::websocket::error::closed), error_code(net::error::eof),
                              error_code(net::error::connection_reset), error_code(net::error::broken_pipe),

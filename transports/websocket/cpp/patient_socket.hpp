@@ -54,7 +54,7 @@ class PatientSocket final : public PlainSocket {
     return bytes;
   }
 
-  /// Sends the stored bytes without waiting; returns whether the peer has taken all of them, or has gone.
+  /// Sends the stored bytes without waiting; returns whether the peer has taken all of them, or has disconnected.
   bool flush() {
     const std::lock_guard lock(mutex_);
     if (backlog_.size() == 0) return true;

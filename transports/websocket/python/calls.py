@@ -46,7 +46,7 @@ class Client(Subscriber):
         return not is_behind(self._connection) and self._ask(native)
 
     def _ask(self, request: bytes | memoryview) -> bool:
-        with contextlib.suppress(ConnectionClosed):  # the server has gone: the call is lost, as with every transport
+        with contextlib.suppress(ConnectionClosed):  # the server has disconnected: the call is lost, as with every transport
             self._connection.send(request)
         return True
 
@@ -77,7 +77,7 @@ class Server(ListeningEnd):
         def reply(payload_bytes: int, fill: Fill) -> bool:
             if is_behind(connection):
                 return False
-            with contextlib.suppress(ConnectionClosed):  # the client has gone: its reply is lost
+            with contextlib.suppress(ConnectionClosed):  # the client has disconnected: its reply is lost
                 connection.send(self._outgoing.fill(payload_bytes, fill))
             return True
 

@@ -26,7 +26,7 @@ class Writing:
     def forward(self, native: Any) -> bool:
         """Send a received message.
 
-        The write fails if a receiver has gone, but the other receivers have received their frames.
+        The write fails if a receiver has left, but the other receivers have received their frames.
         """
         self._port.write(native)
         return True

@@ -34,7 +34,7 @@ class Router final : public Server, public Replier {
     try {
       return send();
     } catch (const zmq::error_t& error) {
-      // The client has gone, so its reply is lost, like every message without a receiver.
+      // The client has disconnected, so its reply is lost, like every message without a receiver.
       if (error.num() == EHOSTUNREACH) return Sent::accepted;
       throw;
     }

@@ -1,4 +1,4 @@
-"""The wait `callback`: an event loop on a thread of its own awaits the messages of a socket, as Python services do."""
+"""The wait `callback`: an event loop on a separate thread awaits the messages of a socket, as Python services do."""
 
 from __future__ import annotations
 

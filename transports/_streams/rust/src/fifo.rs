@@ -1,5 +1,5 @@
-//! Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates a pipe of its own
-//! in the same folder, and writes the name of that pipe to the binding end's pipe; then both remove what they can.
+//! Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates its own pipe in
+//! the same folder, and writes the name of that pipe to the binding end's pipe; then both remove what they can.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
             continue; // not written by an adapter
         }
         let path = folder.join(&name).display().to_string();
-        // A receiver that has gone in the meantime has removed its file, or nobody reads it.
+        // A receiver that has left in the meantime has removed its file, or nobody reads it.
         if let Ok(pipe) = open_pipe(&path, OFlags::WRONLY) {
             let _ = unlink(&path);
             return Ok(Some(Joined { pipe, name }));

@@ -41,7 +41,7 @@ impl Draft {
 /// client. It has no attendant: whenever this end sends or polls, it first sends the bytes that its reader has not yet
 /// taken.
 pub(crate) struct Line {
-    /// `None` after the reader has gone.
+    /// `None` after the reader has left.
     reader: Option<Receiver>,
     draft: Draft,
 }
@@ -76,7 +76,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a reader that has gone. After that, every message counts as sent.
+    /// Drops a reader that has left. After that, every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

@@ -58,7 +58,7 @@ impl Receivers {
     }
 
     /// Sends one message to all receivers. If the first receiver takes nothing, sends it to no receiver and returns
-    /// busy. Drops receivers that have gone.
+    /// busy. Drops receivers that have left.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {

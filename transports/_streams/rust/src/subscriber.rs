@@ -75,7 +75,7 @@ impl StreamSubscriber {
         self.gone
     }
 
-    /// Like `poll`, but returns immediately after the peer has gone.
+    /// Like `poll`, but returns immediately after the peer has disconnected.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait && !self.connection.is_pipe() {
@@ -122,7 +122,7 @@ impl StreamSubscriber {
             Some(timeout) => Receive::Any(timeout),
         };
         match self.connection.receive(&mut self.buffer[self.end..room], how) {
-            // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has gone.
+            // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has left.
             Ok(0) if self.connection.is_pipe() && !self.has_begun && timeout.is_none() => Ok(Arrived::Nothing),
             Ok(0) | Err(Errno::CONNRESET) => Ok(Arrived::End),
             Ok(bytes) => {

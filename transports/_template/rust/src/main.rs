@@ -84,7 +84,7 @@ impl Publisher for Sender {
             }
         }
         // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
-        // of this end.
+        // on this side.
         for index in gone.into_iter().rev() {
             self.receivers.swap_remove(index);
         }

@@ -79,8 +79,8 @@ impl Messages {
         })
     }
 
-    /// Returns the next frame; `None` if the publisher has ended the stream or has gone. No frame is lost if the wait
-    /// is cancelled.
+    /// Returns the next frame; `None` if the publisher has ended the stream or has disconnected. No frame is lost if
+    /// the wait is cancelled.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -175,7 +175,7 @@ impl Client for CallClient {
                 PayloadKind::Image { .. } => stub.call_image(frame.image(kind)).await.map(|it| it.into_inner().into()),
                 _ => stub.call_timing(frame.timing()).await.map(|it| it.into_inner().into()),
             };
-            // A call that fails because its server has gone counts as unanswered.
+            // A call that fails because its server has disconnected counts as unanswered.
             if let Ok(reply) = reply {
                 drop(replies.send(reply));
             }
@@ -252,7 +252,7 @@ struct CallReplier(Option<oneshot::Sender<Frame>>);
 impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
-        // A client that has gone receives no reply.
+        // A client that has disconnected receives no reply.
         drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }

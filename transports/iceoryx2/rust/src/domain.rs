@@ -43,7 +43,7 @@ fn config(setup: &Setup) -> Result<Config> {
 }
 
 /// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes the
-/// segment; if two nodes leave at the same time, both may try to remove it.
+/// segment; if two nodes leave concurrently, both may try to remove it.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());

@@ -82,7 +82,7 @@ impl MqPublisher {
     fn admit(&mut self) -> Result<()> {
         let folder = Path::new(&self.address).parent().unwrap_or(Path::new("/"));
         while let Some(joined) = fifo::accept(&self.entrance, folder)? {
-            // A receiver that has gone in the meantime has removed its queue.
+            // A receiver that has left in the meantime has removed its queue.
             let Ok(queue) = Queue::open(&joined.name) else { continue };
             self.receivers.push(Receiver { queue, life: joined.pipe });
         }
@@ -100,7 +100,7 @@ impl MqPublisher {
     }
 }
 
-/// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has gone.
+/// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has left.
 fn send_to_all(receivers: &mut Vec<Receiver>, frame: &[u8]) -> Result<Sent> {
     let mut full = None;
     for (index, receiver) in receivers.iter().enumerate() {

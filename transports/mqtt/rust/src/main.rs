@@ -59,8 +59,8 @@ impl Mqtt {
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes the messages that the client has queued, until the client disconnects or the broker has gone. After
-        // that, every send fails.
+        // Writes the messages that the client has queued, until the client disconnects or the broker has disconnected.
+        // After that, every send fails.
         let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
         let attend = move || drop(connection.iter().find(is_end));
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);

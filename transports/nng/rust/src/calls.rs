@@ -115,7 +115,7 @@ impl Server for CallServer {
 struct CallReplier<'a>(&'a Socket);
 
 impl Replier for CallReplier<'_> {
-    /// A reply that cannot be sent in time is lost, like a reply to a client that has gone.
+    /// A reply that cannot be sent in time is lost, like a reply to a client that has disconnected.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send_outcome(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)

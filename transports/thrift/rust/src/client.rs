@@ -26,7 +26,7 @@ impl<M: Message> Client for CallClient<M> {
         self.request.write(payload_bytes, fill, self.shape);
         self.sequence = self.sequence.wrapping_add(1);
         match self.request.send_request(self.sequence, self.channel.output.as_mut()) {
-            // If the server has gone, the request is lost.
+            // If the server has disconnected, the request is lost.
             Err(cause) if !self.channel.has_ended() => Err(Error::new("sending a call").because(cause)),
             _ => Ok(Sent::Accepted),
         }
@@ -42,7 +42,7 @@ impl<M: Message> Client for CallClient<M> {
         match M::receive_reply(self.channel.input.as_mut()) {
             Ok(Some(reply)) => reply.read(take),
             Ok(None) => return Ok(0),
-            // No reply has arrived yet, or none will arrive, because the server has gone.
+            // No reply has arrived yet, or none will arrive, because the server has disconnected.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),
         }

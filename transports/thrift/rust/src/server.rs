@@ -55,7 +55,7 @@ impl CallServer {
     }
 }
 
-/// Answers a client's requests. A client that has gone is not a failure of this end.
+/// Answers a client's requests. A client that has disconnected is not a failure on this side.
 fn answer(client: &mut Channel, service: &impl Service) -> Result<()> {
     loop {
         match idl::process(service, client.input.as_mut(), client.output.as_mut()) {

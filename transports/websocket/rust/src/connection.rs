@@ -40,7 +40,7 @@ pub struct Connection {
     socket: WebSocket<Stream>,
     /// Whether the peer has not yet taken all bytes that were sent to it.
     pub behind: bool,
-    /// Whether the peer has gone.
+    /// Whether the peer has disconnected.
     pub ended: bool,
     /// Whether the read buffer is empty or contains only the beginning of a message.
     drained: bool,
@@ -65,7 +65,7 @@ impl Connection {
     }
 
     /// Sends a message completely, or keeps the bytes that a slow peer has not yet taken. Sending to a peer that has
-    /// gone succeeds, and the bytes are discarded.
+    /// disconnected succeeds, and the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite keeps the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {

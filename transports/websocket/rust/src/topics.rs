@@ -45,7 +45,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// Sends one message to all receivers, and drops receivers that have gone.
+/// Sends one message to all receivers, and drops receivers that have disconnected.
 fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
     let mut guests = acceptor.guests();
     let receivers = &mut guests.connections;

@@ -137,7 +137,7 @@ impl Replier for RouteReplier<'_> {
     }
 }
 
-/// A reply to a client that has gone is lost, like every message without a receiver.
+/// A reply to a client that has disconnected is lost, like every message without a receiver.
 fn lost_if_gone(sent: zmq::Result<Sent>) -> Result<Sent> {
     match sent {
         Err(zmq::Error::EHOSTUNREACH) => Ok(Sent::Accepted),
