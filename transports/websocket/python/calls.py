@@ -46,7 +46,9 @@ class Client(Subscriber):
         return not is_behind(self._connection) and self._ask(native)
 
     def _ask(self, request: bytes | memoryview) -> bool:
-        with contextlib.suppress(ConnectionClosed):  # the server has disconnected: the call is lost, as with every transport
+        with contextlib.suppress(
+            ConnectionClosed
+        ):  # the server has disconnected: the call is lost, as with every transport
             self._connection.send(request)
         return True
 
