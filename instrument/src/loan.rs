@@ -78,8 +78,7 @@ impl<'a> Fill<'a> {
         buffer
     }
 
-    /// Returns the writing function and the location of the sent time, for a language whose own code writes the sent
-    /// time.
+    /// Returns the writing function and the location of the sent time, for a language that itself writes the sent time.
     pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
         (self.write, self.sent_ns)
     }

@@ -62,7 +62,7 @@ pub struct ThreadLog {
 }
 
 impl ThreadLog {
-    /// Creates the log of an endpoint whose spec names a file; otherwise returns `None`. Touches the log's memory, so
+    /// Creates the log of an endpoint if its spec names a file; otherwise returns `None`. Touches the log's memory, so
     /// that it causes no page fault later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;

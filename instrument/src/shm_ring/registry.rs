@@ -13,7 +13,7 @@ pub struct Registry {
     segment: Arc<Segment>,
     /// The occupied seats, one bit each. The producer takes this lock only when it looks for free slots.
     live: Mutex<u64>,
-    /// The occupied seats whose consumers may sleep, one bit each; read at every publication.
+    /// The occupied seats with consumers that may sleep, one bit each; read at every publication.
     sleepers: AtomicU64,
     /// The [`Position`] of the next message; written at every publication, read when a consumer joins.
     head: AtomicU64,
@@ -46,7 +46,7 @@ impl Registry {
         Some(seat)
     }
 
-    /// Frees a seat whose consumer has left or died; the consumer then holds no slot.
+    /// Frees a seat after its consumer has left or died; the consumer then holds no slot.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);

@@ -68,8 +68,8 @@ impl Pace {
     }
 }
 
-/// The turns of several sides whose nodes run at once. The turns alternate and have the same length; side 0 begins at
-/// the start of the schedule. No message of a side is due in the turn of another side.
+/// The turns of several sides with nodes that run concurrently. The turns alternate and have the same length; side 0
+/// begins at the start of the schedule. No message of a side is due in the turn of another side.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -93,7 +93,7 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the previous one has come back, in cells whose messages come back.
+    /// Whether each message waits until the previous one has come back, in cells in which messages come back.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }

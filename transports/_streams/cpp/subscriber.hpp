@@ -62,7 +62,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     const bool rest = begun > end_;
     const auto room = rest ? begun : buffer_.size();
     const auto bytes = connection_.receive({buffer_.at(end_), room - end_}, may_wait, rest, timeout);
-    // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has left.
+    // Until the publisher has opened a receiver's pipe, it looks like a pipe after its writer has left.
     if (bytes == 0 && connection_.is_pipe() && !has_begun_ && !may_wait) return false;
     if (bytes > 0) {
       has_begun_ = true;

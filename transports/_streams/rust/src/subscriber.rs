@@ -122,7 +122,7 @@ impl StreamSubscriber {
             Some(timeout) => Receive::Any(timeout),
         };
         match self.connection.receive(&mut self.buffer[self.end..room], how) {
-            // Until the publisher has opened a receiver's pipe, it looks like a pipe whose writer has left.
+            // Until the publisher has opened a receiver's pipe, it looks like a pipe after its writer has left.
             Ok(0) if self.connection.is_pipe() && !self.has_begun && timeout.is_none() => Ok(Arrived::Nothing),
             Ok(0) | Err(Errno::CONNRESET) => Ok(Arrived::End),
             Ok(bytes) => {
