@@ -49,7 +49,7 @@ class Frames:
     """The options of `hopmeter ask`: what to send, and how."""
 
     payload: str
-    """`image:640x480`, or a file whose frames are sent."""
+    """`image:640x480`, or a file that provides the frames."""
     frames: int = 25
     threads: int = 1
     coef: float = 1.0

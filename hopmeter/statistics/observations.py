@@ -19,7 +19,7 @@ class Observation:
     """One trial of a cell: a percentile of its latency in µs, and the share of the measured cores' time that was
     stolen.
 
-    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation whose `value` is NaN is
+    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation with the `value` NaN is
     ignored.
     """
 

@@ -92,8 +92,8 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90) of each hop in µs over all good trials, beginning at the source. A hop whose p90 is a lost
-    message is left out."""
+    """Return (hop, p50, p90) of each hop in µs over all good trials, beginning at the source. A hop with a p90 that is
+    a lost message is left out."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)
     pooled = [Hop.join([trial.hops[hop] for trial in found]) for hop in range(many)]

@@ -37,11 +37,11 @@ TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
 """The line that separates the values of a service's request from those of its response."""
 ITEMS = "!items"
-"""The YAML tag for a number of items whose values hopmeter chooses."""
+"""The YAML tag for a number of items if hopmeter chooses their values."""
 
 
 class _Items(int):
-    """The length of a list whose values hopmeter chooses."""
+    """The length of a list if hopmeter chooses its values."""
 
 
 def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:

@@ -13,7 +13,7 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""The extension name of a column whose bytes Polars would interpret as addresses of Python objects."""
+"""The extension name of a column that Polars would interpret as addresses of Python objects."""
 
 
 def schema_of(node: Any) -> Any:

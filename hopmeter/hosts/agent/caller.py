@@ -47,7 +47,7 @@ class RefusedCallerError(Exception):
 
 
 class Caller:
-    """A connection whose peer is not admitted yet. `advance` never blocks."""
+    """A connection to a peer that is not admitted yet. `advance` never blocks."""
 
     def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
         """Take over a connection from the peer `name`. Raises OSError if the connection is closed already."""

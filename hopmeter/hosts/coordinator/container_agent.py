@@ -56,7 +56,7 @@ def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> 
 
 
 class ContainerAgent(AgentProcess):
-    """A running container whose stdin and stdout are the channel of an agent."""
+    """A running container with its stdin and stdout as the channel of an agent."""
 
     is_killed_with_launcher = False
     """A killed `podman run` leaves its container running, whereas closing its stdin ends the container."""

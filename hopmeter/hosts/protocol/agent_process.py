@@ -38,7 +38,7 @@ PLAIN = (
 
 
 class AgentProcess:
-    """A running command whose stdin and stdout are the channel to an agent."""
+    """A running command with its stdin and stdout as the channel to an agent."""
 
     is_killed_with_launcher = True
     """Whether the kernel kills the command when this process is killed; the command's stdin closes in any case."""

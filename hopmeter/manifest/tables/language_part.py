@@ -16,9 +16,9 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""Among suitable compiled languages, hopmeter prefers one whose build takes at most this time, in seconds."""
+"""Among suitable compiled languages, hopmeter prefers a language that builds in at most this time, in seconds."""
 LONGEST_BUILD_S = 120.0
-"""hopmeter prefers any suitable language to one whose build takes longer than this, in seconds."""
+"""hopmeter prefers any suitable language to a language that takes longer than this to build, in seconds."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",

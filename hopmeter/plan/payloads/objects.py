@@ -1,4 +1,4 @@
-"""Set the payload size of flows that carry objects; drop cells whose objects cannot be created, with the reason."""
+"""Set the payload size of flows that carry objects; drop cells if their objects cannot be created, with the reason."""
 
 from __future__ import annotations
 
