@@ -1,1 +1,1 @@
-"""The Python API, which the commands use too: `import hopmeter; hopmeter.run("quick")`."""
+"""The Python API, which the commands also use: `import hopmeter; hopmeter.run("quick")`."""

@@ -12,13 +12,13 @@ from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.host_options import HostOptions
 
 MESSAGE = "message"
-"""The scenario to use if the user describes messages by options instead of naming a scenario."""
+"""The scenario for messages that are described by options instead of a named scenario."""
 THIS_MACHINE = HostOptions()
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request for advice, as a command or a program makes it."""
+    """A request for advice from the command line or a program."""
 
     scenario: str
     now: str | None
@@ -39,7 +39,8 @@ class Request:
         hosts: HostOptions = THIS_MACHINE,
         build: bool = False,
     ) -> Request:
-        """Return a checked request. Raises UsageError if a scenario is missing, and the payload or the rate too."""
+        """Return a checked request. Raises UsageError if the request has neither a scenario nor both a payload and a
+        rate."""
         given = {name: value for name, value in options.items() if value is not None}
         if asked is None and not {"payload", "rate"} <= given.keys():
             raise UsageError(

@@ -42,7 +42,7 @@ UNTIL_BEST = {"until": "best"}
 
 
 class Advice:
-    """The recommended transport for a workload, from a run that measured the workload."""
+    """The recommended transport for a workload, based on a run that measured it."""
 
     def __init__(self, found: RunAdvice, not_ready: Mapping[str, str] | None = None) -> None:
         self._found = found
@@ -54,7 +54,7 @@ class Advice:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the run supports a recommendation; if not, `lines` names a command that would."""
+        """Whether the run supports a recommendation. If not, `lines` names a command that would decide."""
         return self._found.take is not None
 
     @property
@@ -64,7 +64,7 @@ class Advice:
 
     @property
     def lines(self) -> dict[str, str]:
-        """The advice in sentences, under the keys `take`, `better`, `cpu`, `settings` and `changes`."""
+        """The advice in sentences, with the keys `take`, `better`, `cpu`, `settings` and `changes`."""
         return self._found.lines
 
     @property
@@ -74,7 +74,7 @@ class Advice:
 
     @property
     def examples(self) -> dict[str, Example | None]:
-        """The example program in each recommended language, or None for a language without one."""
+        """The example program for each recommended language, or None for a language without one."""
         take = self._found.take
         known = manifest.every().get(str(take["transport"])) if take else None
         if take is None or known is None:
@@ -83,12 +83,12 @@ class Advice:
 
     @property
     def named_rows(self) -> list[Row]:
-        """The rows of the recommended transport and of the user's current transport; a missing row is left out."""
+        """The rows of the recommended and the current transport. A missing row is left out."""
         return [row for row in (self._found.take, self._found.now_row) if row is not None]
 
     @property
     def example_gap(self) -> str:
-        """A sentence that lists the languages without an example, or an empty string if all have one."""
+        """A sentence that lists the languages without an example, or an empty string if there are none."""
         missing = [word for word, example in self.examples.items() if example is None]
         if not missing or self._found.take is None:
             return ""
@@ -96,10 +96,10 @@ class Advice:
         return f"{self.transport} has no example with {what} in {', '.join(missing)} yet"
 
     def write_examples(self, folder: RunPath) -> list[Path]:
-        """Write example programs for the recommended transport, with the user's messages or calls, into a new folder.
-        Return their paths.
+        """Write example programs for the recommended transport into a new directory, and return their paths.
 
-        Raises UsageError if no transport is recommended or it has no example.
+        The examples use the pattern, payload size and rate of the user's messages or calls. Raises UsageError if no
+        transport is recommended or no example exists.
         """
         place, examples = Path(folder), [each for each in self.examples.values() if each]
         check_folder(place)
@@ -129,12 +129,12 @@ def advise(
     cluster: str | None = None,
     **options: Any,
 ) -> Advice:
-    """Measure a scenario or a workload, and recommend a transport. With `run`, use that stored run and measure nothing.
+    """Measure a scenario or a workload, and recommend a transport. With `run`, use a stored run and measure nothing.
 
-    Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, hopmeter measures all
-    installable transports that are ready here; with `build`, hopmeter first builds the transports that it can build.
-    `now` is your current transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names
-    and meanings of `hopmeter run`; the budget is 3 minutes by default.
+    Without a scenario, `payload` and `rate` describe the messages. By default, hopmeter measures all installable
+    transports that are ready on this machine. With `build`, hopmeter first builds missing transports if it can. `now`
+    is your current transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names and
+    meanings of `hopmeter run`. The default budget is 3 minutes.
 
     Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C.
     """
@@ -162,8 +162,11 @@ def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
 def prepare(
     asked: Request, hosts: HostSession | None = None, notes: Console | None = None
 ) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run with trials that fit into the budget; build missing parts first if the request says so. Return the
-    plan, and for each transport that is not ready the command that installs it."""
+    """Plan a run whose trials fit into the budget. Return the plan and the install command of each transport that is
+    not ready.
+
+    Missing parts are built first if the request says so.
+    """
     not_ready: dict[str, str] = {}
 
     def make_plan() -> Prepared:
@@ -177,8 +180,8 @@ def prepare(
 
 
 def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run over the transports that the user names. If the user names none, take all installable transports
-    that are ready, or can be built if the request says so."""
+    """Plan the run over the transports that the user named. By default, use all installable transports that are ready
+    or, if requested, can be built."""
     capabilities = planning.local_capabilities(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
@@ -203,7 +206,7 @@ def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str
 
 
 def _transports(named: Any, asked: Request, capabilities: Capabilities) -> tuple[list[str], dict[str, str]]:
-    """Return the transports to measure, and for each transport that is not ready the command that installs it."""
+    """Return the transports to measure, and the install command of each transport that is not ready."""
     ready = {
         name for (name, _), state in capabilities.ready.items() if state.ready or (asked.build and _is_built_by(state))
     }
@@ -249,7 +252,7 @@ def _fit_budget(prepared: Prepared) -> Prepared:
 
 
 def _mark(prepared: Prepared, made: plan.Plan) -> Prepared:
-    """Replace the plan of a prepared run, and repeat why parts could not be built."""
+    """Replace the plan of a prepared run, and record why parts could not be built."""
     if not prepared.failures:
         return replace(prepared, plan=made)
     from hopmeter.api.building import mark
@@ -264,7 +267,7 @@ def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenari
 
 
 def advise_from(folder: Path, now: str | None = None, require: str | Iterable[str] = ()) -> Advice:
-    """Return advice from a stored run; the given requirements, if any, replace those of the run.
+    """Return advice from a stored run. The given requirements, if any, replace those of the run.
 
     Raises UsageError if the run does not rank transports.
     """

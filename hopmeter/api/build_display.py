@@ -1,4 +1,4 @@
-"""Build and install parts one after another, and print a line for each result."""
+"""Build and install parts one by one, and print a line for each result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hopmeter.system.terminal import Console
 
 
 def announce_adapters(console: Console, targets: Sequence[Target]) -> None:
-    """Print which adapters will be built, and how long the builds will take."""
+    """Print the adapters to be built, and the expected build time."""
     console.print(
         f"building {formatting.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
         highlight=False,
@@ -37,7 +37,7 @@ def announce_adapters(console: Console, targets: Sequence[Target]) -> None:
 def build_adapters(
     console: Console, targets: Sequence[Target], system_packages: bool = False, as_json: bool = False
 ) -> Generator[Outcome]:
-    """Build adapters; print and yield each result as soon as its build ends."""
+    """Build adapters. Print and yield each result as soon as its build ends."""
     under_way: list[str] = []
 
     def begin(target: Target) -> None:
@@ -47,7 +47,7 @@ def build_adapters(
     status = console.status(_progress(under_way))
     with closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
-            status.stop()  # a running status line would also capture stdout, where JSON lines are printed
+            status.stop()  # a running status line would also capture the JSON lines on stdout
             under_way.remove(outcome.target.title)
             _show(console, outcome, as_json)
             yield outcome
@@ -75,8 +75,8 @@ def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
 def build_message(
     console: Console, target: MessageTarget | TypeTarget, system_packages: bool = False, as_json: bool = False
 ) -> HopmeterError | None:
-    """Build a codec library or generate the code of a message type, and print the result. Return the error if that
-    failed, otherwise None."""
+    """Build a codec library or the code of a message type, and print the result. Return the error, or None on
+    success."""
     logs = workshop() / "logs"
     log = library_log(target, logs) if isinstance(target, MessageTarget) else types_log(target, logs)
     started = time.monotonic()
@@ -99,7 +99,7 @@ def build_message(
 
 
 def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool) -> int | None:
-    """Build the code of a message. Return the message's encoded size in bytes, or None if no codec encodes it."""
+    """Build the code of a message. Return its encoded size in bytes, or None if no codec encodes it."""
     if isinstance(target, TypeTarget):
         build_types(target, log)
         return None
@@ -107,7 +107,7 @@ def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool)
 
 
 def install_framework(console: Console, name: str, manifest: Manifest | None) -> BuildError | None:
-    """Install the framework of a codec, and print the result. Return the error if that failed, otherwise None."""
+    """Install the framework of a codec, and print the result. Return the error, or None on success."""
     title = f"{name} for {manifest.reference}" if manifest else name
     log = workshop() / "logs" / f"codec-{title.replace(' ', '-')}.log"
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Build the parts that a plan lacks before it is measured: adapters, message code and codec frameworks."""
+"""Build the missing parts of a plan before it is measured: adapters, message code and codec frameworks."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ if TYPE_CHECKING:  # a module-level import would be circular
 
 Lacking = dict[str, list[Part]]
 TYPE_S = 30
-"""The approximate time in seconds to generate the code of one message type, without compiling it for C++ nodes."""
+"""The approximate time in seconds to generate the code of one message type, excluding the compilation of C++ nodes."""
 
 
 def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
-    """Build what the dropped cells of a plan lack, and plan again. A cell whose parts could not be built gets the
-    reason.
+    """Build the missing parts of dropped cells, and plan again. If a part cannot be built, the reason is recorded in
+    its cells.
 
-    Some missing parts of a cell are known only after its adapter is built, so this repeats until nothing new is
-    missing.
+    Some missing parts are known only after the adapter is built, so this repeats until nothing new is missing.
     """
     console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
     failures: dict[str, str] = {}
@@ -51,7 +50,7 @@ def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes:
 
 
 def mark(prepared: Prepared, made: Plan) -> Prepared:
-    """Replace the plan of a prepared run, and add to its cells why their parts could not be built."""
+    """Replace the plan of a prepared run, and record in its cells why their parts could not be built."""
     return replace(prepared, plan=mark_failures(made, prepared.capabilities, prepared.failures))
 
 
@@ -62,7 +61,7 @@ def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
 
 
 def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
-    """Announce and build parts on this machine. Return the reason for each part that failed, by title."""
+    """Announce and build parts on this machine. Return the reason for each failed part, by title."""
     adapters = [part for part in parts if isinstance(part, Target)]
     messages = [part for part in parts if isinstance(part, MessageTarget)]
     types = [part for part in parts if isinstance(part, TypeTarget)]
@@ -87,7 +86,7 @@ def _failures(
     codecs: Sequence[FrameworkTarget],
     console: Console,
 ) -> Iterator[tuple[str, str]]:
-    """Build all parts, and yield the title and the reason of each that failed."""
+    """Build all parts, and yield the title and the reason of each failed part."""
     with closing(build_display.build_adapters(console, adapters)) as outcomes:
         for outcome in outcomes:
             if not outcome.good:
@@ -105,7 +104,7 @@ def _words(error: HopmeterError) -> str:
 
 
 def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
-    """Build on all hosts what any host lacks; a cell whose host cannot build a part names that part."""
+    """Build on all hosts each part that any host lacks. A cell whose host cannot build a part names that part."""
     every = {part.title: part for each in parts.values() for part in each}
     adapters = [part for part in every.values() if isinstance(part, Target)]
     messages = [part for part in every.values() if isinstance(part, MessageTarget)]

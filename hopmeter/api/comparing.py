@@ -1,4 +1,4 @@
-"""Compare two runs, a run with a baseline, or the two sides of one run; create and list baselines."""
+"""Compare two runs, a run with a baseline, or the two sides of one run. Also creates and lists baselines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Comparison:
     broken: Sequence[Failure]
     """The changes that fail the gate."""
     notes: Sequence[str] = ()
-    """Sentences about differences between the two sides that the user should know."""
+    """Sentences on differences between the two sides that the user should know about."""
 
     def __repr__(self) -> str:
         many = [f"{metric}: {formatting.plural(len(own), 'cell')}" for metric, own in self.by_metric.items()]
@@ -48,7 +48,7 @@ class Comparison:
 
     @property
     def changes(self) -> pa.Table:
-        """A row for each cell and metric, with the keys of `hopmeter compare --json`."""
+        """A table with a row for each cell and metric, and the keys of `hopmeter compare --json`."""
         return table((each.as_json() for each in self.all_changes), tables.CHANGES)
 
     @property
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def failures(self) -> list[str]:
-        """A sentence for each change that fails the gate; empty if the gate passes or there is no gate."""
+        """A sentence for each change that fails the gate. The list is empty if the gate passes or there is no gate."""
         return [f"{each.change.name} ({each.change.metric}): {each.why}" for each in self.broken]
 
     def write_files(self, request: Request) -> None:
@@ -80,11 +80,11 @@ def compare(
     junit: RunPath | None = None,
     export: str | Iterable[str] = (),
 ) -> Comparison:
-    """Compare `new` with `old`, cell by cell; each is a run or the name of a baseline.
+    """Compare `new` with `old`, cell by cell. Each side is a run or the name of a baseline.
 
     Without `new`, compare the two sides of the run `old`, which was measured with `against`. A comparison of two single
-    runs yields ratios but no verdicts, because the machine drifts between runs. The options have the names and meanings
-    of `hopmeter compare`. A failed gate raises no error: see `failures`.
+    runs has ratios but no verdicts, because the machine drifts between runs. The options have the names and meanings of
+    `hopmeter compare`. A failed gate raises no error; see `failures`.
     """
     markdown, xml = (None if each is None else Path(each) for each in (summary, junit))
     request = Request.of(_as_list(fail_if), markdown, xml, _as_list(export))
@@ -116,7 +116,7 @@ def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
 def _judge(
     compare_metric: Callable[[str], list[Change]], shares: list[Change], metric: str, request: Request
 ) -> Comparison:
-    """Compare percentiles and, if there are deadlines, the shares of missed deadlines; then apply the gate."""
+    """Compare percentiles and, if there are deadlines, the shares of missed deadlines. Then apply the gate."""
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
     changes = {name: compare_metric(name) for name in names if name != MISSED} | ({MISSED: shares} if shares else {})
     if request.gate and request.gate.asks_for_deadlines and not shares:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hopmeter.errors import UsageError
 from hopmeter.system.toml_files import one_of
 
-if TYPE_CHECKING:  # functions import these when they run, because few commands compare runs
+if TYPE_CHECKING:  # functions import these on demand, because few commands compare runs
     from hopmeter.comparison.gate import Gate
     from hopmeter.report.comparisons.exports import Export
 
@@ -22,7 +22,7 @@ class Request:
     gate: Gate | None = None
     files: tuple[tuple[Path, Export], ...] = ()
     options: tuple[str, ...] = ()
-    """The given options as words of a command line."""
+    """The given options as command-line arguments."""
 
     @classmethod
     def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
@@ -60,7 +60,7 @@ def _export(text: str) -> tuple[Path, Export]:
 
 
 def check_second_side(request: Request, decides: bool) -> None:
-    """Raise UsageError if there is a gate but the compared runs can give no verdict."""
+    """Raise UsageError if there is a gate but the comparison cannot give a verdict."""
     if request.gate is not None and not decides:
         raise UsageError(
             "E-GATE",
@@ -70,7 +70,7 @@ def check_second_side(request: Request, decides: bool) -> None:
 
 
 def check_sides(request: Request, has_sides: bool) -> None:
-    """Raise UsageError if a run without `--against` would have to be judged or exported."""
+    """Raise UsageError if the options request a gate or files for a run without `--against`."""
     check_second_side(request, has_sides)
     if request.files and not has_sides:
         raise UsageError("E-OPTION-CONFLICT", "--summary, --junit and --export need two sides", "add --against REF")

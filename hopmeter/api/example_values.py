@@ -1,4 +1,4 @@
-"""The values of a measured row that an example program starts with."""
+"""The initial values of an example program, taken from a measured row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST_MESSAGES = 1000
 
 
 def example_values(row: Row) -> dict[str, Any]:
-    """Return the settings, payload size, rate, message count and topic of a row; in a workload, those of its busiest
-    flow."""
+    """Return the settings, payload size, rate, message count and topic of a row. For a workload, these are the values
+    of the busiest flow."""
     settings = {name.upper(): value for name, value in row.cell.carriage.settings.items()}
     flow = busiest_flow(row)
     rate_hz = flow.rate_hz if flow else row["rate_hz"]
@@ -29,19 +29,19 @@ def example_values(row: Row) -> dict[str, Any]:
 
 
 def topic_name(flow: str) -> str:
-    """Return a flow's name in a form that every transport allows: DDS and ROS allow neither hyphens nor a leading
+    """Return a flow's name in a form that all transports allow. DDS and ROS allow neither hyphens nor a leading
     digit."""
     return re.sub(r"^(?=\d)", "flow_", flow.replace("-", "_"))
 
 
 def example_pattern(row: Row) -> str:
-    """Return the pattern that an example for this row has to use."""
+    """Return the pattern of an example program for this row."""
     flow = busiest_flow(row)
     return flow.pattern if flow else str(row["pattern"])
 
 
 def busiest_flow(row: Row) -> Flow | None:
-    """Return the flow with the highest byte rate of a workload, or None for an ordinary row."""
+    """Return the workload's flow with the highest byte rate, or None for an ordinary row."""
     workload = row.cell.workload
     if workload is None:
         return None

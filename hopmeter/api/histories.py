@@ -21,18 +21,18 @@ from hopmeter.system import paths
 
 
 def history(*places: RunPath, transport: str | Iterable[str] = (), language: str | Iterable[str] = ()) -> pa.Table:
-    """Return the median and p99 of each cell in each run below the folders `places`, by default `results`.
+    """Return the median and p99 of each cell in each run below the directories `places`, by default `results`.
 
-    `level` is the median of the runs between two changes. `change` is the ratio of the new to the old level in the
-    first run after a change, otherwise null. The significance of changes is corrected for the number of returned
-    transports and languages.
+    `level` is the median of the runs between two changes. In the first run after a change, `change` is the ratio of the
+    new to the old level. In all other runs, `change` is null. The significance of changes is corrected for the number
+    of returned transports and languages.
     """
     found = read_history([Path(each) for each in places], _as_list(transport), _as_list(language))
     return table((row for each in found.series for row in _rows(series_json(each))), tables.HISTORY)
 
 
 def read_history(places: Sequence[Path], transport: Sequence[str], language: Sequence[str]) -> History:
-    """Read all runs below these folders, and find the changes."""
+    """Read all runs below these directories, and detect changes."""
     runs = read_runs(places or [paths.results()], trials=False)
     wanted = {"transport": split_words("transport", transport), "language": split_words("language", language)}
     _choose(runs, wanted)
@@ -40,8 +40,8 @@ def read_history(places: Sequence[Path], transport: Sequence[str], language: Seq
 
 
 def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
-    """Remove the rows of other transports and languages from the runs, so that the correction covers only the shown
-    rows."""
+    """Remove the rows of other transports and languages, so that the significance correction covers only the rows
+    shown."""
     for run in runs:
         run.rows = [
             row for row in run.rows if all(not words or row.get(name) in words for name, words in wanted.items())
@@ -60,7 +60,7 @@ def _as_list(words: str | Iterable[str]) -> list[str]:
 
 
 def series_json(series: Series) -> dict[str, Any]:
-    """Return a series as plain data, with its points and changes."""
+    """Return a series in JSON form, with its points and changes."""
     row = series.latest
     names = ("transport", "language", "profile", *CONDITIONS)
     return {

@@ -1,4 +1,4 @@
-"""Add the settings that prevent message loss, if the user requires that no message is lost."""
+"""Add lossless settings if the user requires that no message is lost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from hopmeter.scenario.requirement import Requirement, parse
 def add_lossless(
     toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Return the scenario, with the lossless settings of the chosen transports if it requires that no message is lost.
-    Settings that the scenario already has take precedence."""
+    """Return the scenario. If the scenario requires that no message is lost, add the lossless settings of the chosen
+    transports.
+
+    Settings already in the scenario take precedence.
+    """
     wanted = parse_requirements(given.get("require") or toml.get("require") or [])
     if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
         return dict(toml)
@@ -28,7 +31,7 @@ def add_lossless(
 
 
 def parse_requirements(texts: str | Iterable[str]) -> list[Requirement]:
-    """Parse requirements. Raises UsageError, which lists the allowed forms."""
+    """Return the parsed requirements. Raises a UsageError that lists the allowed forms."""
     try:
         return [parse(text) for text in _as_list(texts)]
     except RefusedValueError as cause:

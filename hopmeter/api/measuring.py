@@ -1,4 +1,4 @@
-"""Measure a planned run, or resume a run, and analyse it. Output during the run goes to the given consoles."""
+"""Measure a new run or resume one, and analyse it. Output during the run goes to the given consoles."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Consoles:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A measured and analysed run; `complete` is False if Ctrl-C ended it before its last trial."""
+    """A measured and analysed run. `complete` is False if Ctrl-C ended the run before its last trial."""
 
     folder: RunFolder
     rows: list[dict[str, Any]]
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class StoppedRunError(KeyboardInterrupt):
-    """Ctrl-C stopped a run; the finished trials are stored in `folder`."""
+    """Ctrl-C stopped a run. The finished trials are stored in `folder`."""
 
     def __init__(self, stored: RunFolder) -> None:
         path = str(stored.path)
@@ -67,7 +67,7 @@ class StoppedRunError(KeyboardInterrupt):
 
     @property
     def folder(self) -> Path:
-        """Return the path of the run folder."""
+        """Return the path of the run directory."""
         return self.stored.path
 
 
@@ -108,7 +108,7 @@ def _run_path(out: Path) -> Path:
 
 
 def has_sides(folder: Path) -> bool:
-    """Return whether a finished or unfinished run was measured with `--against`. Raises UsageError if there is no
+    """Return whether a run was measured with `--against`. The run may be unfinished. Raises UsageError if there is no
     run."""
     return bool(RunFolder.open(folder, trials=False).about.get("against"))
 
@@ -121,7 +121,8 @@ def resume(asked: Path, consoles: Consoles, hosts: HostSession | None = None) ->
 
 
 def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -> Outcome:
-    """Resume the run. The run folder stays unchanged until all checks have passed, so a finished run keeps its name."""
+    """Resume the run. The run directory is unchanged until all checks have passed, so that a finished run keeps its
+    name."""
     from hopmeter.runtime.inputs.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
@@ -154,7 +155,7 @@ def _stored_plan(folder: RunFolder) -> Plan:
 def _prepare_again(
     about: Mapping[str, Any], made: Plan, capabilities: Capabilities, console: Console
 ) -> OldSide | None:
-    """Prepare the old side again as when the run began; None if the run has no old side."""
+    """Restore the old side of a resumed run. Return None if the run has no old side."""
     return prepare_old_side(str(about["against"]), made, capabilities, console) if about.get("against") else None
 
 
@@ -165,8 +166,8 @@ def sweep_leftovers(console: Console) -> None:
 
 
 def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
-    """Run the trials and analyse them. Files are decoded and recordings copied before `begin` creates the run folder,
-    so a damaged file leaves no folder."""
+    """Run the trials and analyse them. Files are decoded and copied before `begin` creates the run directory, so that a
+    damaged file leaves no directory."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.inputs.frames import decode_payloads
     from hopmeter.runtime.inputs.recordings import write_recordings
@@ -184,7 +185,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 
 
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
-    """Run the trials, with payloads from files where needed. Return whether all trials were executed."""
+    """Run the trials, with file payloads if needed. Return whether all trials were executed."""
     from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
     from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
     from hopmeter.analysis.cells.rate_search import Hunt

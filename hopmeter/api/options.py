@@ -12,7 +12,7 @@ from hopmeter.model.old_names import KEYS, rename_old_names
 from hopmeter.system.toml_files import one_of
 
 NUMBERS: dict[str, Callable[[str], Any]] = {each.key: each.type for each in CONDITIONS if each.type is not str}
-"""The axes with numeric values, each with its type."""
+"""The numeric axes, with their types."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {
     *("participant", "flow", "path", "background"),
@@ -25,21 +25,21 @@ CONFLICTS = (
     ("trials", "budget", "both set the number of trials"),
     ("trials", "until", "--trials fixes the number of trials, but --until may end the run earlier"),
 )
-"""Pairs of options that exclude each other, with the reason."""
+"""Pairs of mutually exclusive options, with the reason."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
 """Options of `hopmeter run` that a Python program passes to `hopmeter.compare` instead."""
 HELP = "`hopmeter run --help` explains the options"
 
 
 def option_names() -> list[str]:
-    """Return the names of all options that override a scenario's values."""
+    """Return the names of all options that override scenario values."""
     from hopmeter.scenario.model import Scenario  # imported here because other commands need no scenario
 
     return [name for name in Scenario.model_fields if name not in ONLY_IN_FILES]
 
 
 def check_names(options: Mapping[str, Any]) -> None:
-    """Raise UsageError for an option that does not exist."""
+    """Raise UsageError for an unknown option."""
     known = option_names()
     for name in options:
         if name not in known and name not in KEYS:
@@ -48,7 +48,7 @@ def check_names(options: Mapping[str, Any]) -> None:
 
 
 def check_resume_alone(resume: Path, *others: object) -> None:
-    """Raise UsageError if other options are given with `resume`."""
+    """Raise UsageError if other options are combined with `resume`."""
     if any(others):
         raise UsageError(
             "E-OPTION-CONFLICT",
@@ -58,8 +58,8 @@ def check_resume_alone(resume: Path, *others: object) -> None:
 
 
 def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given options that are also scenario keys, in the form that a scenario file has. Raises UsageError for
-    options that exclude each other."""
+    """Return the options that are also scenario keys, in the format of a scenario file. Raises UsageError for mutually
+    exclusive options."""
     from hopmeter.scenario.resolve import DEFAULTS
 
     options = rename_old_names(
@@ -76,8 +76,11 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_axis(name: str, value: Any) -> list[Any]:
-    """Return the values of an axis: `10,100` becomes [10.0, 100.0], but a list of cores such as `0,1` is a single
-    value. A program may also pass a number or a list. Raises UsageError if there is no value."""
+    """Return the values of an axis. For example, `10,100` becomes [10.0, 100.0].
+
+    A list of cores such as `0,1` is a single value. Programs may also pass a number or a list. Raises UsageError if
+    there is no value.
+    """
     if name == "cores" and isinstance(value, str) and value[:1].isdigit():
         return [value]
     words = _split(value) if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else [value]
@@ -91,8 +94,8 @@ def _split(text: str) -> list[str]:
 
 
 def split_words(name: str, given: Sequence[str]) -> list[str]:
-    """Return the words of an option: `--language rust,c++ --language python` gives three. Raises UsageError if the
-    option was given without a word."""
+    """Return the individual words of an option. For example, `--language rust,c++ --language python` gives three words.
+    Raises UsageError if the option has no words."""
     found = [word for each in given for word in _split(each)]
     if given and not found:
         raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "omit the option to use all")
@@ -100,7 +103,7 @@ def split_words(name: str, given: Sequence[str]) -> list[str]:
 
 
 def check_file(name: str, path: Path) -> Path:
-    """Return the path of an output file. Raises UsageError if the path is a folder."""
+    """Return the path of an output file. Raises UsageError if the path is a directory."""
     if path.is_dir():
         raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in this folder")
     return path

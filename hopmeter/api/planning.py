@@ -1,4 +1,4 @@
-"""Plan a run: the cells of a scenario, and the transports of this machine that measure them."""
+"""Plan a run: the cells of a scenario, and the transports of this machine that can measure them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ from hopmeter.plan.workloads.crowding import crowding
 from hopmeter.plan.workloads.replays import replay_notes
 from hopmeter.system.terminal import Console
 
-if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
+if TYPE_CHECKING:  # loads NumPy, and most plans have no hosts
     from hopmeter.hosts.coordinator.session import HostSession
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 ASSUMED = "You gave no hosts: the plan assumes that {hosts} have the same transports and cores as this machine."
 LATENCY_FILE = "/dev/cpu_dma_latency"
-"""A process that holds this file open after writing 0 to it keeps idle cores awake."""
+"""A process that writes 0 to this file keeps idle cores awake as long as it holds the file open."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a run needs: its plan, the capabilities of this machine, and the old side if the run has two
-    sides."""
+    """A run's plan, the capabilities of this machine and, for a run with two sides, the old side."""
 
     plan: Plan
     capabilities: Capabilities
@@ -44,9 +43,9 @@ class Prepared:
     notes: Sequence[str] = ()
     """Remarks about the plan for the user."""
     hosts: HostSession | None = None
-    """The session with the run's hosts; None if the run uses this machine alone."""
+    """The session with the run's hosts, or None if the run uses only this machine."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Why missing parts could not be built, by the title of the part."""
+    """The reasons why missing parts could not be built, by part title."""
 
 
 def prepare(
@@ -60,9 +59,11 @@ def prepare(
     dry: bool = False,
     build: bool = False,
 ) -> Prepared:
-    """Plan a run on this machine or on the given hosts, and install or build the old side that `against` names. A dry
-    plan without hosts assumes that the scenario's hosts are like this machine. With `build`, build what the cells lack
-    first."""
+    """Plan a run on this machine or on the given hosts, and prepare the old side that `against` names.
+
+    A dry plan without hosts assumes that the scenario's hosts are like this machine. With `build`, the missing parts of
+    the cells are built first.
+    """
     if against and hosts:
         remedy = "measure one side after the other on these hosts, then use `hopmeter compare`"
         raise UsageError("E-HOST-CONFLICT", "--against measures on one machine only, but you named other hosts", remedy)
@@ -79,7 +80,7 @@ def prepare(
 
 
 def build_first(make_plan: Callable[[], Prepared], console: Console) -> Prepared:
-    """Plan, build what the plan's cells lack, and plan again."""
+    """Plan, build the missing parts of the plan, and plan again."""
     from hopmeter.api.building import build_lacking  # imported here because few runs build anything
 
     return build_lacking(make_plan(), make_plan, console)
@@ -94,7 +95,7 @@ def _plan(
     hosts: HostSession | None,
     dry: bool,
 ) -> Prepared:
-    """Plan the cells of a scenario with the given options; unless `full`, use the scenario's short form."""
+    """Plan the cells of a scenario with the given options. Unless `full` is set, use the scenario's short form."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
@@ -120,8 +121,8 @@ def _plan(
 def name_question(
     wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None
 ) -> scenario.Scenario:
-    """Return the scenario with a question that fits the given options, or with the title from the command line. The
-    scenario stays as it is if its own question still fits."""
+    """Return the scenario with a question that matches the given options, or with the title from the command line. If
+    the scenario's own question still applies, the scenario is unchanged."""
     own = scenario.has_own_question(given, settings) or against
     words = (
         str(given["title"]) if "title" in given else scenario.question(wanted, given, settings, against) if own else ""
@@ -138,8 +139,7 @@ def fixed_options(asked: str) -> dict[str, str]:
 
 
 def local_capabilities(hosts: HostSession | None = None) -> Capabilities:
-    """Return the transports of this machine and their readiness, with the facts about the hosts of `hosts`, if
-    given."""
+    """Return the transports of this machine, their readiness, and the facts about the given hosts."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
     return Capabilities(
@@ -166,14 +166,16 @@ def is_measurable(made: Plan) -> bool:
 
 
 def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
-    """Raise UsageError if no cell can be measured here. The error names a command that builds what the cells lack,
-    which is the command of this run plus an option if `command` is given."""
+    """Raise UsageError if no cell can be measured here. The error names a command that builds the missing parts.
+
+    If `command` is given, the named command is `command` with an additional option.
+    """
     if not is_measurable(made):
         raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made, command))
 
 
 def _requested_transports(made: Plan) -> set[str]:
-    """Return the transports that the user named; such a transport counts even if it has no rank."""
+    """Return the transports that the user named. A named transport counts even if it is not ranked."""
     own = {flow.transport for flow in made.scenario.flow.values() if flow.transport}
     return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
@@ -189,7 +191,7 @@ def _remedy(made: Plan, command: Sequence[str]) -> str:
 
 
 def _build_commands(what: Sequence[str]) -> str:
-    """Return the commands that build all these parts: one command for all transports, and one for each framework."""
+    """Return the commands that build these parts: one for all transports, and one for each framework."""
     plain = [words for words in what if "--" not in words]
     apart = [words for words in what if "--" in words]
     return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])

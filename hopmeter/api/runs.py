@@ -27,33 +27,33 @@ RunPath = str | PathLike[str]
 
 
 class Run:
-    """A stored run. Its tables are Arrow tables: use `run.cells.to_pandas()` or `polars.from_arrow(run.cells)`."""
+    """A stored run. The tables are Arrow tables: use `run.cells.to_pandas()` or `polars.from_arrow(run.cells)`."""
 
     def __init__(self, results: run_results.Run) -> None:
         self.results = results
-        """The results in hopmeter's internal form, which may change in any version; the tables are stable."""
+        """The results in hopmeter's internal form, which may change in any version. The tables are stable."""
 
     def __repr__(self) -> str:
         return f"<hopmeter.Run {str(self.path)!r}: {formatting.plural(len(self.results.rows), 'cell')}>"
 
     @property
     def path(self) -> Path:
-        """The path of the run folder."""
+        """The path of the run directory."""
         return self.results.folder
 
     @property
     def name(self) -> str:
-        """The name of the run folder."""
+        """The name of the run directory."""
         return self.results.name
 
     @property
     def about(self) -> dict[str, Any]:
-        """The metadata in `run.json`: scenario, command, versions, machine."""
+        """The metadata in `run.json`, such as the scenario, the command, versions and the machine."""
         return self.results.about
 
     @property
     def answer(self) -> list[str]:
-        """The sentences that answer the run's question, the most important one first."""
+        """The sentences that answer the run's question, the most important first."""
         from hopmeter.analysis.results.groups import groups
         from hopmeter.report.answer import answer
 
@@ -61,12 +61,12 @@ class Run:
 
     @property
     def cells(self) -> pa.Table:
-        """A row for each cell, including dropped cells. docs/metrics.md explains the columns."""
+        """A table with a row for each cell, including dropped cells. docs/metrics.md explains the columns."""
         return table((row.values for row in self.results.rows), CELLS)
 
     @property
     def ranking(self) -> pa.Table:
-        """A row for each ranked cell: its range of ranks, its median, and the ratio of its latency to that of the best
+        """A table with a row for each ranked cell: its possible ranks, its median, and its latency relative to the best
         cell.
 
         Cells with the same `group` are ranked together. References have no rank and come last in their group.
@@ -75,23 +75,24 @@ class Run:
 
     @property
     def pairs(self) -> pa.Table:
-        """A row for each compared pair of cells: `ratio` is the latency of `b` divided by that of `a`."""
+        """A table with a row for each compared pair of cells. `ratio` is the latency of `b` divided by that of `a`."""
         return table(pair_rows(self.results), tables.PAIRS)
 
     @property
     def trials(self) -> pa.Table:
-        """A row for each trial."""
+        """A table with a row for each trial."""
         return self._query("SELECT * EXCLUDE (run) FROM trials")
 
     @property
     def processes(self) -> pa.Table:
-        """A row for each process of each trial: CPU, memory, context switches. Empty for runs of earlier versions."""
+        """A table with a row for each process of each trial: CPU, memory, context switches. The table is empty for runs
+        of earlier versions."""
         if not (self.path / "processes.parquet").exists():
             return table([], PROCESSES)
         return self._query("SELECT * EXCLUDE (run) FROM processes")
 
     def samples(self, cell: str) -> pa.Table:
-        """Return all samples of a cell: a row for each message at each endpoint, with times in ns.
+        """Return all samples of a cell, with a row for each message at each endpoint and times in ns.
 
         `cell` is the id of a cell, or its number such as `c3`. Raises UsageError for an unknown cell.
         """
@@ -99,7 +100,8 @@ class Run:
         return self._query("SELECT * EXCLUDE (run) FROM samples WHERE cell = $cell ORDER BY trial", cell=found)
 
     def messages(self, cell: str | None = None) -> pa.Table:
-        """Return a row for each message that arrived, with its `delay` in seconds, for one cell or for all cells."""
+        """Return a row for each message that arrived, with its `delay` in seconds. By default, all cells are
+        included."""
         from hopmeter.report.notebook import messages
 
         found = messages(self.path).to_arrow()
@@ -110,9 +112,9 @@ class Run:
         return found.filter(compute.equal(found["cell"], find_cell(self.results, cell).id))
 
     def report(self, out: RunPath = "report.html", figures: RunPath | None = None, others: Sequence[Run] = ()) -> Path:
-        """Write the HTML report of this run, together with the runs `others`, and return its path.
+        """Write the HTML report of this run and of the runs `others`, and return its path.
 
-        `figures` is the folder for the figures as SVG and PNG, by default `<out>.figures`.
+        `figures` is the directory for the figures as SVG and PNG, by default `<out>.figures`.
         """
         from hopmeter.report import write
 
@@ -120,7 +122,7 @@ class Run:
         return write(folders, Path(out), None if figures is None else Path(figures))
 
     def boxes(self, *others: Run) -> alt.TopLevelMixin:
-        """Return an Altair chart with a box for each codec, transport and language, of the messages of these runs."""
+        """Return an Altair chart with a box for each codec, transport and language in these runs."""
         from hopmeter.report import boxes
 
         return boxes(self.path, *(each.path for each in others))
@@ -134,15 +136,16 @@ class Run:
 
 
 def open_run(path: RunPath) -> Run:
-    """Open a run folder, or a file that `hopmeter pack` wrote.
+    """Open a run directory or a file that `hopmeter pack` wrote.
 
-    Raises UsageError if there is no run or it has no results, and StoreError if it is damaged.
+    Raises UsageError if there is no run or no result, and StoreError if the run is damaged.
     """
     return Run(run_results.read(Path(path)))
 
 
 def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
-    """Return the row of a cell. `cell` is the cell's id, or its number such as `c3`, in a workload also `c3.FLOW`.
+    """Return the row of a cell. `cell` is the cell's id or its number, such as `c3`. In a workload, `cell` may also be
+    `c3.FLOW`.
 
     Raises UsageError for an unknown cell.
     """
@@ -155,7 +158,7 @@ def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
 
 
 def pair_rows(run: run_results.Run) -> Iterator[dict[str, Any]]:
-    """Yield each comparison of two cells, by table; for whole workloads, one comparison for each criterion."""
+    """Yield each comparison of two cells, by table. Whole workloads have one comparison for each criterion."""
     for group, ranking in run.rankings.items():
         for each in ranking.comparisons:
             yield {"group": group, **asdict(each)}

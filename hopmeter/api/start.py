@@ -27,21 +27,21 @@ def run(
     cluster: str | None = None,
     **options: Any,
 ) -> Run:
-    """Run a scenario, by default `quick`, or resume the run in the folder `resume`, and return the results.
+    """Run a scenario, by default `quick`, or resume the run in the directory `resume`, and return the results.
 
-    All options have the names and meanings of `hopmeter run`: `transport=["zenoh", "shm"]`, `budget="30s"`,
-    `set={"hwm": [10, 1000]}`. A value is text as on the command line, a number, or a list. This function prints
-    nothing, unless `progress` is set: then it prints notes and progress on stderr.
+    All options have the names and meanings of `hopmeter run`, such as `transport=["zenoh", "shm"]`, `budget="30s"` or
+    `set={"hwm": [10, 1000]}`. A value is a command-line string, a number, or a list. This function prints nothing by
+    default. With `progress`, this function prints notes and progress on stderr.
 
-    With `build`, hopmeter first builds what the cells lack: adapters, message code, codec frameworks. Cells whose parts
-    could not be built are dropped with the reason.
+    With `build`, hopmeter first builds the missing parts of the cells: adapters, message code and codec frameworks.
+    Cells whose parts could not be built are dropped with the reason.
 
-    `hosts` is a file that lists other machines, and `cluster` the address of a Dask scheduler; Dask's configuration
-    names its certificates.
+    `hosts` is a file that lists other machines, and `cluster` is the address of a Dask scheduler. Dask's configuration
+    names the certificates.
 
-    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. The message of
-    that exception names the folder with the finished trials, and so does its attribute `folder`. Ctrl-C ends a run only
-    in the main thread.
+    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. The exception's
+    message and its attribute `folder` name the directory with the finished trials. Ctrl-C ends a run only in the main
+    thread.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)
@@ -75,14 +75,14 @@ def join_settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
 def command_words(
     scenario: str, options: Mapping[str, Any], settings: Iterable[str], full: bool, against: str | None
 ) -> list[str]:
-    """Return the `hopmeter run` command that is equivalent to these options, as words."""
+    """Return the arguments of the equivalent `hopmeter run` command."""
     words = ["hopmeter", "run", scenario, *option_words(options)]
     words += [word for each in settings for word in ("--set", each)]
     return [*words, *(["--full"] if full else []), *(["--against", against] if against else [])]
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return options as words of a command line."""
+    """Return options as command-line arguments."""
     return [word for name, value in options.items() for word in _option_words(name, value)]
 
 

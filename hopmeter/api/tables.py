@@ -1,4 +1,4 @@
-"""Result rows as Arrow tables, whose columns and types do not depend on the rows."""
+"""Result rows as Arrow tables. The columns and types of a table do not depend on its rows."""
 
 from __future__ import annotations
 

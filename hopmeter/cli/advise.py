@@ -1,4 +1,4 @@
-"""`hopmeter advise`: measures a workload, and recommends a transport."""
+"""`hopmeter advise`: measures a workload and recommends a transport."""
 
 from __future__ import annotations
 
@@ -102,8 +102,9 @@ def advise(
 ) -> None:
     """Measure your messages and recommend a transport.
 
-    Name a scenario or a workload, or describe your messages; in a terminal, hopmeter asks for what is missing.
-    Exits with 1 if there is no recommendation; the last line then shows the command that would decide.
+    Name a scenario or a workload, or describe your messages. In a terminal, hopmeter asks for what is missing.
+
+    Exits with 1 if there is no recommendation. The last line then shows the command that would decide.
     """
     from hopmeter.cli.output import advice_display
 

@@ -1,4 +1,4 @@
-"""`hopmeter agent`: starts nodes on this host on behalf of a run that another host controls."""
+"""`hopmeter agent`: starts nodes on this host for a run on another host."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _points(
 
 
 def _payload(width: int | None, height: int | None, file: Path | None) -> str:
-    """Return the payload as a scenario writes it. Raises UsageError if only one of width and height is given, or if the
+    """Return the payload in scenario syntax. Raises UsageError if only the width or only the height is given, or if the
     file contains no frames."""
     from hopmeter.images import decoded
     from hopmeter.images.source import of_file

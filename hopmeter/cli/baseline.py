@@ -26,7 +26,7 @@ def baseline(
         list[Path] | None, typer.Argument(metavar="RUN...", help="At least three runs from different hours.")
     ] = None,
 ) -> None:
-    """Create a baseline from at least three runs of different hours, or list the baselines.
+    """Create a baseline from at least three runs from different hours, or list the baselines.
 
     hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
     """
@@ -40,7 +40,7 @@ def baseline(
 
 
 def _describe(found: Baseline) -> list[str]:
-    """Return lines that list a baseline's runs, its folder, and the size of change that it detects."""
+    """Return text lines with a baseline's runs, its directory, and the smallest change that it detects."""
     from hopmeter.comparison import between_runs, run_facts
     from hopmeter.comparison.baselines import baselines_folder
     from hopmeter.report.comparisons import words

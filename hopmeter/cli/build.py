@@ -1,4 +1,4 @@
-"""`hopmeter build`: builds or installs the transports' adapters."""
+"""`hopmeter build`: builds or installs adapters."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def build(
 
 
 def _payload(message: str, folders: Sequence[str]) -> str:
-    """Return the payload for a message, with the folders for its imports. Raises UsageError if the message's form is
+    """Return the payload for a message, with its import directories. Raises UsageError if the message's format is
     invalid."""
     payload = add_folders(f"{KIND}{message}", folders)
     try:

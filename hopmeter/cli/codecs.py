@@ -1,4 +1,4 @@
-"""`hopmeter codecs`: lists the codecs, whether each is ready here, and how to install the others."""
+"""`hopmeter codecs`: lists the codecs, their state on this machine, and how to install missing ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def codecs(
 
 
 def install_frameworks(names: Sequence[str], transports: Sequence[str], settings: Sequence[str]) -> None:
-    """Print the download sizes of the frameworks, and install them. Exit with 1 if a required installation failed."""
+    """Print the download sizes of the frameworks and install them. Exits with 1 if a required installation fails."""
     from hopmeter.api.build_display import install_framework
     from hopmeter.build import frameworks
     from hopmeter.build.targets import select_targets
@@ -63,8 +63,8 @@ def install_frameworks(names: Sequence[str], transports: Sequence[str], settings
 
 
 def _pairs(names: Sequence[str], chosen: Sequence[Manifest]) -> Iterator[tuple[str, Manifest | None, bool]]:
-    """Yield each framework with its transport, if any, and whether the installation must succeed; some frameworks
-    conflict with a transport."""
+    """Yield each framework, its transport (if any), and whether the installation must succeed. Some frameworks conflict
+    with a transport."""
     from hopmeter import manifest
     from hopmeter.build import frameworks
 

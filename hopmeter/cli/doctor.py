@@ -1,4 +1,4 @@
-"""`hopmeter doctor`: finds out how this machine disturbs measurements, and how to fix that."""
+"""`hopmeter doctor`: finds settings and noise of this machine that disturb measurements, and suggests fixes."""
 
 from __future__ import annotations
 

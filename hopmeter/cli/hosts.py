@@ -65,7 +65,7 @@ def _print(console: Console, found: list[HostState]) -> None:
 
 
 def _print_errors(console: Console, state: HostState) -> None:
-    """Print why a host cannot be used, or why this machine cannot reach its address."""
+    """Print why a host cannot be used, or why its address is unreachable."""
     if state.error:
         _print_trouble(console, "red", tag(state.error.code, state.error.what), state.error.remedy)
     if state.unreached:
@@ -79,7 +79,7 @@ def _print_errors(console: Console, state: HostState) -> None:
 
 
 def _print_findings(console: Console, found: list[HostState]) -> None:
-    """Print each finding that distorts results once, with the hosts that it concerns."""
+    """Print each distinct finding that distorts results, with the affected hosts."""
     hosts: dict[tuple[str, str, str], list[str]] = {}
     for state in found:
         for each in state.findings:
@@ -117,7 +117,7 @@ def _cells(state: HostState) -> tuple[str, ...]:
 
 
 def _transports(found: list[HostState]) -> Table:
-    """Return a table with the versions of the ready transports; each host has a column."""
+    """Return a table with the versions of the ready transports, with a column for each host."""
     table = _table("ready transport", *(each.name for each in found))
     versions = [{f"{one.transport} ({one.language})": one.version for one in each.ready} for each in found]
     for name in sorted({name for each in versions for name in each}):

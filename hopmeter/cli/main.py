@@ -1,4 +1,4 @@
-"""The entry point of the command `hopmeter`, which also prints errors."""
+"""The entry point of the `hopmeter` command, which also prints errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ INTERRUPTED = StoppedError.exit_code
 
 
 def run() -> None:
-    """Run the command line. On an error, print its message and exit with the code of that kind of error."""
+    """Run the command line. On an error, print its message and exit with the matching exit code."""
     try:
-        # The imports take a while, so they are inside `try`: Ctrl-C during an import is handled too.
+        # The slow imports are inside `try`, so that Ctrl-C during an import is also handled.
         from hopmeter.cli.parts.application import app, register_for
         from hopmeter.system import terminal
 
@@ -32,13 +32,13 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # The reader has closed the output. Without stdout, Python does not flush the output at exit, which would fail.
+        # The reader has closed the output. Python would fail when it flushes stdout at exit, so stdout is set to None.
         sys.stdout = None
         sys.exit(0)
 
 
 def _is_ctrl_c(ended: SystemExit) -> bool:
-    """Return whether Ctrl-C caused this exit, which Typer turns into an exit without a message."""
+    """Return whether Ctrl-C caused this exit. Typer converts Ctrl-C to an exit without a message."""
     return isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt)
 
 
@@ -48,12 +48,12 @@ def _stop() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning on one line, without the source position that Python would add."""
+    """Print a warning on one line, without Python's source position."""
     print(f"hopmeter: {message}", file=sys.stderr)
 
 
 def fail(failed: HopmeterError) -> None:
-    """Print on stderr what failed and how to fix it."""
+    """Print the error and its remedy on stderr."""
     from hopmeter.system.terminal import Console
 
     console = Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""`hopmeter new transport NAME` and `hopmeter new workload FILE`: create a transport or a workload from a template."""
+"""`hopmeter new`: creates a transport or a workload from a template."""
 
 from __future__ import annotations
 
@@ -68,8 +68,7 @@ def workload(
 
 
 def _possible() -> list[str]:
-    """Return the languages for a new adapter; Rust is included only in a checkout, because only a checkout can build
-    it."""
+    """Return the languages for a new adapter. Rust is available only in a checkout."""
     from hopmeter.build.template import FOLDERS
 
     return [language for language in FOLDERS if language != "rust" or paths.checkout()]

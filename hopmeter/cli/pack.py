@@ -1,4 +1,4 @@
-"""`hopmeter pack RUN` and `hopmeter unpack FILE`: write a run to one file, and restore it."""
+"""`hopmeter pack RUN` and `hopmeter unpack FILE`: write a run to a single file, and restore it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pack(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file.", show_default="RUN.hopmeter.zip")
     ] = None,
 ) -> None:
-    """Pack a run into one file, which all commands can read; the file does not include the nodes' logs."""
+    """Pack a run into one file that all commands can read. The file does not include the nodes' logs."""
     from hopmeter.store.pack import SUFFIX
     from hopmeter.store.run_folder import RunFolder
 

@@ -19,16 +19,16 @@ SEVERAL = ("--plugins", "--mwares")
 
 
 class Several(typer.core.TyperCommand):
-    """A command that accepts `--plugins numpy torch`, as the study's programs do, as a short form of `--plugins numpy
-    --plugins torch`."""
+    """A command that accepts several values after an option. `--plugins numpy torch` means `--plugins numpy --plugins
+    torch`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments after repeating such options before each of their values."""
+        """Parse the arguments, repeating `--plugins` and `--mwares` before each of their values."""
         return super().parse_args(ctx, spread(args))
 
 
 def spread(args: list[str]) -> list[str]:
-    """Repeat the option before each of its values, up to the next option; a value may be a comma-separated list."""
+    """Repeat an option before each of its values, up to the next option. A value may be a comma-separated list."""
     found: list[str] = []
     option = ""
     for word in args:

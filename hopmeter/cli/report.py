@@ -1,4 +1,4 @@
-"""`hopmeter report`: writes an HTML report about runs."""
+"""`hopmeter report`: writes an HTML report on runs."""
 
 from __future__ import annotations
 

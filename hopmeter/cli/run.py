@@ -211,7 +211,7 @@ def run(
     The environment variables DURATION (in seconds), RATE (in Hz), and WIDTH and HEIGHT (of an image)
     set --duration, --rate and --payload if you do not give these options.
     """
-    options = scenario_options(locals() | axes)  # the parameters have the same names as the scenario's keys
+    options = scenario_options(locals() | axes)  # the parameter names match the scenario's keys
     from hopmeter.api import planning
     from hopmeter.api.comparison_request import Request, check_sides
     from hopmeter.cli.output.plan_display import show_plan, show_unmeasurable

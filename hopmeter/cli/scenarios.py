@@ -1,4 +1,4 @@
-"""`hopmeter scenarios`: lists the scenarios with their questions."""
+"""`hopmeter scenarios`: lists the scenarios and their questions."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def scenarios(
 
 
 def _budget(scenario: Scenario) -> str | None:
-    """Return the time budget of a scenario's short form or, if it has none, of the scenario; None if neither has
-    one."""
+    """Return the time budget of a scenario's quick look or, if it has none, of the scenario. Return None without a
+    budget."""
     return scenario.look.budget if scenario.look else scenario.budget
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter site DIR… -o site/`: writes a static site about many runs and machines."""
+"""`hopmeter site DIR… -o site/`: writes a static site about runs and machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hopmeter transports`: lists the transports, whether each is ready here, and how to install the others."""
+"""`hopmeter transports`: lists the transports, their state on this machine, and how to install missing ones."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _not_ready(name: str, error: UsageError) -> Readiness:
 
 
 def _about(one: Manifest | None) -> dict[str, Any]:
-    """Return the facts that hold for all languages of a transport; each is None if the manifest is invalid."""
+    """Return the facts about a transport that do not depend on the language. All facts are None if the manifest is
+    invalid."""
     return {
         "summary": one.summary if one else None,
         "installable": one.installable if one else None,
@@ -79,7 +80,7 @@ def _about(one: Manifest | None) -> dict[str, Any]:
 
 
 def _print_list(console: Console, known: Mapping[str, Manifest], ready: Mapping[tuple[str, str], Readiness]) -> None:
-    """Print each transport with its summary, its languages, and the supported pairs of languages."""
+    """Print each transport with its summary, its languages, and the supported language pairs."""
     lines = {
         name: [_line(offer, ready[name, offer.language]) for offer in one.offers.values()]
         for name, one in known.items()

@@ -1,7 +1,7 @@
-"""`hopmeter.connect`: publishers, subscribers, clients and servers that carry objects over any transport with a Python
+"""`hopmeter.connect`: publishers, subscribers, clients and servers for objects, over any transport with a Python
 adapter.
 
-docs/connect.md shows how to use these, how two programs find each other, and the rules that hold for every transport.
+docs/connect.md explains their use, how two programs find each other, and the rules for all transports.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["CallFailedError", "ConnectError", "Session", "TimedOutError", "conne
 
 
 def __getattr__(name: str) -> Any:
-    """Return `Session` for its former name `House`, with a warning."""
+    """Return `Session` for its deprecated name `House`, with a warning."""
     if name != "House":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import warnings

@@ -1,4 +1,4 @@
-"""Load adapters in a program that is not a node: several adapters may share the process with the user's own modules."""
+"""Load adapters in a user's program, where several adapters share the process with the user's modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Setup:
-    """The setup object that an adapter receives; hopmeter.node.contract describes each field."""
+    """The setup object that an adapter receives. hopmeter.node.contract describes each field."""
 
     run: str
     directory: str
@@ -34,7 +34,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Link:
-    """The description of one hop that an adapter receives; hopmeter.node.contract describes each field."""
+    """The description of one hop that an adapter receives. hopmeter.node.contract describes each field."""
 
     name: str
     frame_bytes: int
@@ -50,8 +50,8 @@ class Link:
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
-    """Return the manifest of a transport and its Python offer. Raises UsageError for an unknown transport, ConnectError
-    for a transport without a usable Python adapter."""
+    """Return the manifest of a transport and its Python offer. Raises UsageError for an unknown transport, and
+    ConnectError for a transport without a usable Python adapter."""
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
@@ -70,7 +70,7 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
 
 
 def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
-    """Raise UsageError if a setting needs an environment variable that this program lacks; libraries read these
+    """Raise UsageError if this program lacks an environment variable that a setting needs. Libraries read these
     variables only when they are loaded."""
     lacking = {
         name: text for name, text in manifest.for_settings(settings).variables.items() if os.environ.get(name) != text
@@ -85,8 +85,8 @@ def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
 
 
 def away(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings, plus those with which the transport reaches another machine. Raises ConnectError if
-    the transport cannot reach another machine; the error names the transports that can."""
+    """Return the given settings plus those that the transport needs to reach another machine. Raises ConnectError if
+    the transport cannot reach another machine."""
     settings = {**manifest.network_settings(given), **given}
     if why := manifest.why_local(settings):
         others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]
@@ -108,8 +108,7 @@ def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
 
 
 def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
-    """Return the adapter's class. Raises ConnectError with the remedy if a package that the adapter needs is not
-    installed."""
+    """Return the adapter's class. Raises ConnectError with the remedy if a package is not installed."""
     with in_words(f"{manifest.title} cannot be used"):
         try:
             return transport_class(manifest.folder / "python")

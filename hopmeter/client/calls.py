@@ -1,4 +1,4 @@
-"""The client side of calls: over the transport's own calls if it has them, otherwise over two links."""
+"""The client side of calls: over the transport's own calls or, if it has none, over two links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Native:
         self._replies = Polled(self._end)
 
     def put(self, kind: Kind, number: int, frames: list[Any], timeout_s: float) -> None:
-        """Start a call. Raises ConnectError if the object is too large, TimedOutError if the transport stays busy."""
+        """Start a call. Raises ConnectError if the object is too large, and TimedOutError if the transport stays
+        busy."""
         refuse_large(self.name, frames, self.record.frame_bytes)
         length, fill = outgoing(kind, number, self.record.run, frames)
         if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
@@ -45,8 +46,8 @@ class Native:
 
 
 class Duplex:
-    """The client side of calls over two links: the client binds the link for requests, the server the link for
-    replies."""
+    """The client side of calls over two links. The client binds the request link, and the server binds the reply
+    link."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
@@ -98,8 +99,7 @@ class Client:
         raise ConnectError("E-REPLY-LATE", what, "check whether the handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
-        """Return the reply to call `number`, or None if it does not arrive before the deadline. Replies to earlier
-        calls, which timed out, are skipped."""
+        """Return the reply to call `number`, or None at the deadline. Late replies to earlier calls are skipped."""
         while (left := deadline - time.monotonic()) > 0:
             message = self._half.next(left)
             if message is not None and message.number == number:
@@ -107,8 +107,11 @@ class Client:
         return None
 
     def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
-        """Call the server, and return the object that its handler returned. Raises TimedOutError if no reply arrives in
-        time, CallFailedError if the handler raised, ConnectError if the object is too large or the client is closed."""
+        """Call the server, and return the object that its handler returned.
+
+        Raises TimedOutError if no reply arrives in time, and CallFailedError if the handler failed. Raises ConnectError
+        if the object is too large or the client is closed.
+        """
         with self._lock:
             if self._closed:
                 raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")

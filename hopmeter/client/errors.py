@@ -15,16 +15,16 @@ class ConnectError(HopmeterError):
 
 
 class TimedOutError(HopmeterError, TimeoutError):
-    """Nothing arrived, or nothing could be sent, in the given time."""
+    """Nothing could be received or sent within the timeout."""
 
 
 class CallFailedError(HopmeterError):
-    """The server's handler raised an error; this error contains the handler's error text."""
+    """The server's handler raised an error, whose text this error contains."""
 
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Convert an error that an adapter raises in the `with` block to a ConnectError with a remedy."""
+    """Convert adapter errors in the `with` block to a ConnectError with a remedy."""
     try:
         yield
     except AdapterError as failed:

@@ -1,4 +1,5 @@
-"""Frames: hopmeter's 64-byte header, then an object's packed frames. This header lets adapters carry them unchanged."""
+"""Frames: hopmeter's 64-byte header, then an object's packed frames. With this header, adapters can carry the frames
+unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ import numpy as np
 from hopmeter.codecs.packing import pack_into, packed_bytes
 
 HEADER = struct.Struct("<4sHHQIIQqqQII")
-"""The header's fields: magic, version, flags, run, pair (the kind), 0, seq (the number), due, sent, length,
-checksum, 0."""
+"""The header fields: magic, version, flags, run, pair (the kind), 0, seq (the number), due, sent, length, checksum,
+0."""
 MAGIC = b"HOPM"
 VERSION = 1
 ALIGN = 64
@@ -32,26 +33,28 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """A received frame; its payload is a separate copy."""
+    """A received frame with its own copy of the payload."""
 
     kind: int
     number: int
     payload: Any
     due_ns: int = 0
-    """When the message was due, on CLOCK_MONOTONIC, which all processes of one machine share."""
+    """The due time of the message on CLOCK_MONOTONIC, which all processes of one machine share."""
     sent_ns: int = 0
-    """When the message was sent: before its object was encoded if the sender reported that time, otherwise when the
-    frame was written."""
+    """The time when the message was sent. By default, this is when the frame was written; the sender may report the
+    time before encoding."""
     arrived_ns: int = 0
-    """When the transport delivered the frame to this link end; the payload was copied after that time."""
+    """The time when the transport delivered the frame to this link end, before the payload was copied."""
 
 
 def outgoing(
     kind: Kind, number: int, run: str, frames: Sequence[Any], times: tuple[int, int] | None = None
 ) -> tuple[int, Callable[..., None]]:
-    """Return the frame's length, without the header, and a function that writes the frame into one or two buffers of
-    the transport's memory. `times` are the due time and the send time in nanoseconds; without `times`, both are the
-    time of writing."""
+    """Return the frame's length, without the header, and a function that writes the frame into one or two transport
+    buffers.
+
+    `times` are the due time and the send time in nanoseconds. By default, both are the time of writing.
+    """
     length = packed_bytes(frames)
 
     def fill(frame: Any, payload: Any = None) -> None:
@@ -88,7 +91,7 @@ def plain(data: Any) -> memoryview:
 
 
 def _copy_aligned(body: memoryview) -> memoryview:
-    """Copy a payload into writable memory aligned to 64 bytes; objects that `decode` returns share this memory."""
+    """Copy a payload into writable memory aligned to 64 bytes. Objects returned by `decode` share this memory."""
     room = np.empty(body.nbytes + ALIGN, np.uint8)
     start = -room.ctypes.data % ALIGN
     copy = room.data[start : start + body.nbytes]

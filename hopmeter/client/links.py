@@ -1,4 +1,4 @@
-"""A link end: the transport's end and its record in the rendezvous folder, which are always closed together."""
+"""A link end: the transport's endpoint and its record in the rendezvous directory, which are always closed together."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.open_files import OpenFiles
 
 Method = Callable[[Any, Link], Any]
-"""Opens the transport's end of a link: `lambda transport, link: transport.publisher(link)`."""
+"""Opens the transport's side of a link, for example `lambda transport, link: transport.publisher(link)`."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The options that the user gave, which are the same for all link ends of a session."""
+    """The user's options, which all link ends of a session share."""
 
     manifest: Manifest
     offer: Offer
@@ -34,26 +34,26 @@ class Asked:
     broker: str
     largest_bytes: int
     settings: dict[str, Any]
-    """Only the settings that the user gave; defaults are not included."""
+    """Only the settings that the user gave, without defaults."""
     host: str = LOOPBACK
     """The address to which link ends bind."""
     share: str | None = None
     """How GPU tensors are sent: by handle (`cuda-ipc`), or as copies (None)."""
     kept: int = KEPT
-    """How many loaned GPU tensors each sending link end retains."""
+    """The number of loaned GPU tensors that each sending link end retains."""
 
     def lender(self) -> Lender | None:
         """Return the lender for the GPU tensors of a link end, or None if tensors are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the setup of an adapter: this program's own settings, and the binding side's values for all others."""
+        """Return the setup of an adapter: this program's settings, with the binding side's values as defaults."""
         settings = {**record.settings, **self.settings}
         ends = (record.run, record.directory, self.broker, settings, record.frame_bytes)
         return Setup(*ends, bind=self.host, advertised=self.host)
 
     def link(self, name: str, record: Record) -> Link:
-        """Return the description of a link; its address is empty until the binding side has announced it."""
+        """Return the description of a link. The address is empty until the binding side has announced it."""
         return Link(f"{name}_{record.run}", record.frame_bytes, self.wait, record.address or "")
 
 
@@ -66,7 +66,7 @@ class End:
     _closing: ExitStack = field(repr=False)
 
     def close(self) -> None:
-        """Release everything that belongs to the link end; a second call does nothing."""
+        """Release all resources of the link end. Further calls do nothing."""
         self._closing.close()
 
 
@@ -83,8 +83,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connect a link end to the bound end of this name as soon as that end exists. Raises ConnectError if it does not
-    appear in time."""
+    """Connect to the bound link end of this name as soon as it exists. Raises ConnectError if no such link end appears
+    in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -112,12 +112,11 @@ class _OpenTransport:
     transport: Any
     open_files: OpenFiles
     ends: int = 0
-    """How many link ends use this transport."""
+    """The number of link ends that use this transport."""
 
 
 class TransportCache:
-    """The transports that are open in this process. Both ends of a link in one process share a transport, as the
-    threads of a node do."""
+    """The open transports of this process. If both ends of a link are in one process, they share a transport."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -131,12 +130,11 @@ class TransportCache:
             return len(self._open)
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
-        """Return the open transport of a link, after opening it if needed; it closes together with the last link end
-        that uses it."""
+        """Return the transport of a link, opening it if needed. The transport is closed with the last link end that
+        uses it."""
         with self._lock:
             if record.run not in self._open:
-                # Created before the transport opens files, so that files which this process has open already are not
-                # counted as its files.
+                # This is created before the transport opens files, so that it excludes files that are already open.
                 open_files = OpenFiles(asked.manifest.open_leftovers, not_of=os.getpid())
                 transport = adapter(asked.manifest, asked.offer)(asked.setup(record))
                 self._open[record.run] = _OpenTransport(transport, open_files)
@@ -145,7 +143,8 @@ class TransportCache:
             return self._open[record.run].transport
 
     def note_open_files(self, record: Record) -> None:
-        """Record which files the transport of a link has opened, for the process that removes the link's record."""
+        """Record which files the transport of a link has opened. The process that removes the link's record needs this
+        list."""
         with self._lock:
             note_open_files(record, self._open[record.run].open_files)
 

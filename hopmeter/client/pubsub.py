@@ -21,10 +21,10 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""How long a link end sleeps in its transport at most, so that it soon reacts to `close`."""
+"""The maximum time that a link end sleeps in its transport before it checks for `close`."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
-"""How many messages may queue here in callback mode; when the queue is full, the transport's thread waits."""
+"""The maximum number of queued messages in callback mode. If the queue is full, the transport's thread waits."""
 log = logging.getLogger("hopmeter.connect")
 
 Decode = Callable[[Any], Any]
@@ -41,7 +41,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
 
 
 def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
-    """Offer a frame repeatedly while the transport is busy. Return False if the transport is still busy after the
+    """Retry sending a frame while the transport is busy. Return False if the transport is still busy after the
     timeout."""
     deadline, pause_s = time.monotonic() + timeout_s, 0.0
     while not attempt():
@@ -59,7 +59,7 @@ def close_lender(lender: Lender | None) -> None:
 
 
 def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
-    """Raise ConnectError for an object that is larger than the link allows."""
+    """Raise ConnectError if an object is larger than the link allows."""
     needs, most = packed_bytes(frames), frame_bytes - HEADER.size
     if needs > most:
         what = f'"{name}": the object takes {needs} bytes, but this link carries at most {most}'
@@ -67,8 +67,7 @@ def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
 
 
 class Publisher:
-    """Sends objects to all connected subscribers; a subscriber misses the objects that were sent before it
-    connected."""
+    """Sends objects to all connected subscribers. A subscriber misses objects that were sent before it connected."""
 
     def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
         self.name = name
@@ -79,21 +78,23 @@ class Publisher:
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Send one object. You may change the object again when this returns, unless its tensors are shared (`share`).
-        Raises TimedOutError if the transport stays busy, ConnectError if the object is too large or the publisher is
-        closed, CodecError if no codec can encode the object."""
+        """Send one object. The object may be changed after this call, unless its tensors are shared (`share`).
+
+        Raises TimedOutError if the transport stays busy, and CodecError if no codec can encode the object. Raises
+        ConnectError if the object is too large or the publisher is closed.
+        """
         self._number += 1
         self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
 
     @property
     def copy_reasons(self) -> dict[str, int]:
-        """With `share`, the reasons why GPU tensors were copied through the host nevertheless, each with its count."""
+        """The number of GPU tensors that were copied through the host despite `share`, by reason."""
         return dict(self._lender.copied) if self._lender else {}
 
     def put(
         self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
     ) -> None:
-        """Send encoded frames; `times` are their due time and the time when sending began, in nanoseconds."""
+        """Send encoded frames. `times` are the due time of the frames and the start of sending, in nanoseconds."""
         record = self._end.record
         refuse_large(self.name, frames, record.frame_bytes)
         length, fill = outgoing(kind, number, record.run, frames, times)
@@ -105,7 +106,7 @@ class Publisher:
                 raise TimedOutError("E-BUSY", what, "check whether the receivers keep up, or send less")
 
     def close(self) -> None:
-        """Close the link end; unsent objects may be lost."""
+        """Close the link end. Unsent objects may be lost."""
         with self._lock:
             self._closed = True
             self._end.close()
@@ -125,7 +126,7 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if none arrives within the timeout; None may come slightly early."""
+        """Return the next message, or None on a timeout. The timeout may be slightly short."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
@@ -139,25 +140,25 @@ class Called:
         self._over = threading.Event()
 
     def put(self, message: Message) -> None:
-        """Queue a message. This runs on the transport's thread, which waits while the queue is full."""
+        """Queue a message. The call runs on the transport's thread and blocks if the queue is full."""
         while not self._over.is_set():
             with suppress(queue.Full):
                 self._messages.put(message, timeout=LOOK_S)
                 return
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if none arrives within the timeout."""
+        """Return the next message, or None on a timeout."""
         with suppress(queue.Empty):
             return self._messages.get(timeout=max(timeout_s, 0.001))
         return None
 
     def close(self) -> None:
-        """Stop taking messages."""
+        """Stop accepting messages."""
         self._over.set()
 
 
 class Subscription:
-    """The receiving side of a link: returns messages, or calls `on_message` with each message on one thread."""
+    """The receiving side of a link, which returns messages or calls `on_message` with each message on one thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None
@@ -197,7 +198,7 @@ class Subscription:
             log.exception("a receiver has failed and receives no more messages")
 
     def next(self, timeout_s: float | None) -> Message | None:
-        """Return the next message, or None if no message arrived in time or the subscription is closed."""
+        """Return the next message, or None on a timeout or if the subscription is closed."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._over.is_set():
             left = LOOK_S if deadline is None else min(LOOK_S, deadline - time.monotonic())
@@ -213,7 +214,7 @@ class Subscription:
         return self._over.is_set()
 
     def close(self) -> None:
-        """Close the link end; no message is delivered after this returns."""
+        """Close the link end. No message is delivered after this returns."""
         self._over.set()
         if self._inbox is not None:
             self._inbox.close()
@@ -224,7 +225,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects; each object is copied once, into separate memory."""
+    """Receives objects. Each object is copied once, into its own memory."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None
@@ -244,9 +245,11 @@ class Subscriber:
             log.exception('"%s": the function that receives objects failed on one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """Return the next object; without a timeout, wait forever. Raises TimedOutError if no object arrives in time,
-        CodecError if the object cannot be decoded, ConnectError if the objects go to a function or the subscriber is
-        closed."""
+        """Return the next object. Without a timeout, wait forever.
+
+        Raises TimedOutError if no object arrives in time, and CodecError if the object cannot be decoded. Raises
+        ConnectError if the subscriber has a callback or is closed.
+        """
         if self._on_object is not None:
             raise ConnectError(
                 "E-HAS-HANDLER",
@@ -261,7 +264,7 @@ class Subscriber:
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 
     def message(self, timeout_s: float) -> Message | None:
-        """Return the next frame of any kind, undecoded, with its number and times; None if no frame arrives in time."""
+        """Return the next undecoded frame of any kind, with its number and times, or None on a timeout."""
         return self._subscription.next(timeout_s)
 
     def close(self) -> None:

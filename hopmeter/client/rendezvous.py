@@ -1,8 +1,8 @@
-"""How two programs of one user find each other: a private folder with a record for every bound link end.
+"""How two programs of one user find each other: a private directory with a record for each bound link end.
 
 A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
-on the private folder of its link end. A record is stale once its process has ended: the next process that finds the
-record removes it, with the private folder and the leftovers of that link end.
+on the private directory of its link end. If the process has exited, the record is stale. The next process that finds a
+stale record removes the record, the private directory and the leftovers of that link end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hopmeter.system.owner_lock import Owner
 
 PREFIX = "hm-link-"
 OPENED = "open-files-"
-"""The name prefix, in the link's folder, of the files that list open files."""
+"""The prefix of the files in the link's directory that list open files."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
@@ -42,11 +42,11 @@ class Record:
     run: str
     """16 hexadecimal digits, unique to this link end."""
     directory: str
-    """A private folder in which both ends of the link may create files."""
+    """A private directory in which both ends of the link may create files."""
     frame_bytes: int
     settings: dict[str, Any]
     leftovers: list[str]
-    """Glob patterns of files that the process may leave in other places."""
+    """Glob patterns of files that the process may leave in other directories."""
     address: str | None = None
     """None until the link end is bound."""
 
@@ -57,12 +57,12 @@ class Record:
 
     @property
     def lives(self) -> bool:
-        """Whether the process may still be running; False only if this process can tell that the other has ended."""
+        """Whether the process may still be running. The value is False only if the process is known to have exited."""
         return self.owner.may_run(Path(self.directory))
 
 
 class Rendezvous:
-    """The rendezvous folder, as one process uses it."""
+    """The rendezvous directory, as one process uses it."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
         self.folder = _private(Path(folder) if folder is not None else default_folder())
@@ -93,11 +93,12 @@ class Rendezvous:
         _remove(record)
 
     def look(self, name: str, kind: str) -> Record | None:
-        """Return the current record of a link end, even if its process has ended; None if there is no valid record."""
+        """Return the current record of a link end, or None if there is no valid record. The process that wrote the
+        record may have exited."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
-        """Return the record of a link end as soon as the end is bound, or None if that does not happen in time."""
+        """Return the record of a link end as soon as it is bound, or None on a timeout."""
         deadline = time.monotonic() + within_s
         while True:
             record = self.look(name, kind)
@@ -110,13 +111,13 @@ class Rendezvous:
             time.sleep(LOOK_S)
 
     def kinds(self, name: str, begins: str) -> set[str]:
-        """Return the kinds of all records under a name that begin with `begins`."""
+        """Return the kinds of a name's records, limited to kinds that begin with `begins`."""
         start = f"{self._transport}.{name}."
         files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
         return {file.removeprefix(start).removesuffix(".json") for file in files}
 
     def sweep(self) -> None:
-        """Remove the records and files that ended processes left behind, for all transports."""
+        """Remove the records and files of exited processes, for all transports."""
         with self._lock():
             _sweep(self.folder)
 
@@ -141,7 +142,7 @@ class Rendezvous:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        # The folder itself is locked, so that no lock file stays behind.
+        # The directory itself is locked, so that no lock file remains.
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -151,7 +152,7 @@ class Rendezvous:
 
 
 def default_folder() -> Path:
-    """Return the user's default folder: in XDG_RUNTIME_DIR if that is writable, otherwise in the temporary
+    """Return the user's default directory: in XDG_RUNTIME_DIR if it is writable, otherwise in the temporary
     directory."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     if own and os.access(own, os.W_OK | os.X_OK):
@@ -160,8 +161,8 @@ def default_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """Return the folder, and create it if it is missing. Raises ConnectError if other users can write to the folder,
-    because its records would be trusted."""
+    """Return the directory, creating it if missing. Raises ConnectError if other users can write to the directory,
+    because its records are trusted."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
@@ -179,7 +180,7 @@ def _private(folder: Path) -> Path:
 def _read(path: Path) -> Record | None:
     try:
         fields = json.loads(path.read_text())
-        if "owner" not in fields:  # the former format has a process id but no host
+        if "owner" not in fields:  # the previous format has a process id but no host
             fields["owner"] = {"pid": fields.pop("pid"), "started": fields.pop("started"), **UNKNOWN}
         return Record(**fields | {"owner": Owner(**fields["owner"])})
     except (OSError, ValueError, TypeError, KeyError):
@@ -195,13 +196,13 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 
 def note_open_files(record: Record, open_files: OpenFiles) -> None:
-    """Record in the link's folder which files this process has opened for the link. The process that removes the folder
-    also removes these files, unless they are in use."""
+    """Record in the link's directory which files this process has opened. The process that removes the directory also
+    removes these files if they are unused."""
     if not open_files.note(os.getpid()):
         return
     path = Path(record.directory) / f"{OPENED}{os.getpid()}.json"
     beside = path.with_suffix(".new")
-    with suppress(OSError):  # the binding process may have removed the folder
+    with suppress(OSError):  # the binding process may have removed the directory
         beside.write_text(json.dumps(to_json(open_files.files)))
         beside.replace(path)
 
@@ -213,13 +214,13 @@ def _noted_open_files(directory: Path) -> Iterator[OpenFile]:
 
 
 def _remove(record: Record) -> None:
-    """Remove the files that a link end may have left behind: only files whose names hopmeter made, and recorded files
-    that no process uses."""
+    """Remove the files that a link end may have left behind. Only files named by hopmeter and unused recorded files are
+    removed."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
-        if record.owner.shares_namespaces:  # otherwise, processes that use these files may be invisible here
+        if record.owner.shares_namespaces:  # in other namespaces, processes that use these files may be invisible
             remove_unused(_noted_open_files(directory))
-        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous folder is inside this folder
+        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous directory is inside this directory
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -1,4 +1,4 @@
-"""The server side of calls: over the transport's own calls if it has them, otherwise over two links for each client."""
+"""The server side of calls: over the transport's own calls or, if it has none, over two links for each client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
 REPLY_S = 5.0
-"""How long a server offers a reply repeatedly to a busy transport."""
+"""The timeout for sending a reply over a busy transport."""
 CLIENTS_S = 0.025
 """How often a server that uses two links checks for new clients."""
 GREET_S = 5.0
@@ -24,7 +24,7 @@ log = logging.getLogger("hopmeter.connect")
 
 
 class Answering:
-    """Runs the user's handler, one call at a time, whichever threads the transport uses."""
+    """Runs the user's handler for one call at a time, regardless of the transport's threads."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -32,7 +32,7 @@ class Answering:
         self._lock = threading.Lock()
 
     def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
-        """Return the kind and the encoded frames of the reply to a message, or None if the message needs no reply."""
+        """Return the kind and the encoded frames of the reply, or None if the message needs no reply."""
         if message.kind == Kind.PROBE:
             return Kind.ANSWER, encode(None)
         if message.kind != Kind.CALL:
@@ -49,13 +49,13 @@ class Answering:
         return Kind.REPLY, frames
 
     def close(self) -> None:
-        """Release the objects that replies have loaned."""
+        """Release the objects loaned by replies."""
         close_lender(self._lender)
 
 
 class NativeServer:
-    """A server over the transport's own calls. A thread of hopmeter polls for requests, or a thread of the transport
-    delivers them."""
+    """A server over the transport's own calls. Requests are polled by a hopmeter thread or delivered by a transport
+    thread."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -93,7 +93,7 @@ class NativeServer:
             log.exception("a server has failed and answers no more calls")
 
     def close(self) -> None:
-        """Close the link end; the server answers no call after this returns."""
+        """Close the link end. No call is answered after this returns."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -102,7 +102,7 @@ class NativeServer:
 
 
 class Served:
-    """A server end in callback mode, together with the handle that the transport's `serve` returned."""
+    """A server end in callback mode, with the handle that the transport's `serve` returned."""
 
     def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
         self.address = server.address
@@ -115,7 +115,7 @@ class Served:
 
 
 class Caller:
-    """A client of a server that uses two links, as the server sees it."""
+    """The server's view of a client that uses two links."""
 
     def __init__(self, asked: Asked, name: str, caller: str, answering: Answering) -> None:
         self._answering = answering
@@ -142,15 +142,15 @@ class Caller:
 
 
 class DuplexServer:
-    """A server over two links for each client: finds new clients in the rendezvous folder, and closes the links of
-    clients that left."""
+    """A server with two links for each client. The server finds new clients in the rendezvous directory, and closes the
+    links of clients that left."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._asked, self._name, self._answering = asked, name, answering
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """The clients that could not be reached; the server reports each of them once."""
+        """Clients that could not be reached. Each of these clients is reported once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()
@@ -163,7 +163,7 @@ class DuplexServer:
                 self._meet(caller)
 
     def _part(self, there: set[str]) -> None:
-        """Close the links of clients that have closed or whose process has ended."""
+        """Close the links of clients that have closed or whose process has exited."""
         for caller, known in list(self._callers.items()):
             if caller not in there or not known.record.lives:
                 self._callers.pop(caller).close()
@@ -182,7 +182,7 @@ class DuplexServer:
             log.exception('"%s": a client cannot be reached', self._name)
 
     def close(self) -> None:
-        """Close all links; the server answers no call after this returns."""
+        """Close all links. No call is answered after this returns."""
         self._over.set()
         self._thread.join()
         for caller in self._callers.values():

@@ -30,7 +30,7 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 
 WAITS = ("block", "callback", "spin")
-"""The waits to choose from if the user requests none, in order of preference."""
+"""The wait modes in order of preference, used if the user selects none."""
 LARGEST_BYTES = 8 << 20
 WITHIN_S = 10.0
 
@@ -52,13 +52,15 @@ def connect(
 ) -> Session:
     """Open a session over one transport, with any settings of its manifest.
 
-    `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the size of the largest encoded
-    object (default: 8 MiB, or the transport's maximum if that is less). `wait` is how receivers wait: `block`,
-    `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's broker. `host` is
-    this machine's address: link ends bind to it instead of the loopback device, so that other machines can reach them;
-    you must copy the records of the link ends to those machines. `share="cuda-ipc"` sends handles of GPU tensors
-    instead of copies; each sending link end retains the newest `kept` tensors. Raises UsageError for an unknown name,
-    ConnectError if a transport or package is not installed.
+    `folder` is the rendezvous directory, by default the user's own. `largest_bytes` is the maximum size of an encoded
+    object. The default is 8 MiB, or the transport's maximum if that is less. `wait` is how receivers wait: `block`,
+    `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's broker.
+
+    `host` is this machine's address. Link ends bind to this address instead of the loopback device, so that other
+    machines can reach them. You must copy the records of the link ends to the other machines. `share="cuda-ipc"` sends
+    handles of GPU tensors instead of copies. Each sending link end retains the newest `kept` tensors.
+
+    Raises UsageError for an unknown name, and ConnectError if a transport or package is not installed.
     """
     if "daemon" in settings:
         warnings.warn(
@@ -99,8 +101,8 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """Return an address template with each placeholder in capitals, for the user to replace, such as `127.0.0.1:PORT
-    DIRECTORY/redis.sock`."""
+    """Return an address template with its placeholders in capitals, such as `127.0.0.1:PORT DIRECTORY/redis.sock`. The
+    user replaces the placeholders."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 
@@ -132,11 +134,11 @@ class Session:
 
     @property
     def folder(self) -> str:
-        """Return the rendezvous folder."""
+        """Return the rendezvous directory."""
         return str(self._asked.meeting.folder)
 
     def publisher(self, name: str) -> Publisher:
-        """Open a publisher. Its name must not be in use by another running program."""
+        """Open a publisher. No other running program may use its name."""
         return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(
@@ -150,7 +152,7 @@ class Session:
     ) -> Subscriber:
         """Open a subscriber to the publisher of this name, which may start up to `within_s` later.
 
-        `on_object` is called with each object, on one thread; without `on_object`, call `receive`. `as_` and `device`
+        `on_object` is called with each object on one thread. Without `on_object`, call `receive`. `as_` and `device`
         have the same meaning as in `decode`.
         """
         asked = self._ready(name, "pubsub")
@@ -159,8 +161,8 @@ class Session:
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
-        """Open a server that replies to each call with the return value of `handler`, on its own thread and one call at
-        a time, until the server is closed."""
+        """Open a server that replies to each call with the return value of `handler`. Calls are handled one by one on
+        the server's own thread."""
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":

@@ -1,4 +1,4 @@
-"""Batches of clock exchanges: their stamps, and the clock offset with its error bound."""
+"""Batches of clock exchanges: their timestamps, and the clock offset with its error bound."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hopmeter._instrument import clock_batch
 from hopmeter.errors import HopmeterError
 
 MOST_NS = 1 << 60
-"""The latest time that a clock may show; sums and differences of a few such times fit into 64 bits."""
+"""The latest time that a clock may show. Sums and differences of a few such times fit into 64 bits."""
 ROUND_TRIP_S = 1.0
 """The longest round trip between two hosts whose clocks can be compared."""
 MOST_EXCHANGES = 64
-"""The largest number of exchanges in a stored batch; the instrument stores fewer."""
+"""The maximum number of exchanges in a stored batch. The instrument stores fewer."""
 
 Time = Annotated[int, Field(ge=-MOST_NS, le=MOST_NS)]
 Count = Annotated[int, Field(ge=0, le=MOST_NS)]
@@ -32,8 +32,8 @@ class Received(BaseModel):
 
 
 class Exchange(Received):
-    """Four stamps of one exchange: request sent and reply received on the asker's clock (`asked`, `answered`), request
-    received and reply sent on the responder's clock (`received`, `sent`)."""
+    """The four timestamps of one exchange. The asker's clock gives `asked_ns` and `answered_ns`, and the responder's
+    clock gives `received_ns` and `sent_ns`."""
 
     asked_ns: Time
     received_ns: Time
@@ -42,7 +42,7 @@ class Exchange(Received):
     error_ns: Count
     """The possible error of the offset in addition to half of the round trip."""
     kernel_stamps: Count
-    """The number of stamps, of the four, that the kernel took."""
+    """The number of kernel timestamps among the four."""
 
     @model_validator(mode="after")
     def _check(self) -> Exchange:
@@ -57,7 +57,7 @@ class Exchange(Received):
 
     @property
     def at_ns(self) -> int:
-        """The middle of the exchange on the asker's clock."""
+        """The midpoint of the exchange on the asker's clock."""
         return (self.asked_ns + self.answered_ns) // 2
 
     @property
@@ -67,8 +67,8 @@ class Exchange(Received):
 
     @property
     def bound_ns(self) -> int:
-        """The largest possible error of the offset: half of the round trip, which is reached if one direction took all
-        of it."""
+        """The maximum error of the offset: half of the round trip, plus `error_ns`. The maximum occurs if one direction
+        took the whole round trip."""
         return (self.round_trip_ns + 1) // 2 + 1 + self.error_ns
 
 
@@ -76,14 +76,13 @@ class Batch(Received):
     """The result of one batch: the exchanges with the shortest round trips, in ascending order."""
 
     session: Name
-    """The id of the measuring process. After a restart, the session is different, and hosts may have different
-    clocks."""
+    """The id of the measuring process. After a restart, the id differs, and hosts may have different clocks."""
     asker: Name
     responder: Name
     asked: Count
     answered: Count
     impossible: Count
-    """The number of exchanges whose stamps contradict each other, because a clock was set meanwhile."""
+    """The number of exchanges with contradictory timestamps, because a clock was set during the exchange."""
     median_round_trip_ns: Count
     best: Annotated[tuple[Exchange, ...], Field(strict=False, min_length=1, max_length=MOST_EXCHANGES)]
 

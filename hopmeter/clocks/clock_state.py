@@ -1,5 +1,5 @@
-"""Facts about the clock of one host: its rate, and which program corrects it. They are stored and shown, but not used
-in calculations."""
+"""Facts about a host's clock: its rate, and the program that corrects it. These facts are stored and shown, but not
+used in calculations."""
 
 from __future__ import annotations
 
@@ -42,25 +42,24 @@ class KernelClock(Received):
 
 
 class ClockState(Received):
-    """The state of a host's clock at one time."""
+    """The state of a host's clock at one point in time."""
 
     session: Name
     host: Name
     clock: Name
-    """The id of CLOCK_MONOTONIC: hosts with the same id have the same time."""
+    """The id of CLOCK_MONOTONIC. Hosts with the same id share a clock."""
     monotonic_ns: Time
     raw_ns: Time
-    """The reading of CLOCK_MONOTONIC_RAW, which no program corrects, at the same moment."""
+    """The simultaneous reading of CLOCK_MONOTONIC_RAW, which no program corrects."""
     bracket_ns: Count
-    """The longest possible time between the readings of both clocks."""
+    """The maximum time between the readings of both clocks."""
     kernel: KernelClock | None
     sources: Annotated[dict[Name, Text], Field(max_length=16)] = Field(default_factory=dict)
-    """The reports of chrony, systemd-timesyncd and the PTP clocks about themselves, and the clock source of the
-    kernel."""
+    """Reports of chrony, systemd-timesyncd and the PTP clocks, and the kernel's clock source."""
 
 
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
-    """Read the clock state of this host. Reading its sources takes up to several seconds, so they are not read during a
+    """Read the clock state of this host. `with_sources` takes up to several seconds and is therefore not used during a
     measurement."""
     sources = _sources() if with_sources else {}
     named = {"session": session, "host": host, "clock": clock_id(), "sources": sources}
@@ -98,8 +97,8 @@ def _read(path: Path) -> str:
 
 
 def correction_ppm(states: Iterable[ClockState]) -> float | None:
-    """Return the rate of the corrected clock relative to the uncorrected clock in ppm, between the first and the last
-    state of a session; None with fewer than two states."""
+    """Return the rate of the corrected clock relative to the uncorrected clock in ppm, over all states of a session.
+    Return None for fewer than two states."""
     ordered = sorted(states, key=lambda state: state.raw_ns)
     if len(ordered) < 2 or ordered[-1].raw_ns == ordered[0].raw_ns:
         return None

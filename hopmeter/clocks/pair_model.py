@@ -17,13 +17,13 @@ from hopmeter.clocks.batches import Batch, ClockError
 Times = NDArray[np.int64]
 
 DISTURBED = 3.0
-"""A batch is ignored if its bound is more than this multiple of the median bound."""
+"""A batch is ignored if its bound exceeds this multiple of the median bound."""
 NEIGHBOURS = 3
 """The expected drift is estimated from this many intervals on each side."""
 WANDER = 1e-6
-"""The most by which the drift of two clocks may change from one interval to the next because of temperature."""
+"""The maximum change of the drift of two clocks between adjacent intervals, caused by temperature."""
 MOST_DRIFT = 500e-6
-"""The largest difference between the rates of two clocks that are corrected by a program."""
+"""The maximum rate difference of two clocks that programs correct."""
 SPARE_NS = 1.0
 """An allowance for rounding to whole nanoseconds."""
 
@@ -39,11 +39,11 @@ class Interval:
     deviation_ns: float
     """The change of the offset that the drift of the other intervals does not explain."""
     band_ns: float
-    """The largest deviation that is possible if no clock was set or corrected."""
+    """The maximum deviation if no clock was set or corrected."""
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest possible error of the offset at any time in the interval."""
+        """The maximum error of the offset at any time in the interval."""
         return self.bound_ns + self.deviation_ns + SPARE_NS
 
     @property
@@ -54,16 +54,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Translation:
-    """Translates times of one host to the clock of another host, for the duration of one trial."""
+    """Translates times of one host to the clock of another host, for one trial."""
 
     knots: tuple[int, ...]
     """Times on the clock of the first host."""
     offsets: tuple[int, ...]
-    """The offset to add at each knot; it changes linearly between knots."""
+    """The offset to add at each knot. The offset changes linearly between knots."""
     uncertainty_ns: float
-    """The largest possible error of a translated time."""
+    """The maximum error of a translated time."""
     residual_ns: float
-    """The most by which this error may differ between trials on the same hosts."""
+    """The maximum difference of this error between trials on the same hosts."""
 
     def apply(self, times: Times) -> Times:
         """Return the times on the clock of the other host. Times outside the knots are extrapolated with the nearest
@@ -77,10 +77,10 @@ class Translation:
 
 
 class PairModel:
-    """The clock of the host `there` as a function of the time of the host `here`."""
+    """The clock of the host `there` as a function of the time on the host `here`."""
 
     def __init__(self, here: str, there: str, batches: Iterable[Batch]) -> None:
-        """Fit the batches of one session in which `here` asked `there`; at least one batch is needed."""
+        """Fit the batches of one session in which `here` asked `there`. At least one batch is required."""
         ordered = sorted(batches, key=lambda batch: batch.least.at_ns)
         self.here, self.there = here, there
         self.batches = _reliable(ordered)
@@ -98,7 +98,7 @@ class PairModel:
         return self.there if host == self.here else self.here
 
     def middle_ns(self, host: str) -> int:
-        """Return the middle of the longest interval between two batches, on the clock of `host`."""
+        """Return the midpoint of the longest interval between two batches, on the clock of `host`."""
         knots, _ = self._seen_from(host)
         place = int(np.argmax(np.diff(knots)))
         return int(knots[place] + (knots[place + 1] - knots[place]) // 2)
@@ -119,9 +119,11 @@ class PairModel:
 
     @cached_property
     def residual_ns(self) -> float:
-        """The largest deviation of a batch's offset from the line between its neighbours. This is how much the error of
-        one trial may differ from the error that all trials share. With fewer than three batches, it is the largest
-        bound."""
+        """The largest deviation of a batch's offset from the line between its neighbours. With fewer than three
+        batches, the value is the largest bound.
+
+        The error of one trial may differ by this residual from the error that all trials share.
+        """
         whole = float(self._bound.max())
         if len(self._at) < 3:
             return whole
@@ -131,15 +133,15 @@ class PairModel:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest uncertainty of all intervals in which no clock was set; with a single batch, the bound of the
-        batch."""
+        """The largest uncertainty of all intervals in which no clock was set. With a single batch, the value is the
+        bound of the batch."""
         found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
         return max(found, default=float(self._bound.max()))
 
     @property
     def drift_ppm(self) -> float | None:
-        """The drift from the first to the last batch in ppm: how much the clock of `there` gains on the clock of
-        `here`."""
+        """The drift from the first to the last batch in ppm. The drift is positive if the clock of `there` is faster
+        than that of `here`."""
         span = int(self._at[-1] - self._at[0])
         return None if span == 0 else float(self._offset[-1] - self._offset[0]) / span * 1e6
 
@@ -162,9 +164,9 @@ class PairModel:
         )
 
     def predict(self, origin: str, at_ns: int) -> tuple[int, float]:
-        """Translate a time of the host `origin` to the clock of the other host; return it with its uncertainty.
+        """Translate a time of the host `origin` to the clock of the other host, and return it with its uncertainty.
 
-        The time may be later than all batches; the uncertainty then grows with the drift.
+        The time may be later than all batches. In that case, the uncertainty grows with the drift.
         """
         knots, offsets = self._seen_from(origin)
         drift, doubt = 0.0, MOST_DRIFT
@@ -206,7 +208,7 @@ class PairModel:
 
 
 def _reliable(batches: Sequence[Batch]) -> list[Batch]:
-    """Return the batches with small bounds, at increasing times; the first and the last batch are always included."""
+    """Return the batches with small bounds, at increasing times. The first and the last batch are always included."""
     most = DISTURBED * float(np.median([batch.least.bound_ns for batch in batches]))
     ends = (batches[0], batches[-1])
     kept = [batch for batch in batches if batch in ends or batch.least.bound_ns <= most]
@@ -218,9 +220,11 @@ def _later(one: Batch, other: Batch) -> bool:
 
 
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
-    """Return the change of an offset that the drift of the nearest other intervals does not explain: the median of the
-    unexplained changes, weighted by the lengths of these intervals. Without other intervals, any drift up to
-    `MOST_DRIFT` is accepted."""
+    """Return the change of an offset that the drift of the nearest other intervals does not explain.
+
+    The result is the median of the unexplained changes, weighted by interval length. Without other intervals, any drift
+    up to `MOST_DRIFT` is accepted.
+    """
     near = range(max(0, place - NEIGHBOURS), min(len(spans), place + NEIGHBOURS + 1))
     others = [each for each in near if each != place]
     if not others:

@@ -1,5 +1,4 @@
-"""The clocks of all hosts of a run: choose the pair models, one or two, that translate times from one host to
-another."""
+"""The clocks of all hosts of a run: selects one or two pair models that translate times between hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from hopmeter.clocks.pair_model import PairModel, Times, Translation
 
 @dataclass(frozen=True)
 class Route:
-    """The translation from one host to another: a single step, or two steps over a third host."""
+    """The translation from one host to another: a single step, or two steps via a third host."""
 
     steps: tuple[Translation, ...]
 
@@ -27,12 +26,12 @@ class Route:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest possible error of a translated time; 0 within one host."""
+        """The maximum error of a translated time, which is 0 within one host."""
         return sum(step.uncertainty_ns for step in self.steps)
 
     @property
     def residual_ns(self) -> float:
-        """The most by which this error may differ between trials on the same hosts; 0 within one host."""
+        """The maximum difference of this error between trials on the same hosts, which is 0 within one host."""
         return sum(step.residual_ns for step in self.steps)
 
 
@@ -44,8 +43,8 @@ HERE = Route(())
 
 @dataclass(frozen=True)
 class Closure:
-    """The sum of three offsets around a triangle of hosts, which would be 0 if all offsets were exact. The sum is only
-    shown; it does not narrow any bound."""
+    """The sum of three offsets around a triangle of hosts. The sum would be 0 if all offsets were exact. The sum is
+    only shown and does not narrow any bound."""
 
     hosts: tuple[str, str, str]
     sum_ns: int
@@ -75,8 +74,8 @@ class RunClocks:
     def route(self, origin: str, target: str, begin_ns: int, end_ns: int) -> Route:
         """Return the route that translates times from `begin_ns` to `end_ns` on the host `origin` to the host `target`.
 
-        If these hosts were never compared, the route leads over a third host that was compared with both. Raises
-        ClockError if no comparison covers this time, or if a clock was set or corrected.
+        If these hosts were never compared, the route uses a third host that was compared with both. Raises ClockError
+        if no comparison covers this time, or if a clock was set or corrected.
         """
         if origin == target:
             return HERE
@@ -104,7 +103,7 @@ class RunClocks:
 
 
 def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
-    """Return, by session and host, the first host with the same clock."""
+    """Return the first host with the same clock, by session and host."""
     first: dict[tuple[str, str], str] = {}
     names: dict[str, dict[str, str]] = {}
     for state in states:
@@ -170,7 +169,7 @@ def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str
 
 
 def _closure(models: Models, hosts: tuple[str, str, str]) -> Closure | None:
-    """Translate a time around a triangle of hosts; None if two of the hosts were not compared at that time."""
+    """Translate a time around a triangle of hosts. Return None if two of the hosts were not compared at that time."""
     one, two, three = hosts
     first = models[frozenset((one, two))]
     if not first.intervals:

@@ -1,1 +1,1 @@
-"""Other machines that run nodes: the agent that starts nodes there, and the coordinator's connection to the agent."""
+"""Hosts other than this machine: the agent that starts nodes there, and the coordinator's connection to the agent."""

@@ -1,5 +1,5 @@
-"""Two pairs of commands that you start in two terminals: `hopmeter publish` and `listen`, `serve` and `ask`.
+"""Pairs of commands for two terminals: `hopmeter publish` with `listen`, and `serve` with `ask`.
 
-`publish` and `serve` listen, as the agent of their host; `listen` and `ask` connect to them and coordinate a run on
-both hosts.
+`publish` and `serve` listen as the agent of their host. `listen` and `ask` connect to these agents and coordinate a run
+on both hosts.
 """

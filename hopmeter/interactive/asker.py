@@ -1,5 +1,5 @@
-"""`hopmeter ask`: the coordinator for servers that `hopmeter serve` has started. It plans a run with the servers on
-their hosts and the client on this machine, and measures one trial."""
+"""`hopmeter ask`: the coordinator for servers started with `hopmeter serve`. The coordinator runs one trial with the
+servers on their hosts and the client on this machine."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ WAITING = "another `hopmeter ask` is calling this server; waiting until it ends 
 
 
 def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say: Callable[[str], object]) -> Answers:
-    """Send frames to the servers at the given meeting points, by server name, and return what came back. `say` prints
-    progress before the first frame is sent.
+    """Send frames to the servers at the given meeting points, and return their answers. `say` prints progress before
+    the first frame is sent.
 
     Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before the first frame.
     """
@@ -60,8 +60,7 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
 def _meet(
     points: Mapping[str, MeetingPoint], within_s: float, alarm: Alarm, say: Callable[[str], object]
 ) -> Iterator[dict[str, Peer]]:
-    """Connect to all servers, in the order of their names, so that two commands that call the same servers do not
-    deadlock."""
+    """Connect to all servers in name order, so that two commands that call the same servers do not deadlock."""
     with ExitStack() as stays:
         connecting = {
             name: connect_to_peer(points[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
@@ -102,7 +101,8 @@ def _measure(
 
 
 def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
-    """Return the answers with the results of the trial; unchanged if Ctrl-C ended the trial before it began."""
+    """Return the answers with the trial's results. The answers are unchanged if Ctrl-C ended the trial before it
+    began."""
     for trial in folder.trials:
         clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]
         is_cut = split_code(trial.reason)[1] == STOPPED

@@ -1,4 +1,4 @@
-"""The output of `hopmeter ask`: mean, std and len as the study prints them, percentiles, and the result folder."""
+"""The output of `hopmeter ask`: the study's mean, std and len, percentiles, and the result directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOG = ("server", "transport", "timestamp", "count", "delay", "thread")
 
 @dataclass(frozen=True)
 class Answers:
-    """The results of one `hopmeter ask`."""
+    """The results of one `hopmeter ask` run."""
 
     asked: Frames
     servers: Sequence[Server]
@@ -37,9 +37,9 @@ class Answers:
     unanswered: Rows = field(default_factory=lambda: np.zeros(0, CALL))
     """The requests without a reply."""
     wrong: int = 0
-    """How many replies differed from the frame that was sent."""
+    """The number of replies that differed from the frame that was sent."""
     pictures: str = ""
-    """A description of the file that the frames come from; empty if they come from no file."""
+    """A description of the file with the frames, or empty if there is no file."""
     failure: str = ""
     interrupted: bool = False
 
@@ -50,21 +50,21 @@ class Answers:
 
     @property
     def together(self) -> str:
-        """Return the label of the row for all servers together; no server can have this name."""
+        """Return the label of the row for all servers together. No server can have this name."""
         return "one after the other" if self.asked.sequential else "all at once"
 
     @property
     def names(self) -> str:
-        """Return which servers are called, and how many frames each thread sends."""
+        """Return the servers' names and the number of frames from each thread, as text."""
         each = f" by each of {self.asked.threads} threads" if self.asked.threads > 1 else ""
         return f"{' '.join(server.name for server in self.servers)}: {self.asked.frames} frames{each}"
 
     def frame_times_ns(self) -> Rows:
-        """Return, for each frame, the time from when it was due until its last reply."""
+        """Return the time from the due time of each frame to its last reply."""
         return np.asarray(self.frames["done_ns"] - self.frames["due_ns"])
 
     def calls_of(self, server: int) -> Rows:
-        """Return the replies of one server, given by its index."""
+        """Return the replies of the server with this index."""
         return np.asarray(self.calls[self.calls["server"] == server])
 
     @property
@@ -73,22 +73,22 @@ class Answers:
         return len(self.unanswered)
 
     def lost_calls(self, server: int) -> int:
-        """Return the number of requests to one server, given by its index, that had no reply."""
+        """Return the number of unanswered requests to the server with this index."""
         return int((self.unanswered["server"] == server).sum())
 
     @property
     def lost_frames(self) -> int:
-        """Return the number of frames for which at least one reply is missing."""
+        """Return the number of frames with at least one missing reply."""
         return len(np.unique(self.unanswered[["thread", "seq"]]))
 
     @property
     def elapsed_ns(self) -> int:
-        """Return the time from when the first frame was due until the last reply."""
+        """Return the time from the due time of the first frame to the last reply."""
         return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if every frame came back from every server without an error, otherwise 1."""
+        """Return 0 if each frame came back from each server without an error, otherwise 1."""
         return int(bool(self.failure or self.wrong or self.lost or not len(self.frames)))
 
 
@@ -115,8 +115,7 @@ def _statistics(values: Rows, lost: int) -> list[str]:
 
 
 def _percentile_text(values: Rows, permille: int, lost: int) -> str:
-    """Return a percentile in milliseconds, or `lost` if so many replies are missing that the percentile is a lost
-    message."""
+    """Return a percentile in milliseconds, or `lost` if it falls on a lost message."""
     if state(len(values), lost, permille) == "lost":
         return formatting.LOST
     return _ms(quantiles(values.copy(), [permille], lost)[0])
@@ -153,17 +152,17 @@ def lines(found: Answers) -> Iterator[str]:
 
 
 class AskerFolder(ResultFolder):
-    """The result folder of `hopmeter ask`. Raises UsageError if the folder already contains a measurement."""
+    """The result directory of `hopmeter ask`. Raises UsageError if the directory already contains a measurement."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
-        """Create the writer; `about` records what was requested and where."""
+        """Create the writer. `about` records the requested options and the machine."""
         super().__init__("asker", folder)
         self._about = about
-        # Converts the monotonic clock of the measurement to the time of day, which the log shows.
+        # Converts the monotonic clock of the measurement to the wall-clock time in the log.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, found: Answers) -> str:
-        """Write all results, and return where they are; empty if nothing was measured."""
+        """Write all results, and return their location. The location is empty if nothing was measured."""
         if len(found.calls):
             self.write_about({**self._about, **describe(found)})
             self.add_log(LOG, self._log(found))
@@ -184,7 +183,7 @@ class AskerFolder(ResultFolder):
 
 
 def describe(found: Answers) -> dict[str, Any]:
-    """Return the facts for the report other than the delays; times are in nanoseconds."""
+    """Return the facts for the report other than the delays. Times are in nanoseconds."""
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}
@@ -195,7 +194,7 @@ def describe(found: Answers) -> dict[str, Any]:
 
 
 def _samples(found: Answers) -> dict[str, Any]:
-    """Return a row for each reply, with the columns that docs/metrics.md defines for the client of a scatter."""
+    """Return a row for each reply, with the scatter client's columns in docs/metrics.md."""
     calls = found.calls
     words = {
         name: pa.array([getattr(each, name) for each in found.servers], pa.string()) for name in ("transport", "name")

@@ -16,10 +16,10 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 SAMPLED = ("seq", "due_ns", "sent_ns", "arrived_ns")
 CALL = np.dtype([(name, np.int64) for name in ("thread", "server", *SAMPLED, "hold_ns")])
-"""A reply: its thread, server and frame number, when the frame was due, when the request was sent, when the reply
-arrived, and how long the server held the request; `hold_ns` is NONE_NS if the server's samples are missing."""
+"""A reply: its thread, server, frame number and times. `hold_ns` is how long the server held the request, or NONE_NS if
+the server's samples are missing."""
 FRAME = np.dtype([(name, np.int64) for name in ("seq", "thread", "due_ns", "done_ns")])
-"""A frame: when it was due, and when its last reply arrived."""
+"""A frame, with its due time and the arrival time of its last reply."""
 Rows = NDArray[Any]
 
 
@@ -29,7 +29,7 @@ def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows,
     of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
     found = []
     for flow, ends in topology(cell).flows.items():
-        # With one transport, each thread's client calls all servers; with several transports, each transport has one
+        # With one transport, each thread's client calls all servers. With several transports, each transport has one
         # client.
         thread, called = (0, of_client[flow]) if cell.workload else (flow, of_client[0])
         found.append(_calls(samples, ends, thread, np.array(called)))
@@ -52,8 +52,8 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server held each of these requests; NONE_NS if unknown. The samples may come from another
-    machine, so they are checked."""
+    """Return how long a server held each of these requests, or NONE_NS if unknown. The samples may come from another
+    machine, so they are validated."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
     holds = np.full(1 + wanted.max(initial=0), NONE_NS)
     is_known = (found["seq"] >= 0) & (found["seq"] < len(holds))

@@ -13,14 +13,14 @@ from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 
 HERE = "this-machine"
-"""The name of the clients' host; no server can have this name."""
+"""The name of the clients' host. No server can have this name."""
 CLIENT = "ask-client"
 PATIENCE_S = 5.0
 """How long a client waits for a reply beyond the expected work."""
 SPARE_S = 1.0
-"""How much longer than its work a frame may take before the trial ends without sending further frames."""
+"""The allowance for each frame beyond its work, used to compute the trial's time limit."""
 BYTES_PER_S = 100e6
-"""The assumed transfer rate of frames, from which the interval between frames with fixed due times is computed."""
+"""The assumed transfer rate of frames, used to compute the interval between scheduled frames."""
 COMMON: dict[str, Any] = {
     "title": "Servers",
     "question": "How long do servers take to send a frame back?",
@@ -35,13 +35,13 @@ COMMON: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Server:
-    """A server that `hopmeter serve` has started; its name is also the name of its host."""
+    """A server started with `hopmeter serve`. The server's name is also the name of its host."""
 
     name: str
     transport: str
     work: str
     broker: str = ""
-    """The address of the broker that the server uses; empty if the trial starts a broker."""
+    """The address of the server's broker, or empty if the trial starts a broker."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +57,22 @@ class Frames:
     language: str = "python"
 
     def works(self, servers: Sequence[Server]) -> list[str]:
-        """Return the work of each server, multiplied by `coef`. Raises UsageError for a work that cannot be
+        """Return the work of each server, multiplied by `coef`. Raises UsageError if a server's work cannot be
         multiplied."""
         return [multiply_work(each, self.coef) for each in servers]
 
     def works_ns(self, servers: Sequence[Server]) -> list[float] | None:
-        """Return how long each server works on a frame; None if a server's work is `copy`, whose time is unknown."""
+        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, whose time is unknown."""
         works = [units.work(each) for each in self.works(servers)]
         return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
 
     def ideal_ns(self, servers: Sequence[Server]) -> float | None:
-        """Return how long a frame takes if only the work takes time; None if the time of the work is unknown."""
+        """Return the time for a frame without any overhead, or None if the time of the work is unknown."""
         works_ns = self.works_ns(servers)
         return None if works_ns is None else sum(works_ns) if self.sequential else max(works_ns)
 
     def longest_s(self, servers: Sequence[Server]) -> float:
-        """Return how long the work on a frame takes at most, if all threads and servers share one core."""
+        """Return the maximum time for the work on a frame, which occurs if all threads and servers share one core."""
         return sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads
 
     def limit_s(self, servers: Sequence[Server]) -> float:
@@ -82,8 +82,7 @@ class Frames:
 
 
 def multiply_work(server: Server, coef: float) -> str:
-    """Return the work of a server multiplied by a factor. Raises UsageError if the work has no time or size to
-    multiply."""
+    """Return the work of a server multiplied by a factor. Raises UsageError if the work has no time or size."""
     kind, _, amount = server.work.partition(":")
     if kind == "none" or coef == 1:
         return server.work
@@ -97,7 +96,7 @@ def multiply_work(server: Server, coef: float) -> str:
 
 
 def check_work(text: str) -> str:
-    """Return the text if it is a valid work for one server. Raises UsageError otherwise."""
+    """Return the text if it is a valid work specification for one server. Raises UsageError otherwise."""
     try:
         units.work(text)
     except RefusedValueError as wrong:
@@ -106,8 +105,8 @@ def check_work(text: str) -> str:
 
 
 def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
-    """Return the scenario for these servers. The client's host comes first. Raises UsageError for options that several
-    transports cannot support."""
+    """Return the scenario for these servers. The client's host comes first. Raises UsageError for options that cannot
+    be combined with several transports."""
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
         return validate(Scenario, _one_client(asked, servers), "ask")
@@ -120,7 +119,7 @@ def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
 
 
 def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for one transport: a pair for each thread, with a client here and a server process on
+    """Return the scenario table for one transport. Each thread has a pair with a client here and one server process on
     each server's host."""
     return COMMON | {
         "transport": servers[0].transport,
@@ -140,7 +139,8 @@ def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
 
 
 def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for several transports: a client for each transport, all with the same due times."""
+    """Return the scenario table for several transports, with one client for each. All clients have the same due
+    times."""
     works = dict(zip(servers, asked.works(servers), strict=True))
     period_s = frame_period_s(asked, servers)
     participants = {each.name: {"host": each.name} for each in servers}
@@ -164,8 +164,8 @@ def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]
 
 
 def brokers(servers: Sequence[Server]) -> dict[str, str]:
-    """Return the addresses of brokers that already run, by transport. Raises UsageError if servers with the same
-    transport use different brokers."""
+    """Return the addresses of running brokers, by transport. Raises UsageError if servers with the same transport use
+    different brokers."""
     found: dict[str, str] = {}
     for each in servers:
         if found.setdefault(each.transport, each.broker) != each.broker:
@@ -177,14 +177,14 @@ def brokers(servers: Sequence[Server]) -> dict[str, str]:
 
 
 def servers_by_transport(servers: Sequence[Server]) -> dict[str, list[Server]]:
-    """Return the servers of each transport; one client calls all servers of its transport."""
+    """Return the servers of each transport. One client calls all servers of its transport."""
     return {
         one: [each for each in servers if each.transport == one] for one in dict.fromkeys(s.transport for s in servers)
     }
 
 
 def frame_period_s(asked: Frames, servers: Sequence[Server]) -> float:
-    """Return the time between two frames if several client processes send each frame: the work and a quarter more, plus
-    the time to carry the frame to all servers and back."""
+    """Return the frame interval for several client processes: 1.25 times the work plus the transfer time to all servers
+    and back."""
     carried_s = 2 * len(servers) * units.payload_bytes(asked.payload) / BYTES_PER_S
     return min(1 / LEAST_HZ, 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01)

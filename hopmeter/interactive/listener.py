@@ -1,5 +1,5 @@
-"""`hopmeter listen`: connects to the publisher, and measures one trial for each pair of transport and plugin, as the
-coordinator of a run on both hosts."""
+"""`hopmeter listen`: connects to the publisher, coordinates a run on both hosts, and measures one trial for each pair
+of transport and plugin."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ GONE = "the other side has left"
 def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
     """Connect to the publisher, measure all pairs with the given transport settings, and return the exit code.
 
-    Raises HopmeterError if the publisher is missing, has different options or leaves, and InterruptedRunError after
-    Ctrl-C. Everything measured up to that point is stored.
+    Raises HopmeterError if the publisher is missing, has different options or disconnects, and InterruptedRunError on
+    Ctrl-C. All measurements up to that point are stored.
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
@@ -128,7 +128,7 @@ class Study:
     executor: Executor
 
     def measure(self, results: Results, alarm: Alarm) -> None:
-        """Measure one pair after another, and report each outcome to the publisher."""
+        """Measure the pairs one by one, and report each outcome to the publisher."""
         try:
             for pair, absence in self.pairs.items():
                 alarm.check()
@@ -143,7 +143,7 @@ class Study:
                 results.show()
 
     def _tell(self, pair: StudyCase, outcome: Outcome, side: str) -> None:
-        """Report an outcome to the publisher. Raises TrialFailedError if the publisher has left, and
+        """Report an outcome to the publisher. Raises TrialFailedError if the publisher has disconnected, and
         InterruptedRunError if Ctrl-C ended the trial."""
         code = split_code(outcome.reason)[1]
         if code == "E-STOPPED":
@@ -194,7 +194,7 @@ class Study:
         return self._outcome(pair, "ok" if trial.good else "failed", reason, wrong=wrong, **found)
 
     def _of_samples(self, samples: Samples) -> dict[str, Any]:
-        """Return the counts and the sink's rows, with all times on the clock of this machine."""
+        """Return the counts and the sink's rows, with all times on this machine's clock."""
         rows = samples.of(ENDPOINT[LISTENER], "seq", *TIMES)
         sent = samples.of(ENDPOINT[PUBLISHER], "sent_ns")["sent_ns"]
         clocks = self._set_clock(rows) if len(rows["seq"]) else ""
@@ -206,8 +206,11 @@ class Study:
         }
 
     def _set_clock(self, rows: dict[str, Times]) -> str:
-        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty; empty if
-        both sides share a clock. If the clock uncertainty exceeds the delays, remove these times."""
+        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty. The
+        sentence is empty if both sides share a clock.
+
+        If the clock uncertainty exceeds the delays, these times are removed.
+        """
         if self.peer.reached.greeting.clock == Greeting.own().clock:
             return ""
         known, uncertainty_ns = HostClocks(self.executor.folder.path), 0.0

@@ -1,4 +1,4 @@
-"""How two commands find each other. The side that listens is an agent, and the side that connects is the coordinator.
+"""How two commands find each other. The listening side is an agent, and the connecting side is the coordinator.
 
 with listen_for_peers(point, conduct, say) as peers:             # publish, serve
     code = peers.admit(within_s)
@@ -33,7 +33,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 NEXT = 0
 """The exit code of a session process after which the listener waits for the next coordinator."""
 FIRST = 64
-"""To end the command with code C, a session process exits with FIRST + C, because Python itself exits with 0 and 1."""
+"""To end the command with code C, a session process exits with FIRST + C, because Python itself uses 0 and 1."""
 REMEDIES = {
     "E-HOST-SECRET": "give both commands --secret-file with the same secret",
     "E-HOST-TLS": "check --cert, --key and --ca of both commands",
@@ -41,16 +41,15 @@ REMEDIES = {
 
 
 class PeerMissingError(HopmeterError):
-    """The other command did not connect, or did not listen, in time."""
+    """The other command did not connect or listen in time."""
 
 
 @contextmanager
 def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
-    """Listen inside the `with` block. `conduct` serves one coordinator in a separate process: it calls
-    `agent.serve(channel, command)`, and then either returns, so that the next coordinator can connect, or calls
-    `end_command`.
+    """Listen inside the `with` block. `conduct` serves one coordinator in its own process.
 
-    Raises UsageError or ConnectError if this process cannot listen there.
+    `conduct` calls `agent.serve(channel, command)`. `conduct` then returns to admit the next coordinator, or calls
+    `end_command`. Raises UsageError or ConnectError if this process cannot listen there.
     """
     point.own_address()
     with Alarm() as alarm, point.listen() as server:
@@ -60,14 +59,14 @@ def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str],
 
 
 class PeerListener:
-    """Waits for the coordinators that connect to a command."""
+    """Waits for coordinators that connect to a command."""
 
     def __init__(self, listener: Listener, alarm: Alarm) -> None:
         self._listener, self._alarm = listener, alarm
 
     def admit(self, within_s: float) -> int:
         """Serve coordinators until one of them ends the command, and return its code. Raises PeerMissingError if no
-        coordinator is connected when the time is up, and InterruptedRunError after Ctrl-C."""
+        coordinator is connected at the timeout, and InterruptedRunError on Ctrl-C."""
         deadline = time.monotonic() + within_s
         while (code := self._listener.exit_code or NEXT) < FIRST:
             self._alarm.check()
@@ -78,20 +77,20 @@ class PeerListener:
                     f"the other side did not connect within {within_s:g} s",
                     "start the other side too",
                 )
-            # While a session process measures, this process sleeps until that process ends.
+            # If a session process is measuring, this process sleeps until the session exits.
             self._listener.step(math.inf if self._listener.serves else left_s)
         return code - FIRST
 
 
 def end_command(code: int) -> None:
-    """Exit the session process, and with it the command, with the given exit code."""
+    """Exit the session process and the command with the given exit code."""
     raise SystemExit(FIRST + code)
 
 
 def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer to `meet`: what this command offers, and the address of its nodes.
 
-    Raises HopmeterError if the coordinator wants to meet a different command, and ValueError for an invalid request.
+    Raises HopmeterError if the coordinator expects a different command, and ValueError for an invalid request.
     """
     kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
     if (kind, name) != (point.kind, point.name):
@@ -104,15 +103,15 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command after its agent has answered."""
+    """A connected command whose agent has answered."""
 
     reached: Reached
     address: str
-    """The address by which this machine reaches the peer."""
+    """The address at which this machine reaches the peer."""
     own_address: str
-    """The address by which the peer reaches this machine."""
+    """The address at which the peer reaches this machine."""
     offer: dict[str, Any]
-    """The peer's answer to `meet`, not yet checked."""
+    """The peer's answer to `meet`, not yet validated."""
 
     def note(self, **message: Any) -> dict[str, Any]:
         """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has disconnected."""
@@ -128,12 +127,11 @@ def connect_to_peer(
     alarm: Alarm,
     on_busy: Callable[[], object] = lambda: None,
 ) -> Iterator[Peer]:
-    """Connect to a command as soon as it listens, and stay connected inside the `with` block. `host` is the name of the
-    peer's host in plans, and `told` describes this command to the peer. While the peer serves another coordinator, wait
-    without limit, and call `on_busy` once.
+    """Connect to a command as soon as it listens, and stay connected inside the `with` block.
 
-    Raises PeerMissingError if no command listens in time, HostError for a peer that cannot be used, and
-    InterruptedRunError after Ctrl-C.
+    `host` is the name of the peer's host in plans, and `told` describes this command to the peer. If the peer is
+    serving another coordinator, this waits without a timeout and calls `on_busy` once. Raises PeerMissingError if no
+    command listens in time, HostError if the peer is unusable, and InterruptedRunError on Ctrl-C.
     """
     given = check_own(point.host) if point.host else ""
     with ScratchDir() as ground, closing(_await_agent(point, host, within_s, alarm, on_busy)) as link:
@@ -144,8 +142,8 @@ def connect_to_peer(
 
 
 def _address(point: MeetingPoint, offer: dict[str, Any], host: str) -> str:
-    """Return the address that the peer gives for its nodes, or the loopback address if both commands are on one
-    machine."""
+    """Return the address that the peer gives for its nodes. If both commands are on one machine, return the loopback
+    address."""
     if point.address is None:
         return LOOPBACK
     with naming_damage(host):
@@ -180,7 +178,7 @@ def _await_agent(
 
 
 def join_hosts(peers: Mapping[str, Peer], own: str) -> HostSession:
-    """Return the session with the hosts of a run: those of the peers, and this machine under the name `own`."""
+    """Return a session with the hosts of the peers, and with this machine as `own`."""
     ways = [each.own_address for each in peers.values()]
     address = next((each for each in ways if each != LOOPBACK), LOOPBACK)
     addresses = {name: each.address for name, each in peers.items()}

@@ -1,4 +1,4 @@
-"""Where two commands meet: under a name in a folder of one machine, or at a TCP address."""
+"""Where two commands meet: under a name in a directory of one machine, or at a TCP address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopmeter.hosts.protocol.agent_address import AgentAddress
 from hopmeter.node.contract import LOOPBACK
 
 PAIR, SERVER = "pair", "server"
-"""The kinds of meetings: `publish` with `listen`, and `serve` with `ask`."""
+"""The kinds of meeting points: `publish` with `listen`, and `serve` with `ask`."""
 OPENERS = {PAIR: "hopmeter publish", SERVER: "hopmeter serve {name}"}
 LONGEST_NAME = 24
 """Names are short because hosts are named after them."""
@@ -28,20 +28,20 @@ LOOK_S = 0.2
 
 @dataclass(frozen=True)
 class MeetingPoint:
-    """Where two commands meet, and the credentials that each must present there."""
+    """Where two commands meet, and the credentials that each must present."""
 
     kind: str
     name: str
     folder: Path | None = None
     address: AgentAddress | None = None
-    """The TCP address; None if the commands meet in the folder."""
+    """The TCP address, or None if the commands meet in a directory."""
     host: str = ""
-    """The address of this machine that the user gave; empty if none."""
+    """This machine's address as given by the user, or empty."""
     credentials: Credentials = field(default_factory=Credentials)
 
     @property
     def opener(self) -> str:
-        """Return the command that has to be started to listen at this point."""
+        """Return the command that must be started to listen at this point."""
         at = f" --meet {self.address}" if self.address else ""
         return OPENERS[self.kind].format(name=self.name) + at
 
@@ -49,13 +49,12 @@ class MeetingPoint:
         return f"at {self.address}" if self.address else f'under the name "{self.name}"'
 
     def own_address(self) -> str:
-        """Return this machine's address, as the listening side gives it to its peer. Raises UsageError if the address
-        is unknown."""
+        """Return this machine's address for use by the peer. Raises UsageError if the address is unknown."""
         return check_own(self.host or self.address.host) if self.address else LOOPBACK
 
     @contextmanager
     def listen(self) -> Iterator[socket.socket]:
-        """Yield a socket that listens inside the `with` block. Raises UsageError if the address cannot be used, and
+        """Yield a socket that listens inside the `with` block. Raises UsageError if the address is unusable, and
         ConnectError if the name is in use."""
         if self.address is not None:
             with self.address.listen("--meet") as server:
@@ -78,7 +77,7 @@ class MeetingPoint:
             rendezvous.retract(self.name, self.kind, record)
 
     def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
-        """Return how the connecting side reaches the listening side; None if nothing listens in the folder in time."""
+        """Return how to reach the listening side, or None if nothing listens in the directory in time."""
         if self.address is not None:
             return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
         record = self._rendezvous().await_end(self.name, self.kind, within_s)
@@ -93,7 +92,7 @@ class MeetingPoint:
 def meeting_point_at(
     kind: str, name: str, folder: Path | None, meet: str | None, host: str | None, credentials: Credentials
 ) -> MeetingPoint:
-    """Return the meeting point that options describe. Raises UsageError for options that conflict."""
+    """Return the meeting point that options describe. Raises UsageError if options conflict."""
     point = MeetingPoint(kind, check_name(name), folder, host=host or "", credentials=credentials)
     if meet is not None:
         address = _address(meet)
@@ -106,7 +105,7 @@ def meeting_point_at(
 
 
 def check_name(name: str) -> str:
-    """Return the name if commands can meet under it. Raises UsageError otherwise."""
+    """Return the name if it is a valid meeting name. Raises UsageError otherwise."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
     raise UsageError(
@@ -130,7 +129,7 @@ def _no_address(text: str) -> UsageError:
 
 
 def resolve(host: str) -> str:
-    """Return the IP address of a host name. Raises UsageError if the name is unknown here."""
+    """Return the IP address of a host name. Raises UsageError if the name is unknown on this machine."""
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as cause:
@@ -140,7 +139,7 @@ def resolve(host: str) -> str:
 
 
 def check_own(host: str) -> str:
-    """Return the address, as an IP address, if it belongs to this machine and others can reach it. Raises UsageError
+    """Return the IP address of a host if it belongs to this machine and is reachable from others. Raises UsageError
     otherwise."""
     address = AgentAddress(host).ip or resolve(host)
     if address in ("0.0.0.0", "::"):

@@ -1,5 +1,5 @@
-"""The plugins of the study of native objects, which are frameworks, and the names that it uses for transports and
-plugins: `pytorch`, `ros`."""
+"""The study of native objects: its plugins (frameworks), and its names for transports and plugins, such as `pytorch`
+and `ros`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Plugin:
-    """A framework on one device, by the names that scenarios use."""
+    """A framework on one device, with the names that scenarios use."""
 
     codec: str
     device: str = "cpu"
@@ -50,8 +50,8 @@ def transport_name(word: str) -> str:
 
 
 def why_no_plugin(name: str) -> str:
-    """Return why a plugin cannot be used here, with the command that installs it; empty if it can be used. Imports no
-    framework."""
+    """Return why a plugin cannot be used here, with the install command, or an empty string if it can. No framework is
+    imported."""
     if name in WITHOUT:
         return WITHOUT[name]
     if name not in PLUGINS:

@@ -23,7 +23,7 @@ from hopmeter.system.scratch_dir import sweep
 Fail = Callable[[HopmeterError], None]
 STATUSES = ("ok", "failed", "missing")
 ENDING_S = 5.0
-"""How long a source may take to write its samples after the listener has left."""
+"""The timeout for a source to write its samples after the listener has disconnected."""
 
 
 def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, fail: Fail) -> int:
@@ -50,11 +50,12 @@ class Publisher:
         self._refused: UsageError | None = None
         self._has_met = self._is_over = False
         self._pair: tuple[str, str] | None = None
-        """The transport and plugin of the pair that is being measured."""
+        """The transport and plugin of the current pair."""
         self._rows: dict[str, Times] = {}
 
     def serve(self, channel: LineChannel) -> int | None:
-        """Serve a coordinator, and return the exit code; None if it never met this command as a listener."""
+        """Serve a coordinator, and return the exit code. Return None if the coordinator did not identify itself as a
+        listener."""
         try:
             interrupted = serve(channel, self)
         except (ChannelError, HopmeterError) as failed:
@@ -90,7 +91,7 @@ class Publisher:
         return answer
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle the listener's note: a pair begins, a pair has an outcome, or all pairs are over."""
+        """Handle the listener's note: a pair begins, a pair has an outcome, or all pairs are done."""
         word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True
@@ -108,7 +109,7 @@ class Publisher:
         transport, plugin = self._pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
         if transport not in self._side.transports or plugin not in self._side.plugins:
-            self._rows = {}  # files are named after transport and codec, and the listener must not choose other names
+            self._rows = {}  # files are named after transport and codec, so the listener may name only known ones
         sent = int((self._rows["sent_ns"] != NONE_NS).sum()) if self._rows else None
         names = (self._side.label(transport), self._side.label(plugin), transport, codec)
         self._results.add(Outcome(*names, status, reason, self._rows, sent, received, wrong))

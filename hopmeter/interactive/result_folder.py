@@ -1,4 +1,4 @@
-"""The result folder of one command: a log, samples, and a file with the requested options and the outcome."""
+"""The result directory of one command: a log, samples, and a file with the requested options and the outcome."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from hopmeter.store.run_folder import BY_HAND
 
 
 class ResultFolder:
-    """The result folder of `listener`, `publisher` or `asker`; created when the first content is written.
+    """The result directory of `listener`, `publisher` or `asker`. The directory is created when the first content is
+    written.
 
-    Raises UsageError if the folder already contains a measurement, and StoreError if it cannot be written.
+    Raises UsageError if the directory already contains a measurement, and StoreError if it is not writable.
     """
 
     def __init__(self, side: str, folder: Path) -> None:
@@ -35,7 +36,7 @@ class ResultFolder:
         write_json(self.folder / BY_HAND, dict(about))
 
     def add_log(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Append lines to the CSV log, after a header if the file is new."""
+        """Append lines to the CSV log. A new file starts with a header."""
         with writing(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             is_new = not self.log.exists()
@@ -53,7 +54,7 @@ class ResultFolder:
 
     @property
     def where(self) -> str:
-        """Describe where the results are; empty if there are none."""
+        """Return the location of the results as text, or an empty string if there are none."""
         if not self.log.exists():
             return ""
         return f"log: {self.log}, samples: {self.samples}; `hopmeter report {self.folder}` writes a report"

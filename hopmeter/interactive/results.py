@@ -25,7 +25,7 @@ from hopmeter.system.terminal import Console
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
 ENDPOINT = {PUBLISHER: 0, LISTENER: 1}
-"""The number of each side's endpoint in a trial."""
+"""The endpoint number of each side in a trial."""
 SHOWN = {
     LISTENER: ("mean", "p50", "p90", "p99", "max", "decode p50"),
     PUBLISHER: ("mean", "p50", "p90", "p99", "max", "encode p50", "late p99", "Hz"),
@@ -38,7 +38,7 @@ MEANS = {
 LOST_NOTE = f"{formatting.LOST}: so many messages were lost that this percentile has no value."
 QUEUED = "messages queue up because the rate is too high; use a lower --rate"
 Rows = Mapping[str, Times]
-"""The messages of one endpoint: `seq` and the columns in TIMES; a missing time is NONE_NS."""
+"""The messages of one endpoint: `seq` and the columns in TIMES. A missing time is NONE_NS."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,20 @@ class Outcome:
 
     middleware: str
     plugin: str
-    """Both names as the user typed them."""
+    """The middleware and plugin names as the user typed them."""
     transport: str
     codec: str
-    """Both names as hopmeter uses them."""
+    """The transport and codec names that hopmeter uses."""
     status: str
     """`ok`, `failed` or `missing`."""
     reason: str = ""
     rows: Rows = field(default_factory=dict)
-    """The recorded messages; empty if nothing was recorded."""
+    """The recorded messages, or empty if nothing was recorded."""
     sent: int | None = None
     received: int | None = None
     wrong: int | None = None
     clocks: str = ""
-    """A sentence on the uncertainty of delays between two clocks; empty if both sides share a clock."""
+    """A sentence on the uncertainty of delays between two clocks. The string is empty if both sides share a clock."""
 
     @property
     def about(self) -> dict[str, Any]:
@@ -70,12 +70,12 @@ class Outcome:
 
     @property
     def lost(self) -> int | None:
-        """Return the number of lost messages; None unless both counts are known."""
+        """Return the number of lost messages, or None if a count is unknown."""
         return None if self.sent is None or self.received is None else max(0, self.sent - self.received)
 
 
 def done_times(side: str, rows: Rows) -> Times:
-    """Return the time at which each message was done: decoded at the listener, or sent at the publisher."""
+    """Return the completion time of each message: decoded at the listener, or sent at the publisher."""
     if side == LISTENER:
         return preferring(rows["decoded_ns"], rows["arrived_ns"])
     sent: Times = rows["forwarded_ns"]
@@ -83,9 +83,9 @@ def done_times(side: str, rows: Rows) -> Times:
 
 
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
-    """Return a pair's values for the table, in microseconds; None for a value with too few messages.
+    """Return a pair's table values in microseconds. A value with too few messages is None.
 
-    Lost messages count as slower than all others; a percentile that falls on a lost message is infinite.
+    Lost messages count as slower than all others. A percentile that falls on a lost message is infinite.
     """
     if not rows:
         return {}
@@ -120,8 +120,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages queue: the median delay grows from the first tenth of the messages to the last by more
-    than the time between two messages."""
+    """Return whether messages are queueing: the median delay of the last tenth is much larger than that of the first
+    tenth."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])
@@ -133,14 +133,14 @@ def is_queue(side: str, rows: Rows) -> bool:
 
 
 class Results:
-    """The result folder and the terminal table of one side."""
+    """The result directory and the terminal table of one side."""
 
     def __init__(self, side: str, folder: Path, console: Console, about: Mapping[str, Any] | None = None) -> None:
-        """Create an empty result; `about` records what was requested and where."""
+        """Create an empty result. `about` records the requested options and the machine."""
         self.side, self._console, self._about = side, console, dict(about or {})
         self._folder = ResultFolder(side, folder)
         self.outcomes: list[Outcome] = []
-        # Converts the monotonic clock of the measurement to the time of day, which the logs show.
+        # Converts the monotonic clock of the measurement to the wall-clock time in the logs.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def say(self, text: str, style: str = "dim") -> None:
@@ -148,7 +148,7 @@ class Results:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def add(self, outcome: Outcome) -> None:
-        """Store an outcome immediately; the table shows it at the end."""
+        """Store an outcome immediately. The table shows the outcome at the end."""
         self.outcomes.append(outcome)
         if outcome.status != "missing":
             reason = f": {outcome.reason}" if outcome.reason else ""
@@ -170,7 +170,7 @@ class Results:
         ]
 
     def _samples(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the sample columns as docs/metrics.md defines them, with the transport and codec of the pair."""
+        """Return the sample columns defined in docs/metrics.md, with the pair's transport and codec."""
         many = len(outcome.rows["seq"])
         whole = {"endpoint": ENDPOINT[self.side], "copy": 0}
         return {
@@ -182,7 +182,7 @@ class Results:
         }
 
     def show(self) -> None:
-        """Print the table, the missing pairs, and where the files are."""
+        """Print the table, the missing pairs, and the location of the files."""
         if any(outcome.status != "missing" for outcome in self.outcomes):
             self._show_table()
         self._show_missing()
@@ -190,7 +190,7 @@ class Results:
             self.say(self._folder.where)
 
     def _show_missing(self) -> None:
-        """Print each reason for missing pairs once, with its pairs."""
+        """Print each distinct reason for missing pairs, with its pairs."""
         reasons: dict[str, list[str]] = {}
         for each in self.outcomes:
             if each.status == "missing":

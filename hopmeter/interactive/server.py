@@ -1,4 +1,4 @@
-"""`hopmeter serve`: the agent of a host; `hopmeter ask` starts servers through it."""
+"""`hopmeter serve`: the agent of a host. `hopmeter ask` starts servers through this agent."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ from hopmeter.store.samples import read_head
 
 FORK = multiprocessing.get_context("fork")
 ENDING_S = 8.0
-"""How long nodes may take to finish the current call after Ctrl-C."""
+"""The timeout for nodes to finish the current call after Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """The state of the command `hopmeter serve`: what the server offers, and how many calls it has answered."""
+    """The state of `hopmeter serve`: what the server offers, and how many calls it has answered."""
 
     point: MeetingPoint
     transport: str
     work: str
     broker: str
     calls: Any
-    """The number of answered calls, in memory that the processes of all coordinators share."""
+    """The number of answered calls, in shared memory for the processes of all coordinators."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return what the server offers."""
+        """Return the server's transport, work and broker."""
         return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "broker": self.broker})
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Reject every note, because a server expects none. Raises ValueError."""
-        raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
+        """Reject all notes, because a server expects none. Raises ValueError."""
+        raise ValueError(f"a server accepts no message such as {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Add the calls that the nodes of a trial have answered, after nodes that still work have ended."""
+        """Count the calls that the nodes of a trial have answered, after busy nodes have exited."""
         answered = sum(read_head(path).count for path in trial.raw_files(ENDING_S))
         with self.calls.get_lock():
             self.calls.value += answered
 
     def conduct(self, channel: LineChannel) -> None:
-        """Serve one coordinator until it leaves."""
+        """Serve one coordinator until it disconnects."""
         with Alarm():
             serve_agent(channel, self)
 
 
 def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Callable[[str], object]) -> int:
-    """Serve until Ctrl-C, and return how many calls were answered."""
+    """Serve until Ctrl-C, and return the number of answered calls."""
     _check_transport(transport)
     server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
     def report(line: str) -> None:
-        if not line.endswith(("is the coordinator", "the coordinator has left")):  # every `ask` causes these two lines
+        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` causes these two lines
             say(line)
 
     with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):
@@ -74,7 +74,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
 
 
 def _check_transport(name: str) -> None:
-    """Raise UsageError, with the remedy, if the transport cannot serve calls here."""
+    """Raise UsageError with the remedy if the transport cannot serve calls here."""
     found = manifest.find_transports([name])[name]
     serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
     if not serving:

@@ -16,7 +16,7 @@ from hopmeter.system.toml_files import one_of
 PUBLISHER, LISTENER = "publisher", "listener"
 COUNTS = ("width", "height", "trials", "skip")
 SAME = (*COUNTS, "rate")
-"""The options that must be the same on both sides."""
+"""The options that must be equal on both sides."""
 MOST_NAMES, LONGEST_NAME = 200, 100
 StudyCase = tuple[str, str]
 """A transport and a plugin."""
@@ -24,21 +24,21 @@ StudyCase = tuple[str, str]
 
 @dataclass(frozen=True)
 class Side:
-    """The options of one side, and what that side lacks."""
+    """The options of one side, and the transports and plugins that it lacks."""
 
     options: dict[str, float]
     transports: list[str]
     plugins: list[str]
     absent: dict[str, str] = field(default_factory=dict)
-    """Why a transport or a plugin cannot be used on this side, by name."""
+    """The reason why a transport or a plugin cannot be used on this side, by name."""
     brokers: dict[str, str] = field(default_factory=dict)
-    """The addresses of brokers that already run, by transport."""
+    """The addresses of running brokers, by transport."""
     labels: dict[str, str] = field(default_factory=dict)
     """The names as the user typed them, by hopmeter's name."""
 
     @classmethod
     def here(cls, options: dict[str, float], transports: Sequence[str], plugins: Sequence[str]) -> Side:
-        """Return this command's side; `transports` and `plugins` are names as the user typed them."""
+        """Return this command's side. `transports` and `plugins` are names as the user typed them."""
         own = {word: transport_name(word) for word in transports} | {word: plugin_name(word) for word in plugins}
         names = list(dict.fromkeys(map(transport_name, transports))), list(dict.fromkeys(map(plugin_name, plugins)))
         absent = {name: _why_no_transport(name) for name in names[0]} | {name: why_no_plugin(name) for name in names[1]}
@@ -46,7 +46,7 @@ class Side:
         return cls(options, *names, {name: why for name, why in absent.items() if why}, labels=labels)
 
     def as_message(self) -> dict[str, Any]:
-        """Return the message that describes this side to the other command."""
+        """Return a message that describes this side to the other command."""
         return {name: value for name, value in asdict(self).items() if name != "labels"}
 
     @classmethod
@@ -89,7 +89,7 @@ def _why_no_transport(name: str) -> str:
 
 
 def check_same(here: Side, there: Side) -> None:
-    """Raise UsageError if the two sides have different values of an option in SAME."""
+    """Raise UsageError if an option in SAME differs between the two sides."""
     unlike = [
         f"--{name} {here.options[name]:g} here, {there.options[name]:g} there"
         for name in SAME
@@ -106,12 +106,12 @@ class Absence:
 
     reason: str
     side: str = ""
-    """The side that lacks a transport or plugin; empty if the reason concerns both sides."""
+    """The side that lacks a transport or plugin, or empty if the reason concerns both sides."""
 
 
 def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
-    """Return all pairs, those of the publisher first; a pair that cannot be measured has the reason, all others
-    None."""
+    """Return all pairs, those of the publisher first. Each value is the reason why the pair cannot be measured, or None
+    if it can be measured."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
     sides = {LISTENER: listener, PUBLISHER: publisher}

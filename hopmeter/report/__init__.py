@@ -1,6 +1,6 @@
-"""The report about runs: the question, the answer and how far to trust it, in one HTML file.
+"""The report on runs: a single HTML file with the question, the answer and how reliable the answer is.
 
-For notebooks and scripts: `boxes` draws box plots of runs, `messages` returns every message as a row, and `write_csv`
+For notebooks and scripts, `boxes` draws box plots of runs, `messages` returns each message as a row, and `write_csv`
 writes these rows.
 """
 

@@ -1,4 +1,4 @@
-"""The answer of a report: a sentence or two for each question, the most important first."""
+"""The answer of a report: one or two sentences for each question, the most important first."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
-"""The largest number of questions that each get their own sentences."""
+"""If there are more questions than this, one sentence summarizes all of them."""
 
 
 def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     """Return the answer in sentences, the most important first. For a run with two sides, the sentences compare the
-    sides instead of ranking transports."""
+    sides."""
     two = [run for run in runs if is_comparable(run)]
     if not two:
         return _order(runs, groups)
@@ -43,7 +43,7 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return sentences on which transport is fastest, question by question."""
+    """Return a sentence on the fastest transport for each question."""
     if whole := [group for group in groups if is_whole(group)]:
         return [*_workloads(whole, groups), *unlike_sentences(groups), *caution(runs)]
     special = [each.sentence for each in search_groups(runs)]
@@ -65,8 +65,7 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
-    """Return the answer for each workload, then a summary of its flows and paths, then the answers of ordinary
-    tables."""
+    """Return the answer for each workload, a summary of its flows and paths, and the answers of the other tables."""
     parts = [group for group in groups if is_part(group) and len(ranks(group)) > 1]
     ordinary = [group for group in groups if group.rows[0].cell.workload is None and len(ranks(group)) > 1]
     several = len(whole) > 1
@@ -77,7 +76,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups whose first sentences are part of the answer, so that they need not be repeated."""
+    """Return the groups that the answer already describes, so that the report does not repeat their first sentence."""
     if any(map(is_comparable, runs)):
         return []
     if whole := [group for group in groups if is_whole(group)]:
@@ -88,13 +87,12 @@ def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group
 
 
 def _measured_groups(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that are not searches for the highest rate."""
     return [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
 
 
 def _ordered_groups(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups with several ranked rows; if there are none, those with a single choice, unless copies are the
-    answer."""
+    """Return the groups that rank several rows. If there are no such groups, return those with a single ranked row,
+    unless the run compares ways to copy."""
     compared = [group for group in groups if ranks(group)]
     several = [group for group in compared if len(ranks(group)) > 1]
     return several or ([] if copy_sentences(runs) else compared)
@@ -105,8 +103,8 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
-    """Return the sentences of each question. Groups that differ only in idle cores are one question: the group with
-    cores kept awake, which has less noise, gives the order, and the other group adds its medians."""
+    """Return the sentences of each question. Groups that differ only in idle states form one question: the group with
+    cores kept awake determines the order."""
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
         return [summary(groups)]
@@ -120,20 +118,19 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
 
 
 def deciding_group(family: Sequence[Group]) -> Group:
-    """Return the group that decides the order: the group with idle cores kept awake if there is one, otherwise the
-    first."""
+    """Return the first group with idle cores kept awake, or the first group if there is none."""
     return next((group for group in family if group.conditions[conditions.IDLE]), family[0])
 
 
 def _for(group: Group, sentence: str) -> str:
-    """Return a sentence preceded by its subject: `For a 64-byte message at 1,000 Hz, no transport has been shown to
-    meet …`."""
+    """Prefix a sentence with its subject, as in `For a 64-byte message at 1,000 Hz, …`."""
     rest = f"no{sentence[2:]}" if sentence.startswith("No ") else sentence
     return f"For {conditions.subject(group)}, {rest}"
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:
-    """Return sentences on the fastest codec over each transport; empty if no transport has several codecs."""
+    """Return sentences on the fastest codec over each transport. The list is empty if no transport was measured with
+    several codecs."""
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
         return [lead_sentences(group, title)[0] for title, group in found.items()]
@@ -155,7 +152,7 @@ def summary(groups: Sequence[Group]) -> str:
 
 
 def caution(runs: Sequence[Run]) -> list[str]:
-    """Return the cautions that belong to the answer, and the next command."""
+    """Return the warnings that qualify the answer, and the next command."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
     words = [sentence for run in runs for sentence in (growth_sentence(run), precision_sentence(run)) if sentence]
     words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]

@@ -1,4 +1,4 @@
-"""For notebooks and scripts: every message of runs as a table row, and box charts of latencies."""
+"""Functions for notebooks and scripts: a table of all messages of a run, and box plots of latencies."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ COLUMNS = {
     "trial": pl.Int64,
     "pair": pl.Int64,
 }
-"""The columns of the table of messages; the first five are those of the study of native objects."""
+"""The columns of the message table. The first five columns are those of the study of native objects."""
 TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "normal", "color": theme.SOFT}
 
 
 def boxes(*runs: Path) -> alt.TopLevelMixin:
-    """Draw a notched box for each codec, transport and language that these runs measured, on a logarithmic axis in ms.
+    """Draw a notched box for each codec, transport and language of these runs, on a logarithmic axis in ms.
 
-    Groups that are not comparable get separate charts, one below the other. Raises UsageError if no cell has a
+    Groups that are not comparable have separate charts, one below the other. Raises UsageError if no cell has a
     latency.
     """
     found = [read(run) for run in runs]
@@ -68,7 +68,7 @@ def _apply_theme(chart: Any) -> alt.TopLevelMixin:
 
 
 def messages(*runs: Path) -> pl.DataFrame:
-    """Return every message that arrived as a row, with the columns of `write_csv`."""
+    """Return a table with a row for each message that arrived, in the columns of `write_csv`."""
     tables = [table for run in runs for table in _tables(read(run), _warn)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=COLUMNS)
 
@@ -78,13 +78,13 @@ def _warn(damaged: StoreError) -> None:
 
 
 def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
-    """Write every message of a run that arrived as CSV, and return the number of messages.
+    """Write a CSV row for each message of the run that arrived, and return the number of messages.
 
-    `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`) and `count` the message's number.
-    `timestamp` is when the message was due (or sent, if the pace has no schedule), in seconds of the monotonic clock.
-    `delay` is the time in seconds until the receiver had the whole message. Lost messages have no row. Trials
-    with damaged samples have no rows either; for each of these trials, `on_damage` is called with the error, which
-    warns by default.
+    `middleware` is the transport, `plugin` is the codec, and `count` is the message number. On a GPU, the codec is
+    followed by the device, as in `torch_gpu`. `timestamp` is the due time in seconds of the monotonic clock, or the
+    sent time if the pace has no schedule. `delay` is the time in seconds until the receiver had the whole message. Lost
+    messages have no row. Trials with damaged samples have no rows. `on_damage` is called with the error of each such
+    trial, and warns by default.
     """
     many, header = 0, True
     for table in _tables(read(run), on_damage):
@@ -98,7 +98,7 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 def _tables(run: Run, on_damage: OnDamage) -> Iterator[pl.DataFrame]:
     for row in run.measured_rows:
         if row.cell.workload is not None and not row.cell.flow:
-            continue  # the messages of a workload are listed under its flows
+            continue  # the flows of the workload list these messages
         for part in delivered_messages(row, on_damage):
             yield _table(row, part)
 

@@ -1,4 +1,4 @@
-"""Write a report: a self-contained HTML file, and the figures as separate files next to it."""
+"""Write a report as a self-contained HTML file, with the figures as separate files next to it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from hopmeter.store.disk import replacing, writing
 
 
 def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
-    """Read runs and write their report to `out`. Figures are also written as SVG and PNG to `figure_folder`, by default
-    `<out>.figures`. Return `out`.
+    """Read runs, write their report to `out`, and return `out`.
 
-    The report and the figures appear complete or not at all, because they are written to temporary places and then
-    moved.
+    Figures are also written as SVG and PNG to `figure_folder`, by default `<out>.figures`. Temporary files ensure that
+    the report and the figures appear either complete or not at all.
     """
     is_by_hand = hand_folder.are_by_hand(run_folders)
     runs = [] if is_by_hand else [read(folder) for folder in run_folders]
@@ -40,13 +39,13 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 
 def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
-    """Return the HTML report of runs; the figures are also written to `figure_folder`, if given."""
+    """Return the HTML report of these runs. The figures are also written to `figure_folder`, if given."""
     with svg.skip_schema_check():
         return render(run_page.page(runs), figure_folder)
 
 
 def render(page: Page, figure_folder: Path | None = None) -> str:
-    """Return the HTML of a page; its figures are also written to `figure_folder`, if given."""
+    """Return the HTML of a page. The figures are also written to `figure_folder`, if given."""
     template = templates().get_template("page.html.j2")
     with svg.skip_schema_check():
         return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder), on_page=on_page)
@@ -54,7 +53,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the Jinja environment of the templates, which compiles each template once."""
+    """Return the Jinja environment, which compiles each template once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopmeter.report"),
         autoescape=True,

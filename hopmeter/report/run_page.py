@@ -1,4 +1,4 @@
-"""The page of a report on runs: the question, the answer and the sections, in this order."""
+"""The report page for runs: the question, the answer and the sections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hopmeter.report.words import formatting
 
 
 def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
-    """Return the page for these runs, without figures on request, because drawing takes most of the time."""
+    """Return the page for these runs. Figures are optional because drawing takes most of the time."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
@@ -34,7 +34,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
 
 
 def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
-    """Return the sections, from comparisons across all runs to the details."""
+    """Return the report sections, from comparisons across all runs to details."""
     found, style = groups(runs), Style.of(runs)
     named = {group.id for group in groups_in_answer(runs, found)}
     across = list(figures.across(found, style)) if with_figures else []
@@ -59,19 +59,19 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
 
 
 def _figures(group: Group, style: Style) -> list[Figure]:
-    """Return the figures of a group, with names that are unique in the page."""
+    """Return the figures of a group, with names that are unique on the page."""
     return [replace(figure, name=f"{group.id}-{figure.name}") for figure in figures.draw(group, style)]
 
 
 def scenario(run: Run) -> str:
-    """Return the scenario's name."""
+    """Return the name of the run's scenario."""
     known = run.about.get("scenario")
     named = known.get("name") if isinstance(known, dict) else known
     return str(run.about.get("scenario_name") or named or run.name)
 
 
 def _facts(runs: Sequence[Run]) -> list[str]:
-    """Return the start times, the size and the seeds of the runs."""
+    """Return the start times, sizes and seeds of the runs."""
     cells, trials = sum(len(run.measured_rows) for run in runs), sum(len(run.trials) for run in runs)
     seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
@@ -80,7 +80,7 @@ def _facts(runs: Sequence[Run]) -> list[str]:
 
 
 def start_time(run: Run) -> str:
-    """Return the start time of the run, in the time zone of its machine; the stored text if it is not a date."""
+    """Return the start time of the run in its machine's time zone. An unparsable time is returned as stored."""
     started = run.text("started")
     try:
         at = datetime.fromisoformat(started)

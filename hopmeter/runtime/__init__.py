@@ -1,1 +1,1 @@
-"""Executes a plan: starts new nodes for every trial, and leaves no process or file behind."""
+"""Executes a plan: starts new nodes for each trial, and leaves no processes or files behind."""

@@ -1,5 +1,5 @@
-"""The launcher's end of a trial's control channels. The launcher sleeps until a node reports or ends, or until a
-time limit passes."""
+"""The launcher's side of a trial's control channels. The launcher sleeps until a node sends a message, exits or times
+out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hopmeter.runtime.processes.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to wait for further reports after a first failure: a node may report an error before the launcher detects
-the crash of another node that caused the error."""
+"""How long to wait for further reports after a failure. The crash that caused a reported error may be detected later
+than the error."""
 
 NodeMessage = tuple[Node, dict[str, Any]]
 
@@ -40,16 +40,16 @@ class Control:
             self._selector.register(source, selectors.EVENT_READ, watchers)
 
     def close(self) -> None:
-        """Stop watching the nodes; the caller, who started the nodes, closes them."""
+        """Stop watching the nodes. The caller, which started the nodes, closes them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send one message to all nodes."""
+        """Send a message to all nodes."""
         for node in self.nodes:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Wait until every node has sent the message `word`; call `tick` once a second meanwhile."""
+        """Wait until each node has sent the message `word`. Call `tick` once a second meanwhile."""
         self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def receive_until(
@@ -60,8 +60,8 @@ class Control:
         on_message: Callable[[Node, dict[str, Any]], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> None:
-        """Receive messages until `enough()` is true, and pass each to `on_message`. Raises TrialFailedError if a
-        node fails or the time is over."""
+        """Receive messages until `enough()` is true, and pass each to `on_message`. Raises TrialFailedError if a node
+        fails or on a timeout."""
         deadline = time.monotonic() + patience_s
         next_tick = time.monotonic() + 1.0
         while not enough():
@@ -77,7 +77,7 @@ class Control:
                     on_message(node, message)
 
     def wait_for_exits(self, patience_s: float) -> None:
-        """Wait until every node has closed its endpoints and exited cleanly."""
+        """Wait until all nodes have closed their endpoints and exited cleanly."""
         deadline = time.monotonic() + patience_s
         while left := [node for node in self.nodes if not node.has_ended()]:
             patience = deadline - time.monotonic()
@@ -96,8 +96,8 @@ class Control:
                 )
 
     def end_early(self, patience_s: float) -> None:
-        """Request all nodes to end early, and wait at most `patience_s` for them; nodes that end in time write the
-        samples that they have."""
+        """Request that all nodes end early, and wait at most `patience_s`. Nodes that end in time write their
+        samples."""
         for node in self.nodes:
             with suppress(TrialFailedError):
                 node.say({"say": "end"})
@@ -110,7 +110,8 @@ class Control:
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
-        """Stop watching a node that has ended: its channel would stay readable forever and wake the selector."""
+        """Stop watching a node that has exited. The channel of an exited node would stay readable and wake the selector
+        forever."""
         for source in node.finished_sources:
             if source in self._selector.get_map() and node in (watchers := self._selector.get_key(source).data):
                 watchers.remove(node)
@@ -118,8 +119,7 @@ class Control:
                     self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
-        """Yield the messages that arrive within the time. Raises TrialFailedError once it is known which failure
-        came first."""
+        """Yield the messages that arrive within the timeout. Raises TrialFailedError with the first failure."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
@@ -153,7 +153,7 @@ class Control:
         except TrialFailedError as garbage:
             failures.append(garbage)
         self._forget(node)
-        # If a node has reported its failure, the error is that report, not the exit code.
+        # If a node has reported a failure, the report takes precedence over the exit code.
         if ended and "failed" not in node.said:
             failures.append(
                 TrialFailedError(
@@ -175,8 +175,7 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait at most `patience_s` until all nodes have ended. The nodes were requested to end; their messages are
-    discarded."""
+    """Wait at most `patience_s` for nodes that were told to end. Messages of these nodes are discarded."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}

@@ -1,5 +1,4 @@
-"""Executes a whole run: runs its trials one after another, stores the results in the run folder, and cleans up
-however the run ends."""
+"""Executes a run: executes its trials one after another, stores the results, and always cleans up."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
 HOPELESS = 2
-"""After this many failures without a success, a cell is abandoned, because each further attempt may last until its
+"""A cell is abandoned after this many failures without a success, because each further attempt may last until its
 timeout."""
 
 
@@ -48,11 +47,11 @@ class RoundSource(Protocol):
 
     @property
     def left_s(self) -> float:
-        """Return the seconds of the budget that are left."""
+        """Return the remaining seconds of the budget."""
 
     @property
     def status(self) -> str:
-        """Return which questions are still open, for the progress line."""
+        """Return the open questions as text, for the progress line."""
 
     @property
     def medians(self) -> list[Median]:
@@ -63,7 +62,7 @@ class RoundSource(Protocol):
         """Return all looks so far, by table."""
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round, or an empty list if the run has no further rounds."""
+        """Return the trials of the next round, or an empty list if there are no more rounds."""
 
     def note(self, result: TrialResult) -> None:
         """Record the result of a finished trial."""
@@ -81,27 +80,28 @@ class Executor:
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
-    """Returns the cells that a search adds after the trials so far; none if the plan already has all cells."""
+    """Returns the cells that a search adds based on earlier trials. By default, no cells are added."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
-    """The replay file of each flow that replays a recording, by flow."""
+    """The replay file of each flow that replays a recording, by flow name."""
     old: Capabilities | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
-    """The source of rounds in a run with a budget; otherwise None."""
+    """The source of rounds in a run with a budget, otherwise None."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
-    """The hosts of the run that are not this machine, by name."""
+    """The remote hosts of the run, by name."""
     after_trial: Callable[[], None] = lambda: None
-    """Called after each trial, while no trial runs."""
+    """Called after each trial, when no trial is running."""
     keeps_cut: bool = False
     """Whether to keep the samples of an interrupted trial, for example after Ctrl-C or the loss of a host."""
     brokers: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of running brokers that the user named, by transport; hopmeter starts none for these transports."""
+    """The addresses of running brokers that the user named, by transport. hopmeter starts no broker for these
+    transports."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Execute the remaining trials. Return False if the run was interrupted; the run folder then has all
-        finished trials."""
+        """Execute the remaining trials. Return False if the run was interrupted; finished trials are then in the run
+        directory."""
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
@@ -123,7 +123,7 @@ class Executor:
             self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[PlannedTrial]:
-        """Return the trials of cells that the plan did not have at first, and add these cells to the plan."""
+        """Add the cells of a search to the plan, and return their trials."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -143,7 +143,8 @@ class Executor:
                 progress.end(together)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
-        """If the scenario requests `why`, run one more trial of each cell, which records why its messages are slow."""
+        """Run an additional trial of each cell that records why its messages are slow, if the scenario requests
+        `why`."""
         todo = why_trials(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
             for planned in todo:
@@ -154,7 +155,7 @@ class Executor:
                 progress.end([planned])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
-        """Execute rounds until the source has no more; store each look as soon as it is taken."""
+        """Execute rounds until the source has no more, and store each look immediately."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
@@ -178,7 +179,7 @@ class Executor:
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
-        """Return the length of a turn if these trials can run as a duet; otherwise None."""
+        """Return the length of a turn if these trials can run as a duet, otherwise None."""
         can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None
@@ -186,7 +187,7 @@ class Executor:
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
     def _work_if_possible(self, planned: PlannedTrial, progress: RunBar) -> Work | None:
-        """Return the work of a trial; if the trial cannot be executed, store its failure and return None."""
+        """Return the work of a trial. If the trial cannot be executed, store its failure and return None."""
         if self._is_hopeless(planned):
             first, _ = split_code(self._reasons[planned.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
@@ -229,8 +230,8 @@ class Executor:
         return self.old if self.old is not None and cell.comparison.side == OLD else self.capabilities
 
     def _programs(self, cell: Cell) -> dict[int, Readiness]:
-        """Return the program of each node of a cell, by node number. A Python node that carries a codec's objects
-        may need another Python interpreter."""
+        """Return the program of each node of a cell, by node number. Python nodes with a codec may need a different
+        Python interpreter."""
         ends = [hosted[0] for hosted in topology(cell).nodes]
         found: dict[Any, Readiness] = {}
         programs = {}

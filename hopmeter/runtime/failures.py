@@ -6,8 +6,8 @@ from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
-    """One trial failed; the error contains the reason and the remedy. If a node crashed (`crash`), the launcher
-    reports the crash instead of the errors that it causes in other nodes."""
+    """A failed trial, with the reason and the remedy. With `crash`, the error takes precedence over errors that the
+    crash causes in other nodes."""
 
     def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(code, what, remedy, crash)
@@ -18,7 +18,7 @@ class TrialFailedError(Exception):
 
     @property
     def reason(self) -> str:
-        """The reason of the failure, with its code at the end."""
+        """The reason for the failure, with its code at the end."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:
@@ -26,4 +26,4 @@ class TrialFailedError(Exception):
 
 
 class InterruptedRunError(Exception):
-    """The run was interrupted by Ctrl-C or by a signal to terminate."""
+    """The run was interrupted by Ctrl-C or a termination signal."""

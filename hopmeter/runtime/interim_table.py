@@ -1,4 +1,4 @@
-"""The medians so far, as a table above the progress bar. The table has no ranks, because no look has compared the
+"""A table of the current medians above the progress bar. The table has no ranks, because no look has compared the
 medians."""
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ TITLE = "medians so far, µs; the ranks come at the end"
 
 
 def interim_table(medians: Sequence[Median], most_rows: int) -> Table:
-    """Return a table with a row per transport and language, in the order of the plan, and a column per payload and
-    rate.
+    """Return a table with a row for each transport and language, and a column for each payload and rate.
 
-    Rows beyond `most_rows` are omitted; the last row then contains their number.
+    Rows beyond `most_rows` are omitted, and the last row states their number.
     """
     heads = list(dict.fromkeys(_head(cell) for cell, _ in medians))
     found: dict[str, dict[str, str]] = {}

@@ -1,5 +1,8 @@
-"""The order of trials: rounds with one trial of each cell of a table. The order within a round is random, so that
-drift affects all cells of a table alike. Rounds of different tables alternate."""
+"""The order of trials. A round has one trial of each cell of a table, in random order, so that drift affects all cells
+alike.
+
+Rounds of different tables alternate.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class PlannedTrial:
 
 
 def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
-    """Return the trials of these cells that are not done, in order; the same seed gives the same order.
+    """Return the remaining trials of these cells in order. The same seed gives the same order.
 
     The remaining trials of an interrupted round form a separate round.
     """
@@ -35,8 +38,8 @@ def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult]
 
 
 def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
-    """Yield the trials in order, one by one; the two sides of a cell are yielded together if they are neighbours in
-    a round."""
+    """Yield the trials in order, one by one. Both sides of a cell are yielded together if they are adjacent in a
+    round."""
     waiting: list[PlannedTrial] = []
     for planned in todo:
         if waiting and not _are_sides(waiting[0], planned):
@@ -54,7 +57,7 @@ def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells by table; the tables are in the order of their first cells."""
+    """Return the cells by table. Tables are in the order of their first cells."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.group, []).append(cell)
@@ -72,7 +75,7 @@ def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str
 
 
 def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
-    """Yield all planned rounds, including trials that are done."""
+    """Yield all planned rounds, including finished trials."""
     draw, order = random.Random(seed), 0
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
@@ -85,7 +88,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order; the two sides of a cell stay neighbours."""
+    """Return the cells in random order. The two sides of a cell stay adjacent."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
@@ -102,7 +105,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[PlannedTrial]]) -
 
 
 def _number_rounds(rounds: Iterable[list[PlannedTrial]], first: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Assign each round its number within its table, starting with `first`, and yield the trials."""
+    """Assign each round a number within its table, starting with `first`, and yield the trials."""
     following = Counter(first)
     for of_round in filter(None, rounds):
         group = of_round[0].cell.group

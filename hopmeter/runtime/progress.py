@@ -1,4 +1,4 @@
-"""Shows the progress of a run on stderr, only between trials, because hopmeter writes nothing during a measurement."""
+"""Shows the progress of a run on stderr between trials. hopmeter writes nothing during a measurement."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hopmeter.system.terminal import Console
 START_S = 0.25
 """The assumed time for starting and ending the nodes of a trial, until this time has been measured."""
 MEDIANS_S = 30.0
-"""How long after the start of a run the current medians appear."""
+"""How long after the start of a run the current medians are first shown."""
 OTHER_LINES = 6
-"""How many lines of the screen the table of medians leaves free."""
+"""The number of screen lines left free by the table of medians."""
 
 
 class _Bar(Progress):
@@ -30,15 +30,15 @@ class _Bar(Progress):
     above: RenderableType | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Yield the element above the bar, if there is one, then the bar."""
+        """Yield the optional element above the bar, then the bar."""
         if self.above is not None:
             yield self.above
         yield from super().get_renderables()
 
 
 class RunBar:
-    """A progress bar, and notes that stay on the screen. Without a terminal, it prints one line before the run and
-    one after."""
+    """A progress bar, and notes that stay on the screen. Without a terminal, only one line is printed before the run
+    and one after the run."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
         """`columns` are shown between the bar and the remaining time."""
@@ -48,7 +48,7 @@ class RunBar:
         self._task = self._bar.add_task("", total=total, left="")
 
     def __enter__(self) -> Self:
-        """Start the bar; if the output is not a terminal, print the estimated duration once."""
+        """Start the bar. If the output is not a terminal, print the estimated duration once."""
         self._print_line(self.estimate)
         self._bar.start()
         return self
@@ -61,12 +61,12 @@ class RunBar:
 
     @property
     def estimate(self) -> str:
-        """Return the estimated duration of the run as text, or an empty string if there is nothing to show."""
+        """Return the estimated duration of the run as text, or an empty string if there is none."""
         return ""
 
     @property
     def outcome(self) -> str:
-        """Return what the run achieved as text, or an empty string if there is nothing to show."""
+        """Return what the run achieved as text, or an empty string if there is nothing to report."""
         return ""
 
     def note(self, text: str) -> None:
@@ -91,11 +91,11 @@ class Budget(Protocol):
 
     @property
     def left_s(self) -> float:
-        """Return the seconds of the budget that are left."""
+        """Return the remaining seconds of the budget."""
 
     @property
     def status(self) -> str:
-        """Return which questions are still open: `7 of 105 pairs open, 22 s left`."""
+        """Return the open questions as text, such as `7 of 105 pairs open, 22 s left`."""
 
     @property
     def medians(self) -> list[Median]:
@@ -103,8 +103,8 @@ class Budget(Protocol):
 
 
 class BudgetProgress(RunBar):
-    """A progress bar that fills as the budget is used. After half a minute, a terminal also shows the current
-    medians above the bar."""
+    """A progress bar that fills as the budget is used. After half a minute, a terminal also shows the current medians
+    above the bar."""
 
     def __init__(self, console: Console, budget: Budget) -> None:
         super().__init__(console, budget.budget_s)
@@ -112,7 +112,7 @@ class BudgetProgress(RunBar):
 
     @property
     def estimate(self) -> str:
-        """Return how much of the budget is left, as text."""
+        """Return the remaining budget as text."""
         return f"at most {humanize.time(self._budget.left_s)}"
 
     @property
@@ -129,8 +129,7 @@ class BudgetProgress(RunBar):
 
 
 class RunProgress(RunBar):
-    """A progress bar with the remaining time, estimated from the schedules and from the overhead of the trials so
-    far."""
+    """A progress bar with the remaining time, estimated from the schedules and the overhead of earlier trials."""
 
     def __init__(self, console: Console, todo: Sequence[PlannedTrial]) -> None:
         super().__init__(console, len(todo), MofNCompleteColumn())
@@ -139,7 +138,7 @@ class RunProgress(RunBar):
 
     @property
     def estimate(self) -> str:
-        """Return the number of trials and their estimated duration, as text."""
+        """Return the number of trials and their estimated duration as text."""
         trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
         return f"{trials}, about {humanize.time(self._left_s())}" if self._left else ""
 

@@ -1,4 +1,4 @@
-"""One trial while it runs: its nodes, its broker, and the messages that docs/internals.md describes."""
+"""A running trial: its nodes, its broker, and the messages that docs/internals.md describes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
 CUT_S = 8.0
-"""How long the nodes of an interrupted trial may take to write their samples, in addition to a call in progress."""
+"""The timeout for the nodes of an interrupted trial to write their samples, in addition to a call in progress."""
 
 
 class RunningTrial:
-    """The steps of one trial. Each step may raise TrialFailedError; `close` ends the processes in any case.
+    """The steps of one trial. Each step may raise TrialFailedError, and `close` always ends the processes.
 
     The steps in order: `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
     """
@@ -53,11 +53,11 @@ class RunningTrial:
         self._brokers: dict[str, Broker] = {}
         self._is_cut = False
         self.backgrounds: list[Background] = []
-        """The background loads of the hosts; both sides of a duet share them."""
+        """The background loads of the hosts, which both sides of a duet share."""
 
     def collect(self) -> list[Path]:
-        """Return the sample files of all hosts. A failed trial has none; an interrupted trial has the complete ones
-        that exist."""
+        """Return the sample files of all hosts. A failed trial has no sample files. For an interrupted trial, only
+        complete files are returned."""
         if self._is_cut:
             return list(self._collect_cut())
         if not self.result.good:
@@ -80,8 +80,8 @@ class RunningTrial:
             part.request(step, since_ns)
 
     def start_broker(self) -> None:
-        """Start the broker of each transport that has one, on the first host, unless the user named a running
-        broker."""
+        """Start the broker of each transport that needs one, on the first host. Running brokers named by the user are
+        used instead."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
             if given := self.work.brokers.get(carrier.transport):
@@ -106,12 +106,12 @@ class RunningTrial:
             self._nodes.append(node)
 
     def watch(self) -> None:
-        """Detect stopped processes from now on. Start the nodes of all trials first."""
+        """Begin to detect stopped processes. Start the nodes of all trials first."""
         for part in self._parts.values():
             part.watch()
 
     def connect(self, alarm: Alarm) -> None:
-        """Let the nodes connect, and prove that every link works."""
+        """Let the nodes connect, and verify that each link works."""
         cell = self.work.cell
         self._control = control = Control(self._nodes, alarm, list(self._brokers.values()))
         self._ends.callback(control.close)
@@ -134,7 +134,7 @@ class RunningTrial:
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
-        """Wait for the end of the schedule, and record what the processes used."""
+        """Wait for the end of the schedule, and record the resources that the processes used."""
         with self._keeping_samples():
             self._await_end()
             self._note_used()
@@ -153,7 +153,7 @@ class RunningTrial:
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
-        """If the block is interrupted and samples are to be kept, let the nodes write the samples that they have."""
+        """If the block is interrupted and samples should be kept, let the nodes write the samples they have."""
         try:
             yield
         except (TrialFailedError, InterruptedRunError) as cause:
@@ -168,7 +168,7 @@ class RunningTrial:
             raise
 
     def _await_end(self) -> None:
-        """Wait for the end of the schedule. Meanwhile only watch for exits of nodes, and send no message."""
+        """Wait for the end of the schedule. During this time, only watch for node exits, and send no messages."""
         cell, samples = self.work.cell, self.work.cpu is not None
         calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
@@ -183,7 +183,7 @@ class RunningTrial:
             part.sample_cpu()
 
     def _note_background(self) -> None:
-        """Record what the background load achieved; if there are several hosts, record the lowest value."""
+        """Record the achieved background load. For several hosts, record the lowest value."""
         achieved = [each.reading() for each in self.backgrounds]
         self.result.background_cpu_percent = _least(each.cpu_percent for each in achieved)
         self.result.background_memory_gb_s = _least(each.memory_gb_s for each in achieved)
@@ -206,7 +206,7 @@ class RunningTrial:
         self.close()
 
     def close(self) -> None:
-        """End the processes that still run."""
+        """End the processes that are still running."""
         self._ends.close()
 
     def remove_files(self) -> None:
@@ -218,7 +218,7 @@ class RunningTrial:
 def _starts(
     work: Work, places: Mapping[str, TrialContext], brokers: Mapping[str, Broker]
 ) -> Iterator[tuple[str, Start]]:
-    """Yield the host of each node and the values with which to start the node."""
+    """Yield the host and the start values of each node."""
     nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
     specs = node_specs(work.cell, next(iter(places.values())), places)
     for hosted, (language, spec) in zip(nodes, specs, strict=True):
@@ -241,8 +241,8 @@ def _starts(
 
 
 def prove(cell: Cell, control: Control) -> None:
-    """Let the sources send probes until every branch of every flow has reported the same probe; then wait until they
-    stop. Raises TrialFailedError if that takes too long."""
+    """Let the sources send probes until each branch of each flow has reported the same probe, then wait until they
+    stop. Raises TrialFailedError on a timeout."""
     shape = topology(cell)
     missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -266,7 +266,7 @@ def prove(cell: Cell, control: Control) -> None:
 
 
 def _sequential_calls(flow: Flow) -> int:
-    """Return how many calls each message of a flow makes one after another. If calls overlap, one more call ends the
+    """Return the number of sequential calls for each message of a flow. If calls overlap, one more call ends the
     flow."""
     if not flow.is_call:
         return 0
@@ -274,7 +274,7 @@ def _sequential_calls(flow: Flow) -> int:
 
 
 def _note_observations(result: TrialResult, used: Mapping[str, Usage]) -> None:
-    """Add to the row of each process how long it was stopped during the measurement, and its proportional set size."""
+    """Add the stopped time and the proportional set size to the row of each process."""
     for node in result.nodes:
         pid, seen = node.get("pid") or 0, used[node.get("host", "")]
         if stopped_s := seen.stopped_s.get(pid):

@@ -14,9 +14,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """Inside the `with` block, the first signal is only recorded; a second Ctrl-C interrupts immediately.
+    """Inside the `with` block, the first signal is only recorded. A second Ctrl-C interrupts immediately.
 
-    Python handles signals only in the main thread, so in another thread this class changes nothing.
+    Python handles signals only in the main thread, so this class does nothing in other threads.
     """
 
     def __init__(self) -> None:

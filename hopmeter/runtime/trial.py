@@ -1,4 +1,4 @@
-"""Executes a trial, or the two trials of a duet: starts new nodes, measures, and ends the nodes in any case."""
+"""Executes a trial, or the two trials of a duet: starts new nodes, measures, and always ends the nodes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]
 TELLING_NS = 2_000_000
-"""How long sending `go` to one host may take."""
+"""The maximum time for sending `go` to one host."""
 
 
 @dataclass
 class Outcome:
-    """The result of a trial, and its raw samples while its folder exists."""
+    """The result of a trial, and its raw samples, which exist only as long as its directory."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -35,9 +35,9 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | None = None) -> Iterator[Outcome]:
-    """Execute a trial; its raw samples exist inside the `with` block. Raises only errors that must end the whole run.
+    """Execute a trial. The raw samples exist inside the `with` block. Raises only errors that must end the whole run.
 
-    With `turns`, messages are due only in the turns of one side, although no other side runs.
+    With `turns`, messages are due only in the turns of one side, although no other side is running.
     """
     with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
@@ -45,9 +45,10 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
 @contextmanager
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    """Execute the trials of several sides at once; their messages are due in alternating turns of `turn_s`.
+    """Execute the trials of several sides at once. The messages of the sides are due in alternating turns of `turn_s`.
 
-    Each side has its own outcome: if one side fails, the others continue. Otherwise works like `execute_trial`.
+    Each side has its own outcome. If one side fails, the others continue. In all other respects, this function works
+    like `execute_trial`.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
     with _execute(works, turns, ground, alarm) as outcomes:
@@ -92,13 +93,13 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
 
 
 def lead_ns(hosts: Sequence[Host]) -> int:
-    """Return how long before the schedule starts `go` is sent: as long as the slowest host needs, plus some time for
-    each further host, because the hosts receive `go` one after another."""
+    """Return how long before the start of the schedule `go` is sent. Further hosts add time, because the hosts receive
+    `go` one after another."""
     return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 
 def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Sequence[Host]) -> Sequence[RunningTrial]:
-    """Start the background load of all trials, if the scenario has one; return the trials that have not failed."""
+    """Start the background load of all trials, if the scenario has one. Return the trials that have not failed."""
     work = trials[0].work
     if work.load is None:
         return trials

@@ -1,4 +1,5 @@
-"""The trials that show why messages are slow: one for each cell, after all other trials; rankings do not use them."""
+"""Trials that show why messages are slow. These trials run after all other trials, one for each cell, and rankings
+ignore them."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
 MOST_MESSAGES = 100_000
-"""So many messages contain a thousand slow ones, which is enough; more readings would need more memory."""
+"""This many messages contain a thousand slow ones, which is enough. More readings would need more memory."""
 
 
 def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:
-    """Return a trial for each cell that has a good trial; none if the scenario does not request `why`, or for cells
-    whose `why` trial is done."""
+    """Return a `why` trial for each cell that has a good trial and no `why` trial yet. The list is empty if the
+    scenario does not request `why`."""
     if not plan.scenario.why:
         return []
     done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}

@@ -22,7 +22,7 @@ from hopmeter.runtime.processes.this_host import LEAD_NS
 
 @dataclass(frozen=True)
 class Work:
-    """One trial to execute, with its cell and its nodes."""
+    """A trial to execute, with its cell and its nodes."""
 
     cell: Cell
     trial: int
@@ -35,20 +35,20 @@ class Work:
     others: Mapping[str, Manifest] = field(default_factory=dict)
     """The manifests of the cell's other transports, by transport."""
     cpu: Path | None = None
-    """The file for CPU samples; None if the trial takes no CPU samples."""
+    """The file for CPU samples, or None if CPU is not sampled."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, Path] = field(default_factory=dict)
-    """The replay file of each flow that replays a recording, by flow."""
+    """The replay file of each flow that replays a recording, by flow name."""
     round: int | None = None
     why: bool = False
-    """Whether the nodes read the counters of their threads at each message."""
+    """Whether the nodes read their thread counters at each message."""
     keeps_cut: bool = False
     """Whether to keep the samples of an interrupted trial."""
     brokers: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of running brokers, by transport; hopmeter starts no broker for these transports."""
+    """The addresses of running brokers, by transport. hopmeter starts no broker for these transports."""
     load: Load | None = None
-    """The background load; None if there is none."""
+    """The background load, or None if there is none."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The hosts other than this machine, by name."""
     addresses: Mapping[str, str] = field(default_factory=dict)
@@ -61,16 +61,16 @@ class Work:
 
     @cached_property
     def host_names(self) -> list[str]:
-        """Return the hosts of the nodes, each once; the empty name is this machine."""
+        """Return the distinct hosts of the nodes. An empty name means this machine."""
         return list(dict.fromkeys(hosted[0].host for hosted in topology(self.cell).nodes))
 
     @property
     def broker_host(self) -> str:
-        """Return the host that runs the brokers: that of the first node."""
+        """Return the host that runs the brokers, which is the host of the first node."""
         return self.host_names[0]
 
     def address(self, host: str) -> str:
-        """Return the address by which other hosts reach a host."""
+        """Return the address at which other hosts reach a host."""
         return self.addresses.get(host, LOOPBACK)
 
     @property
@@ -79,17 +79,17 @@ class Work:
         return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
     def manifest_of(self, carrier: Carrier) -> Manifest:
-        """Return the manifest of a transport, for the installation that its settings choose."""
+        """Return the manifest of a transport, for the installation that its settings select."""
         return (self.others.get(carrier.transport) or self.manifest).for_settings(carrier.settings)
 
     @property
     def manifests(self) -> list[Manifest]:
-        """Return the manifest for each carrier, in the order of the carriers."""
+        """Return the manifest of each carrier, in carrier order."""
         return [self.manifest_of(each) for each in carriers(self.cell)]
 
 
 def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:
-    """Return the program of each node of a cell without a codec, by node number. `ready` has the programs by
+    """Return the program of each node of a cell without a codec, by node number. `ready` contains the programs by
     transport and language."""
     ends = [hosted[0] for hosted in topology(cell).nodes]
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
@@ -111,15 +111,15 @@ def broker_log(work: Work, number: int) -> Path:
 
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
-    """Return the core for a broker, which follows the cores of the endpoints; None if the endpoints are not pinned.
-    A workload and its flows alone get the same core."""
+    """Return the core for a broker, which follows the cores of the endpoints. Return None if the endpoints are not
+    pinned. A workload and its separately measured flows use the same core."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
 
 
 def cores_used(work: Work, host: str) -> set[int]:
-    """Return the cores of a host's endpoints and brokers; empty if one of them is not pinned."""
+    """Return the cores of a host's endpoints and brokers, or an empty set if any of them is not pinned."""
     used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
     for carrier in carriers(work.cell) if host == work.broker_host else ():
         used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).broker else set()

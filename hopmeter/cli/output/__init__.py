@@ -1,1 +1,1 @@
-"""The terminal output of commands: plans, result tables, and the remarks below them."""
+"""The terminal output of commands: plans, result tables, and remarks."""

@@ -1,4 +1,4 @@
-"""The output of `hopmeter advise`: the advice, the files, and how to start with the recommended transport."""
+"""The output of `hopmeter advise`: the advice, the written files, and how to start with the recommended transport."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ OPEN_HEADS = {"take": "Result", "changes": "Next"}
 
 
 def check_example(folder: Path | None) -> None:
-    """Raise UsageError if the folder for the example is in use; called before the measurement."""
+    """Raise UsageError if the example directory is in use. Called before the measurement."""
     if folder is not None:
         check_folder(folder)
 
 
 def check_alone(source: Path, scenario: str | None, *others: object) -> None:
-    """Raise UsageError if options of a measurement are combined with `--from`; requirements are allowed."""
+    """Raise UsageError if measurement options other than requirements are combined with `--from`."""
     options = others[-1] if isinstance(others[-1], Mapping) else {}
     if scenario is not None or any(others[:-1]) or set(options) - {"require"}:
         raise UsageError(
@@ -68,7 +68,7 @@ def measure(
     hosts: HostOptions,
     build: bool = False,
 ) -> Advice:
-    """Ask the user for missing options, measure, and return the advice. On Ctrl-C, print how to continue and exit."""
+    """Prompt for missing options, measure, and return the advice. On Ctrl-C, print how to continue and exit."""
     if scenario is None and _can_ask() and not {"payload", "rate"} <= options.keys():
         from hopmeter.cli.parts.advice_questions import ask
 
@@ -96,7 +96,7 @@ def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str 
 
 
 def write_example(found: Advice, folder: Path | None) -> list[Path]:
-    """Write the example programs, if requested and available. Return the paths of the written files."""
+    """Write the example programs if requested and available, and return the paths of the written files."""
     return found.write_examples(folder) if folder is not None and any(found.examples.values()) else []
 
 
@@ -120,7 +120,7 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
 
 
 def _show_remarks(console: Console, found: Advice) -> None:
-    """Print what disturbed the run, the warnings about the rows that the advice mentions, and the dropped choices."""
+    """Print disturbances of the run, warnings about the recommended rows, and the dropped choices."""
     run = found.run.results
     remarks.print_disturbances(console, run)
     remarks.print_warnings(console, found.named_rows)
@@ -141,7 +141,7 @@ def _show_examples(console: Console, found: Advice, folder: Path | None, written
 
 
 def _commands(example: Example) -> str:
-    """Return the commands that install the library, build the example and run its two sides."""
+    """Return the commands that install the library, build the example and run both of its programs."""
     return "; ".join(
         [*example.install, *example.build, formatting.join([f"{example.run} {side}" for side in example.sides])]
     )

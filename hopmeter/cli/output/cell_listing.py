@@ -22,7 +22,7 @@ def print_cell(console: Console, row: Row) -> None:
 
 
 def _print_whole(console: Console, row: Row) -> None:
-    """Print the criteria by which a whole workload is ranked, and the ids of its flows and paths."""
+    """Print the ranking criteria of a whole workload, and the ids of its flows and paths."""
     values = {"missed deadlines": missed_text(row), "worst p99": worst_text(row), "CPU": cpu_text(row)}
     console.print(Text(row.id, style="bold cyan"))
     for name, text in values.items():
@@ -31,8 +31,8 @@ def _print_whole(console: Console, row: Row) -> None:
 
 
 def _percentile(row: Row, name: str) -> str:
-    """Return a percentile with its interval, or `lost` if the percentile is a lost message; empty if there are too few
-    messages."""
+    """Return a percentile with its interval, or `lost` if it falls on a lost message. The string is empty if there are
+    too few messages."""
     value = row.p50 if name == "p50" else row.tail(name)
     if value is None:
         return f"{name} {formatting.LOST}" if row.state(name) == "lost" else ""

@@ -12,7 +12,7 @@ from hopmeter.system.terminal import Console
 
 
 def print_history(history: History) -> None:
-    """Print a table for each group of cells, then sentences on how many cells changed."""
+    """Print a table for each group of cells, then a summary of the changed cells."""
     console = Console(highlight=False)
     for group in history.groups():
         shown = table(history, group)

@@ -1,4 +1,4 @@
-"""The output of `hopmeter show --pairs`: how each pair of cells in a table compares."""
+"""The output of `hopmeter show --pairs`: the comparison of each pair of cells in a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NONE = "The cells of this run have no common rounds to compare. `hopmeter show R
 
 
 def show_pairs(run: Run, cell: str, as_json: bool) -> int:
-    """Print all pairs, or only those of one cell, and return the exit code. In JSON, `ratio` is `b` divided by `a`."""
+    """Print all pairs or only those of one cell, and return the exit code. In JSON, `ratio` is `b` divided by `a`."""
     if as_json:
         for each in pair_rows(run):
             if cell in ("", each["a"], each["b"]):
@@ -68,7 +68,7 @@ def _print_group(console: Console, group: Group, comparisons: list[Comparison]) 
 
 
 def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) -> None:
-    """Print, for a whole workload, how each pair of transports compares by each criterion."""
+    """Print the comparison of each pair of transports for a whole workload, by criterion."""
     names = {row.id: group.label(row) for row in group.rows}
     table = open_table()
     for head in ("better", "other", "criterion", "difference", ""):
@@ -83,8 +83,7 @@ def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) ->
 
 
 def _size(pair: CellPair) -> str:
-    """Return a pair's ratio with its interval or, for missed deadlines, the difference of shares in percentage
-    points."""
+    """Return a pair's ratio with its interval. For missed deadlines, return the difference in percentage points."""
     if pair.ratio is not None:
         return f"{formatting.number(pair.ratio)}× {formatting.ratio_bracket(pair.low, pair.high)}"
     points, *ends = (None if each is None else 100 * each for each in (pair.difference, pair.low, pair.high))

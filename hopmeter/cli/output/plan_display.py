@@ -1,4 +1,4 @@
-"""The output of `hopmeter run` before it measures: the plan, or why nothing can be measured."""
+"""The output of `hopmeter run` before the measurement: the plan, or why nothing can be measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTHING_TO_RUN = 2
 
 
 def show_plan(prepared: Prepared, console: Console, as_json: bool, command: Sequence[str] = ()) -> int:
-    """Print the cells of the plan without measuring them, and return the exit code."""
+    """Print the planned cells without measuring them, and return the exit code."""
     made = prepared.plan
     if as_json:
         for cell in made.cells:
@@ -26,7 +26,7 @@ def show_plan(prepared: Prepared, console: Console, as_json: bool, command: Sequ
 
 
 def show_unmeasurable(made: Plan, console: Console, as_json: bool) -> None:
-    """If no cell can be measured, print the reason for each dropped cell."""
+    """Print the reason for each dropped cell if no cell can be measured."""
     if not is_measurable(made):
         _print_dropped(console, made.cells, as_json)
 

@@ -20,8 +20,8 @@ from hopmeter.system.terminal import Console
 
 
 def print_plan(console: Console, made: Plan, notes: Sequence[str] = (), command: Sequence[str] = ()) -> None:
-    """Print the cells that a run would measure and their common conditions, then the dropped cells with their reasons,
-    and the command that builds what these cells lack."""
+    """Print the cells of a plan, their common conditions, the dropped cells with reasons, and the command that builds
+    missing adapters."""
     table = open_table()
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):
@@ -50,14 +50,14 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = (), command:
 
 
 def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
-    """Print which nodes run on each host; cells with the same placement are printed once."""
+    """Print the nodes of each host. Cells with the same placement are printed once."""
     placed = formatting.distinct("\n".join(host_lines(cell)) for cell in cells)
     for lines in placed:
         console.print(Text(f"\n{lines}"))
 
 
 def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
-    """Return a line that names the cell whose processes are shown, if other cells may have other processes."""
+    """Return a line that names the cell whose processes are shown, if other cells may have different processes."""
     is_split = any(each.transports for each in programs(shown))
     return [f"This list shows the processes and bridges of {shown.id}."] if is_split and len(cells) > 1 else []
 
@@ -93,7 +93,7 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
 
 
 def _common(cells: Sequence[Cell]) -> str:
-    """Return the conditions that are the same in all cells: `payload timing, rate 1000, …`."""
+    """Return the conditions that all cells share, such as `payload timing, rate 1000, …`."""
     same = [name for name in COMMON if len({cell[name] for cell in cells}) == 1]
     return ", ".join(f"{HEADS.get(name, name)} {_word(cells[0][name])}" for name in same)
 
@@ -107,8 +107,8 @@ def _word(value: object) -> str:
 
 
 def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command: Sequence[str] = ()) -> None:
-    """Print the dropped cells, grouped by reason. If one command builds what all of them lack, print that command
-    instead of a remedy for each reason."""
+    """Print the dropped cells, grouped by reason. If one command builds everything that is missing, this command
+    replaces the individual remedies."""
     building = building_command(command, (reason for _, reason in dropped))
     print_reasons(
         console, "dropped", ((cell, without_remedy(reason) if building else reason) for cell, reason in dropped)
@@ -120,7 +120,8 @@ def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command
 def print_reasons(
     console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]], unit: str = "cell"
 ) -> None:
-    """Print a title, then cells (or their trials, if `unit` says so), grouped by reason."""
+    """Print a title, then the cells grouped by reason. `unit` is the word for the counted items, such as `cell` or
+    `trial`."""
     reasons: dict[str, list[str]] = {}
     for cell, reason in cells_and_reasons:
         reasons.setdefault(reason, []).append(f"{cell.axes.transport} ({cell.axes.language})")

@@ -1,4 +1,4 @@
-"""The remarks below the tables of a run: the next command, disturbances, warnings and dropped cells."""
+"""Remarks below the tables of a run: the next command, disturbances, warnings and dropped cells."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hopmeter.system.terminal import Console
 
 
 def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
-    """Print the next command, disturbances, warnings and dropped cells. If the tables were printed, omit the warnings
-    that are hints there."""
+    """Print the next command, disturbances, warnings and dropped cells. With `has_tables`, omit warnings that the
+    tables show as hints."""
     if any(row["status"] == "ok" for row in run.rows):
         if is_finished(run) and (command := next_sentence(run)):
             console.print(Text(command), soft_wrap=True)
@@ -32,7 +32,7 @@ def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
 
 
 def print_dropped_rows(console: Console, run: Run, rows: Iterable[Row]) -> None:
-    """Print the dropped rows among `rows`, with the reasons."""
+    """Print the dropped rows among `rows`, with their reasons."""
     dropped = [(row.cell, str(row["reason"])) for row in rows if row["status"] == "dropped"]
     print_dropped(console, dropped, [str(word) for word in run.about.get("command") or ()])
 
@@ -50,7 +50,8 @@ def print_disturbances(console: Console, run: Run) -> None:
 
 
 def _print_why_slow(console: Console, run: Run) -> None:
-    """Print why the slowest messages are slow, if the run measured that, and the command that shows the details."""
+    """Print why the slowest messages are slow, and the command that shows details. Print nothing if the run did not
+    measure this."""
     known = [row.id for row in run.rows if why_slow.sentence(row)]
     if known:
         console.print(Text("Why the slowest messages are slow, from an additional trial of each row:"))
@@ -61,7 +62,7 @@ def _print_why_slow(console: Console, run: Run) -> None:
 
 
 def _print_failed_trials(console: Console, run: Run) -> None:
-    """Print why trials failed, for cells that also have good trials; the table shows the reason for all other cells."""
+    """Print why trials failed in cells that also have good trials. For other cells, the table shows the reason."""
     rows = {row.id: row for row in run.rows if row["status"] not in ("failed", "dropped")}
     failed = [trial for trial in run.trials if not trial.get("good") and trial["cell"] in rows]
     reasons = [(rows[trial["cell"]].cell, without_traceback(str(trial.get("reason") or ""))) for trial in failed]
@@ -69,7 +70,7 @@ def _print_failed_trials(console: Console, run: Run) -> None:
 
 
 def print_warnings(console: Console, rows: Iterable[Row], left_out: Sequence[str] = ()) -> None:
-    """Print each warning once with its rows, as the report does, except warnings whose code is in `left_out`."""
+    """Print each distinct warning with its rows, except warnings whose code is in `left_out`."""
     texts = [(row, str(text)) for row in rows for text in row["warnings"] or []]
     found = alike_texts((row, text) for row, text in texts if split_code(text)[1] not in left_out)
     print_reasons(console, "warnings", [(row.cell, text) for text, rows_alike in found for row in rows_alike])

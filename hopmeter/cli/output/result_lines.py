@@ -28,19 +28,19 @@ OUTCOME = (
     "median_us",
 )
 OF_WORKLOAD = ("flow", "path", "missed_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
-"""The additional fields in a line for a workload, one of its flows or one of its paths."""
+"""Additional fields in a line for a workload, a flow or a path."""
 NOTHING = "-"
 
 
 def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each cell that was not dropped; docs/metrics.md describes the format."""
+    """Return a line for each cell that was not dropped. docs/metrics.md describes the format."""
     planned = {each.id: each for cell in cells if not cell.comparison.alone for each in rows_of(cell)}
     return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
 
 
 def line(cell: Cell, row: Mapping[str, Any]) -> str:
-    """Return `[RESULT] cell=… status=ok figure=response mean_us=… …`: values contain no spaces; `-` is a missing
-    value."""
+    """Return a line such as `[RESULT] cell=… status=ok figure=response mean_us=… …`. Values contain no spaces, and `-`
+    is a missing value."""
     figure = headline(cell)
     pairs = {
         **{name: row[name] for name in CONDITIONS},

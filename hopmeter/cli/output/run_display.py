@@ -1,4 +1,4 @@
-"""The output of `hopmeter run` after it measured: the results, the files, and how to continue."""
+"""The output of `hopmeter run` after the measurement: the results, the files, and how to continue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Display:
 
     @property
     def consoles(self) -> Consoles:
-        """Return the consoles of the run; progress goes to stderr."""
+        """Return the consoles of the run. Progress is shown on stderr."""
         return Consoles(self.console, Console(stderr=True, highlight=False))
 
 
@@ -82,7 +82,7 @@ def _show_results(outcome: Outcome, display: Display) -> int:
 
 
 def show_stored(console: Console, run: Run) -> None:
-    """Print a stored run. For an unfinished run, end with the command that resumes it."""
+    """Print a stored run. If the run is unfinished, also print the command that resumes it."""
     print_run(console, run)
     if not next_command.is_finished(run):
         console.print(f"\n{next_command.next_sentence(run)}", markup=False, soft_wrap=True)
@@ -104,7 +104,7 @@ def _print_run(console: Console, run: Run, sides: Comparison | None) -> None:
 
 
 def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
-    """Return the comparison of the sides of a run, or None if there is only one side. If the run is finished, write the
+    """Return the comparison of a run's sides, or None if there is only one side. If the run is finished, write the
     requested files."""
     if not folder.about.get("against"):
         return None
@@ -117,8 +117,8 @@ def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
 
 
 def _write_report(path: Path, console: Console) -> Path | None:
-    """Write the report and return its path. If that fails, print why and return None, because the results are already
-    stored."""
+    """Write the report and return its path. If this fails, print the reason and return None, because the results are
+    already stored."""
     try:
         from hopmeter import report
 
@@ -144,7 +144,7 @@ def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Consol
 
 
 def _print_resume_command(display: Display, folder: Any) -> None:
-    """Print the folder of an interrupted run, and the command that resumes it."""
+    """Print the directory of an interrupted run, and the command that resumes it."""
     console, path = display.console, str(folder.path)
     console.print()
     console.print(f"interrupted; finished trials are in {path}", markup=False, soft_wrap=True)
@@ -157,8 +157,7 @@ def _print_resume_command(display: Display, folder: Any) -> None:
 
 
 def _hosts_option(folder: Any) -> list[str]:
-    """Return the option that names the hosts, for resuming a run over several hosts; empty for a run on this machine
-    alone."""
+    """Return the hosts option for resuming a run. The list is empty for a run on this machine alone."""
     words = [str(word) for word in folder.about.get("command") or ()] if folder.about.get("hosts") else []
     return [word for option in OPTIONS.values() if option in words for word in words[words.index(option) :][:2]]
 

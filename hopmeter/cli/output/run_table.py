@@ -33,7 +33,7 @@ EARLY = "an earlier interim analysis decided this comparison, and ×best shows t
 
 
 COMPANY = (hosts_sentence, background_sentence)
-"""Functions that describe the hosts of the nodes and the background load."""
+"""Functions that return sentences on the hosts of the nodes and on the background load."""
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -52,8 +52,8 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, with_references: bool) -> None:
-    """Print a group's heading, sentences and table. A group that is a single reference has no table unless
-    `with_references`."""
+    """Print a group's heading, sentences and table. The table of a single reference is omitted unless `with_references`
+    is set."""
     table = group_table(group)
     chips = [chip for chip in table.chips if chip not in table.label]
     console.print()
@@ -78,7 +78,8 @@ def _indent(sentence: str, columns: int) -> str:
 
 
 def _is_one_reference(group: Group) -> bool:
-    """Return whether a group consists of one reference, whose median is already in the sentence."""
+    """Return whether a group consists of one reference. A sentence above the table already states the median of such a
+    group."""
     return len(group.rows) == 1 and group.rows[0].ok and not group.rows[0].recommendable
 
 
@@ -88,7 +89,7 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print(Text(" ".join(_notes(run)), style="dim"))
     tables = groups([run])
     unlike, idle = unlike_sentences(tables), idle_sentence([run], tables)
-    # The caption of a whole workload contains the hosts and the background load.
+    # The caption of a whole workload already contains the hosts and the background load.
     company = [] if any(map(is_whole, tables)) else [sentence(run.measured_rows) for sentence in COMPANY]
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
     tail, growth = tail_sentence(tables), growth_sentence(run)
@@ -97,7 +98,7 @@ def _print_legend(console: Console, run: Run) -> None:
 
 
 def _notes(run: Run) -> list[str]:
-    """Return explanations of the symbols that appear in this run's tables."""
+    """Return explanations of the symbols in this run's tables."""
     rows = run.measured_rows
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
     if any(row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" for row in rows):
@@ -134,7 +135,7 @@ def _shows_lost(row: Row) -> bool:
 
 
 def _has_open_bracket(row: Row) -> bool:
-    """Return whether the row shows `(?)`, the sign for a missing interval."""
+    """Return whether the row shows `(?)` for a missing interval."""
     ratio = (row["ratio_to_best_low"], row["ratio_to_best_high"])
     shown = [ends for value, ends in ((row.p50, row.interval("p50")), (row["ratio_to_best"], ratio)) if value]
     return formatting.bracket(None, None) in [formatting.bracket(*ends) for ends in shown]

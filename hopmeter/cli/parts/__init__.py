@@ -1,2 +1,2 @@
-"""Parts that several commands share. Commands import them when they run, so that no command loads another's
-libraries."""
+"""Parts that several commands share. Each command imports these parts when it runs, so that no command loads another
+command's libraries."""

@@ -1,4 +1,4 @@
-"""The questions that `hopmeter advise` asks in a terminal; each answer becomes the value of an option."""
+"""The questions that `hopmeter advise` asks in a terminal. Each answer becomes the value of an option."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ YES, NO = ("yes", "y"), ("no", "n")
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the option that it sets, its default answer, and the function that converts an answer to the option's
-    value."""
+    """A question, the option that it sets, its default answer, and the parser of its answers."""
 
     option: str
     text: str
@@ -57,7 +56,7 @@ def _check_payload(payload: str) -> str:
 
 
 def parse_rate(answer: str) -> str:
-    """Return the rate in Hz as text, for an answer such as `100` or `100 Hz`."""
+    """Return the rate in Hz as text for an answer such as `100` or `100 Hz`."""
     try:
         value = float(answer.lower().removesuffix("hz"))
     except ValueError:
@@ -68,7 +67,7 @@ def parse_rate(answer: str) -> str:
 
 
 def parse_language(answer: str) -> str:
-    """Return the value of `--language`; for `any`, hopmeter chooses the language."""
+    """Return the value of `--language`. For `any`, hopmeter chooses the language."""
     return "one" if answer == "any" else check_language(answer)
 
 
@@ -80,14 +79,14 @@ def parse_receivers(answer: str) -> str:
 
 
 def parse_loss(answer: str) -> list[str]:
-    """Return the requirement that no message is lost; empty if the answer is no."""
+    """Return the requirement that no message is lost, or an empty list if the answer is no."""
     if answer.lower() not in (*YES, *NO):
         raise RefusedValueError("E-VALUE-CHOICE", f'"{answer}" is neither yes nor no')
     return ["lost = 0"] if answer.lower() in YES else []
 
 
 def parse_limit(answer: str) -> list[str]:
-    """Return the requirement that p99 is below the answer; empty if the answer is no."""
+    """Return a requirement that limits p99 to the answer, or an empty list if the answer is no."""
     if answer.lower() in NO:
         return []
     units.span_ns(answer)
@@ -95,7 +94,7 @@ def parse_limit(answer: str) -> list[str]:
 
 
 def parse_transport(answer: str) -> str | None:
-    """Return the user's current transport; None if the answer is `none`."""
+    """Return the user's current transport, or None if the answer is `none`."""
     if answer == "none":
         return None
     manifest.find_transports([answer])
@@ -124,7 +123,7 @@ QUESTIONS = (
 
 
 def ask(console: Console, now: str | None, given: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """Ask for the options that are missing. Return the user's current transport and all options."""
+    """Ask for the missing options. Return the user's current transport and all options."""
     answers = {**given, **({"now": now} if now else {})}
     for each in QUESTIONS:
         if _is_open(each.option, answers):
@@ -135,8 +134,7 @@ def ask(console: Console, now: str | None, given: Mapping[str, Any]) -> tuple[st
 
 
 def _is_open(option: str, answers: Mapping[str, Any]) -> bool:
-    """Return whether a question still has to be asked; the number of receivers applies only to messages, not to
-    calls."""
+    """Return whether a question is unanswered. The number of receivers applies only to messages, not to calls."""
     if option in ("loss", "limit"):
         return "require" not in answers
     return option not in answers and (option != "sinks" or answers.get("pattern") == "pubsub")

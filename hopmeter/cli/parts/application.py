@@ -1,4 +1,4 @@
-"""The whole command line. Each module of `hopmeter.cli` with a function `register(app)` adds its commands."""
+"""The complete command line. Each module of `hopmeter.cli` with a function `register(app)` adds its commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PANELS = {
     "Build and extend": ("build", "new"),
     "Send and receive in two terminals": ("publish", "listen", "serve", "ask"),
 }
-"""The headings of the help, each with its commands, in the order in which users need them."""
+"""The headings of the help and their commands, in the order in which users need them."""
 OTHERS = "Others"
 
 app = typer.Typer(
@@ -45,7 +45,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Define the options of every command."""
+    """Define options for all commands."""
 
 
 def register_all() -> None:
@@ -56,8 +56,8 @@ def register_all() -> None:
 
 
 def register_for(words: Sequence[str]) -> None:
-    """Add only the command that these words call, because loading all commands takes longer; add all if no module has
-    that name."""
+    """Add only the command that these words call, because loading all commands is slow. If there is no such command,
+    add all commands."""
     if not (words and words[0] in _modules() and _register(words[0])):
         register_all()
 
@@ -68,7 +68,7 @@ def _modules() -> list[str]:
 
 @cache
 def _register(module: str) -> bool:
-    """Add the commands of a module, once. Return whether the module has commands."""
+    """Add the commands of a module once. Return whether the module has commands."""
     register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
     if register is not None:
         register(app)
@@ -76,7 +76,7 @@ def _register(module: str) -> bool:
 
 
 def _sort_commands() -> None:
-    """Sort the commands below their headings in the order of `PANELS`; commands without a heading come last."""
+    """Sort the commands in the order of `PANELS`. Commands without a heading come last."""
     titles = {name: title for title, names in PANELS.items() for name in names}
     order = list(titles)
     for command in app.registered_commands:

@@ -1,4 +1,4 @@
-"""Command-line options for the conditions of a cell; the value of each option is a list."""
+"""Command-line options for the conditions of a cell. Each option takes a list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AXES = "Axes (hopmeter measures each value of a list)"
 
 
 def with_axes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a command's `**` parameter by an option for each condition, inserted after its first parameter."""
+    """Replace a command's `**` parameter with an option for each condition, inserted after the first parameter."""
     signature = inspect.signature(command, eval_str=True)
     first, *others = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
     parameters = [first, *map(_option, CONDITIONS), *others]

@@ -1,5 +1,4 @@
-"""Use the environment variables DURATION, RATE, WIDTH and HEIGHT, which the image study sets, as options of `hopmeter
-run`."""
+"""Use the environment variables DURATION, RATE, WIDTH and HEIGHT of the image study as options of `hopmeter run`."""
 
 from __future__ import annotations
 
@@ -11,26 +10,26 @@ from hopmeter.api.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9
-"""The smallest and largest allowed number of seconds or Hz; other values are mistakes."""
+"""The smallest and largest allowed number of seconds or Hz. Other values are mistakes."""
 LARGEST = 100_000
-"""The largest allowed width or height in pixels; a larger value is a mistake."""
+"""The largest allowed width or height in pixels. Larger values are mistakes."""
 
 
 @dataclass
 class Variables:
-    """The options that environment variables set, and the variables that were used and ignored."""
+    """Options from environment variables, and the names of used and ignored variables."""
 
     given: dict[str, Any] = field(default_factory=dict)
-    """The values of the options, in the form of command-line options."""
+    """The option values in command-line format."""
     used: list[str] = field(default_factory=list)
     """A text for each used variable, such as `DURATION=5 as --duration 5s`."""
     ignored: list[str] = field(default_factory=list)
     """A text for each ignored variable, such as `RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
-    """The options as words of a command that repeats the run without the environment variables."""
+    """Command-line arguments that repeat the run without the environment variables."""
 
     def lines(self) -> list[str]:
-        """Return lines for the user; empty if no variable is set."""
+        """Return lines for the user, or an empty list if no variable is set."""
         lines = [f"environment variables used: {', '.join(self.used)}"] if self.used else []
         return lines + ([f"environment variables ignored: {', '.join(self.ignored)}"] if self.ignored else [])
 
@@ -38,10 +37,10 @@ class Variables:
 def read_variables(
     environment: Mapping[str, str], given: Mapping[str, Any], fixed: Mapping[str, str] | None = None
 ) -> Variables:
-    """Return the options that the environment variables set. Options in `given`, from the command line, and in `fixed`,
-    which the scenario fixes with a reason, take precedence.
+    """Return the options that the environment variables set.
 
-    Raises UsageError if a value is not a number or is out of range.
+    Options in `given` (from the command line) and `fixed` (from the scenario) take precedence. Raises UsageError if a
+    value is not a number or is out of range.
     """
     found = Variables()
     for rule in RULES:
@@ -60,7 +59,7 @@ def read_variables(
 
 
 def _option_value(option: str, word: str) -> dict[str, Any]:
-    """Return the value in the form that `scenario_options` uses: a list for an axis, but text for the duration."""
+    """Return the value in the format of `scenario_options`: a list for an axis, but text for the duration."""
     return {option: word if option == "duration" else parse_axis(option, word)}
 
 

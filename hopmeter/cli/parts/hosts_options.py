@@ -1,4 +1,4 @@
-"""The options that name a command's hosts: a file, or a Dask cluster."""
+"""Options that select a command's hosts: a file, or a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Common parts of the commands that two users start by hand: the options for the meeting point and the credentials,
-and the result folder."""
+"""Common parts of the interactive commands: options for the meeting point and the credentials, and the result
+directory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ CA = Annotated[
 
 
 def addresses(words: Iterable[str], names: Iterable[str], option: str) -> dict[str, str]:
-    """Return the address for each name in words `NAME=ADDRESS`; with a single name, `ADDRESS` alone is enough. Raises
+    """Return the address of each name from arguments `NAME=ADDRESS`. For a single name, `ADDRESS` is enough. Raises
     UsageError for an unknown name."""
     known = list(dict.fromkeys(names))
     found: dict[str, str] = {}
@@ -88,7 +88,7 @@ def meeting_point_of(
     key: Path | None = None,
     ca: Path | None = None,
 ) -> MeetingPoint:
-    """Return the meeting point that the options describe. Raises UsageError for options that conflict."""
+    """Return the meeting point that the options describe. Raises UsageError if options conflict."""
     from hopmeter.hosts.agent.credentials import Credentials
     from hopmeter.interactive.meeting_point import meeting_point_at
 
@@ -96,7 +96,7 @@ def meeting_point_of(
 
 
 def describe_command() -> dict[str, Any]:
-    """Return the facts about this command for a report: its words, start time, version and machine."""
+    """Return facts about this command for a report: its arguments, start time, version and machine."""
     from hopmeter.machine import description
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -105,5 +105,5 @@ def describe_command() -> dict[str, Any]:
 
 
 def result_path(side: str) -> Path:
-    """Return the default result folder of one side."""
+    """Return the default result directory of one side."""
     return paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"

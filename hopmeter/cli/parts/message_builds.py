@@ -12,7 +12,7 @@ from hopmeter.system.terminal import Console
 
 
 def build_messages(targets: Sequence[MessageTarget | TypeTarget], system_packages: bool, as_json: bool) -> None:
-    """Build the code of these messages. Exit with 1 if one of the builds failed."""
+    """Build the code of these messages. Exits with 1 if any build failed."""
     console = Console(stderr=as_json, highlight=False, soft_wrap=True, markup=True)
     errors = [build_message(console, target, system_packages, as_json) for target in targets]
     if any(errors):

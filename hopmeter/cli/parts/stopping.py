@@ -1,4 +1,5 @@
-"""Handle Ctrl-C in commands that measure nothing: they report what they did, and leave nothing incomplete."""
+"""Ctrl-C handling for commands that measure nothing. Such commands report what they did, and leave nothing
+incomplete."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from hopmeter.errors import StoppedError
 
 @contextmanager
 def stopping(left: str | Callable[[], str], remedy: str = "") -> Iterator[None]:
-    """Raise StoppedError on Ctrl-C inside the `with` block; `left` says what was done and what was not."""
+    """Raise StoppedError on Ctrl-C inside the `with` block. `left` describes what was and was not done."""
     try:
         yield
     except KeyboardInterrupt as cause:

@@ -1,1 +1,1 @@
-"""The agent: serves one coordinator, starts nodes on its host, and listens for coordinators."""
+"""The agent: listens for coordinators, serves one of them, and starts nodes on its host."""

@@ -1,6 +1,7 @@
 """The agent: starts nodes, brokers and background load on its host for one coordinator, and relays their messages.
 
-The agent ends when its channel closes, when its parent process ends, or on a signal, and leaves nothing behind.
+The agent exits when its channel closes, when its parent process exits, or on a signal. The agent leaves no processes or
+files behind.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 GREETING_S = 30.0
-"""How long the agent waits for the coordinator's greeting."""
+"""The timeout for the coordinator's greeting."""
 SAMPLING_S = 1.0
 
 
 def serve(channel: LineChannel, command: Command | None = None) -> bool:
-    """Serve a coordinator until it closes the channel; return whether a signal ended the session. `command` is the
-    command that serves the coordinator, None for `hopmeter agent`.
+    """Serve a coordinator until it closes the channel, and return whether a signal ended the session.
 
-    Raises HostError if the coordinator has another version, and ChannelError if the peer is not a coordinator.
+    `command` is the command that serves the coordinator, or None for `hopmeter agent`. Raises HostError if the
+    coordinator has a different version, and ChannelError if the peer is not a coordinator.
     """
     with Alarm() as alarm, ScratchDir() as ground:
         sweep()
@@ -47,7 +48,7 @@ def serve(channel: LineChannel, command: Command | None = None) -> bool:
 
 
 class Agent:
-    """The agent's end of the connection to a coordinator."""
+    """The agent's side of the connection to a coordinator."""
 
     def __init__(self, channel: LineChannel, ground: ScratchDir, alarm: Alarm, command: Command | None = None) -> None:
         self._channel, self._alarm = channel, alarm
@@ -57,13 +58,13 @@ class Agent:
         self._selector.register(channel, selectors.EVENT_READ)
         self._selector.register(alarm.ear, selectors.EVENT_READ)
         self._parent: int | None = None
-        with suppress(OSError):  # impossible for a parent in another PID namespace; the channel closes then
+        with suppress(OSError):  # fails for a parent in another PID namespace; the channel then closes instead
             self._parent = os.pidfd_open(os.getppid())
             self._selector.register(self._parent, selectors.EVENT_READ, self._lose_parent)
         self._is_over = False
 
     def run(self) -> None:
-        """Greet the coordinator, and carry out its requests until it closes the channel."""
+        """Greet the coordinator, and handle its requests until it closes the channel."""
         self._channel.send(Greeting.own("agent").as_message())
         self._await_greeting()
         while not self._is_over and not self._alarm.rung:
@@ -94,7 +95,7 @@ class Agent:
             self._heed(message)
 
     def _wait(self, most_s: float | None) -> None:
-        """Wait until a process, the coordinator or a signal has news, and handle the news of processes."""
+        """Wait for an event from the coordinator, a process or a signal. Handle process events."""
         for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
             if key.data is not None:
                 key.data()
@@ -103,8 +104,8 @@ class Agent:
         self._is_over = True
 
     def _tick(self) -> float | None:
-        """Sample the CPU for the trials that want it, and return the seconds until the next sample; None if no trial
-        does."""
+        """Sample the CPU for the trials that request it, and return the seconds until the next sample. Return None if
+        no trial requests it."""
         sampled = [trial for trial in self._requests.trials.values() if trial.samples_cpu]
         if not sampled:
             return None
@@ -116,7 +117,7 @@ class Agent:
         return self._next_sample - now
 
     def _heed(self, message: dict[str, Any]) -> None:
-        """Carry out a coordinator's message. Raises ChannelError for a message that no coordinator sends."""
+        """Handle a message from the coordinator. Raises ChannelError if the message is malformed."""
         try:
             if message["say"] == "ask":
                 self._answer(value_checks.number(message, "id"), message)
@@ -146,7 +147,7 @@ class Agent:
     def _pass_on(self, message: Ask) -> None:
         trial = self._requests.find_trial(message)
         if trial is None:
-            return  # the trial has ended meanwhile
+            return  # the trial has already ended
         number, said = value_checks.number(message, "node", 1 << 20), value_checks.table(message, "message")
         if late_ns := trial.say(number, said):
             self._tell(trial, "late", node=number, by_ns=late_ns)
@@ -162,12 +163,12 @@ class Agent:
             self._requests.background.begin()
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Watch a node, and report its messages and its end to the coordinator."""
+        """Forward a node's messages to the coordinator, and report when the node exits."""
         for source in node.sources:
             self._watch(source, lambda: self._relay(trial, number, node))
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Watch a broker, and report its end to the coordinator."""
+        """Report to the coordinator when a broker exits."""
         self._watch(broker.exit_watch, lambda: self._tell_broker(trial, number, broker))
 
     def _watch(self, source: Any, hear: Callable[[], None]) -> None:
@@ -177,14 +178,14 @@ class Agent:
         """Stop watching the nodes and brokers of a trial."""
         sources = [source for node in trial.nodes.values() for source in node.sources]
         for source in [*sources, *(broker.exit_watch for broker in trial.part.brokers)]:
-            with suppress(KeyError, ValueError):  # the selector no longer watches it, or it is closed already
+            with suppress(KeyError, ValueError):  # the selector no longer watches it, or it is already closed
                 self._selector.unregister(source)
 
     def _tell(self, trial: AgentTrial, word: str, **more: Any) -> None:
         self._channel.send({"say": word, "trial": trial.run, **more})
 
     def _tell_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report to the coordinator that a broker has failed."""
+        """Report a failed broker to the coordinator."""
         self._selector.unregister(broker.exit_watch)
         try:
             broker.check()
@@ -192,7 +193,7 @@ class Agent:
             self._tell(trial, "broker", number=number, code=failed.code, what=failed.what, remedy=failed.remedy)
 
     def _relay(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Pass a node's new messages on to the coordinator, and report the node's end."""
+        """Forward a node's new messages to the coordinator, and report when the node exits."""
         ended = node.has_ended()
         try:
             for message in node.read_messages():
@@ -208,7 +209,7 @@ class Agent:
             self._tell(trial, "ended", node=number, **told)
 
     def close(self) -> None:
-        """End everything that the agent has started."""
+        """Stop everything that the agent has started."""
         self._requests.close()
         self._selector.close()
         if self._parent is not None:
@@ -216,7 +217,7 @@ class Agent:
 
 
 def stdio_channel() -> LineChannel:
-    """Return a channel over stdin and stdout. From now on, whatever libraries print to stdout goes to stderr."""
+    """Return a channel over stdin and stdout. Later output of libraries to stdout is redirected to stderr."""
     reading, writing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)

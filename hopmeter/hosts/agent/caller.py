@@ -1,6 +1,6 @@
-"""A connection to a listening agent whose peer must first prove that it is a coordinator of this user.
+"""A connection to a listening agent, whose peer must first prove that it is a coordinator of this user.
 
-The agent sends a nonce, the coordinator answers with its own nonce and a proof, and the agent sends its proof.
+The agent sends a nonce. The coordinator answers with its own nonce and a proof, and the agent replies with its proof.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from hopmeter.hosts.protocol.shared_secret import NONCE, PROOF, Handshake, LineC
 from hopmeter.hosts.protocol.socket_channel import WANTS
 
 ADMISSION_S = 5.0
-"""How long a peer may take to send its proof."""
+"""The timeout for a peer's proof."""
 LONGEST_PROOF = 1024
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What a peer must prove: that it knows the secret, that it has a certificate, or both."""
+    """What a peer must prove: knowledge of the secret, possession of a certificate, or both."""
 
     secret: bytes | None = None
     tls: ssl.SSLContext | None = None
 
     def admits_anyone(self) -> bool:
-        """Return whether there is no secret and no certificate: then the peer must run on this machine as the same
-        user."""
+        """Return whether the agent requires neither a secret nor a certificate. The peer must then be the same user on
+        this machine."""
         return self.secret is None and self.tls is None
 
 
 class RefusedCallerError(Exception):
-    """The peer failed to prove that it is a coordinator of this user."""
+    """The peer did not prove that it is a coordinator of this user."""
 
     def __init__(self, what: str, code: str = "E-HOST-PEER") -> None:
         super().__init__(what)
@@ -47,23 +47,23 @@ class RefusedCallerError(Exception):
 
 
 class Caller:
-    """A connection to a peer that is not admitted yet. `advance` never blocks."""
+    """A connection whose peer is not yet admitted. `advance` never blocks."""
 
     def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
-        """Take over a connection from the peer `name`. Raises OSError if the connection is closed already."""
+        """Take ownership of a connection from the peer `name`. Raises OSError if the connection is already closed."""
         connection.setblocking(False)
         if guard.tls is not None:
             connection = guard.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self.connection, self.name, self._guard = connection, name, guard
         self.deadline = time.monotonic() + ADMISSION_S
         self.codes: LineCodes | None = None
-        """The codes that authenticate all later lines; None if there is no secret."""
+        """The codes that authenticate all later lines, or None without a secret."""
         self._proof = ""
         self._steps = self._admit()
 
     def advance(self) -> bool:
-        """Continue the handshake as far as possible without blocking, and return whether the peer is admitted.
-        Raises RefusedCallerError."""
+        """Continue the handshake without blocking, and return whether the peer is admitted. Raises
+        RefusedCallerError."""
         try:
             return next(self._steps, True)
         except ssl.SSLError as cause:
@@ -72,7 +72,7 @@ class Caller:
             raise RefusedCallerError(f"it left: {cause.strerror}") from cause
 
     def _admit(self) -> Generator[bool, None, None]:
-        """Run the handshake; yield False whenever it needs more data from the peer."""
+        """Run the handshake. Yields False whenever more data from the peer is needed."""
         if isinstance(self.connection, ssl.SSLSocket):
             yield from self._shake_hands(self.connection)
         nonce = make_nonce()
@@ -125,5 +125,6 @@ class Caller:
         self._send({"say": "refused", "code": code, "what": what})
 
     def _send(self, message: dict[str, Any]) -> None:
-        # The message fits into the empty send buffer of a new connection; a peer that makes the call block is gone.
+        # The message fits into the empty send buffer of a new connection, so this call blocks only if the peer has
+        # disconnected.
         self.connection.sendall(json.dumps(message).encode() + b"\n")

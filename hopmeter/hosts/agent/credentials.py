@@ -1,4 +1,4 @@
-"""The files with which a listening agent and its coordinator authenticate: a shared secret, or certificates."""
+"""Files that authenticate a listening agent and its coordinator: a shared secret, or certificates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Credentials:
         return {name: path for name, path in vars(self).items() if path is not None}
 
     def check(self, address: AgentAddress) -> None:
-        """Raise UsageError if the options do not protect the address, are incomplete, or do not apply to such an
+        """Raise UsageError if the options are incomplete, do not protect the address, or do not apply to this kind of
         address."""
         if address.path and self.files.keys() & {"cert", "key", "ca"}:
             raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "leave out --cert, --key and --ca")

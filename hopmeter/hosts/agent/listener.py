@@ -1,6 +1,7 @@
-"""A listening agent: waits for coordinators, and serves one at a time, each session in its own process.
+"""A listening agent. The agent serves one coordinator at a time, each in its own session process.
 
-Peers that are not admitted yet are limited in number, time and size; if too many connect, the oldest is dropped.
+Peers that are not yet admitted are limited in number, time and message size. If too many connect, the oldest is
+dropped.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from hopmeter.runtime.signals import SIGNALS, Alarm
 MOST_CALLERS = 64
 BUSY = "E-HOST-BUSY"
 LEAVING_S = 2.0
-"""How long a new coordinator waits until the previous session's processes have ended."""
+"""How long a new coordinator waits for the processes of the previous session to exit."""
 MOST_LINES, LINES_S = 20, 60.0
-"""The most log lines per minute, so that a flood of peers does not fill a log."""
+"""The maximum number of log lines in `LINES_S` seconds, so that many failed connections cannot flood the log."""
 FORK = multiprocessing.get_context("fork")
 Say = Callable[[str], None]
 Conduct = Callable[[LineChannel], object]
-"""Serves a coordinator over a channel, in the session's process."""
+"""A function that serves a coordinator over a channel, in the session process."""
 
 
 def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
@@ -46,13 +47,13 @@ def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
 
 
 class Listener:
-    """The peers of one listening socket: those in their handshake, and the one that has a session."""
+    """The peers of a listening socket: those in the handshake, and the coordinator that has a session."""
 
     def __init__(self, server: socket.socket, guard: Guard, say: Say, alarm: Alarm, conduct: Conduct = serve) -> None:
         self._server, self._guard, self._conduct = server, guard, conduct
         self._log = BoundedLog(say)
         self.exit_code: int | None = None
-        """The exit code of the latest session that has ended; None if no session has ended."""
+        """The exit code of the last finished session, or None if no session has finished."""
         self._callers: dict[int, Caller] = {}
         self._session: multiprocessing.process.BaseProcess | None = None
         self._selector = selectors.DefaultSelector()
@@ -66,7 +67,7 @@ class Listener:
         return self._session is not None
 
     def step(self, most_s: float = math.inf) -> None:
-        """Wait at most `most_s` for news or a signal, then admit and serve coordinators."""
+        """Wait at most `most_s` for events, then admit and serve coordinators."""
         for key, _ in self._selector.select(self._patience_s(most_s)):
             key.data()
         self._drop_late()
@@ -108,8 +109,8 @@ class Listener:
             self._drop(caller, "it proved nothing in time")
 
     def _drop(self, caller: Caller, why: str, code: str = "E-HOST-PEER") -> None:
-        """Refuse a peer, give it the reason and close its connection. The log omits coordinators that come while
-        another is served."""
+        """Refuse a peer, send it the reason and close its connection. Peers refused because the agent is busy are not
+        logged."""
         if code != BUSY:
             self._log.say(f"{caller.name} was refused: {why}")
         self._forget(caller)
@@ -144,7 +145,7 @@ class Listener:
         self._selector.register(session.sentinel, selectors.EVENT_READ, lambda: self._end_session(session))
 
     def _serve(self, caller: Caller) -> None:
-        """Serve a coordinator; runs in the session's process."""
+        """Serve a coordinator in the session process."""
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -157,7 +158,7 @@ class Listener:
             self._log.say(f"{caller.name}: {failed}")
 
     def _end_session(self, session: multiprocessing.process.BaseProcess) -> None:
-        """Forget a session after its process has ended, and record its exit code."""
+        """Clean up a finished session and record its exit code."""
         if self._session is not session:
             return  # a new coordinator was admitted in the same step
         self._selector.unregister(session.sentinel)
@@ -180,14 +181,14 @@ class Listener:
 
 
 class BoundedLog:
-    """Passes lines to a log, at most `MOST_LINES` in `LINES_S` seconds."""
+    """Writes at most `MOST_LINES` log lines in `LINES_S` seconds."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Log a line after replacing unprintable characters with spaces; omit it if there were too many lines."""
+        """Log a line with unprintable characters replaced by spaces. Lines beyond the limit are dropped."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

@@ -1,4 +1,4 @@
-"""The requests that a coordinator may send to an agent, and their answers."""
+"""The requests that a coordinator may send to an agent, and the handlers that answer them."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Ask = Mapping[str, Any]
 
 
 class Watcher(Protocol):
-    """Reports the nodes and brokers of a trial to the coordinator."""
+    """Reports events of a trial's nodes and brokers to the coordinator."""
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Watch a node, and report its messages and its end."""
+        """Report a node's messages, and report when the node exits."""
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Watch a broker, and report its end."""
+        """Report when a broker exits."""
 
     def stop_watching(self, trial: AgentTrial) -> None:
         """Stop watching the nodes and brokers of a trial."""
@@ -49,21 +49,22 @@ class Command(Protocol):
     """The command that serves a coordinator's connection, such as `hopmeter publish`."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return what this command offers to the command that describes itself in `ask`. Raises HopmeterError if
-        they do not match."""
+        """Return what this command offers to the command described in `ask`. Raises HopmeterError if the two commands
+        are incompatible."""
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Process a message of the other command, and return the answer."""
+        """Handle a message from the other command, and return the answer."""
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Store the samples that this command needs before the trial's files are removed. The nodes may still run."""
+        """Store the samples that this command needs, before the trial's files are removed. The nodes may still be
+        running."""
 
 
 class Requests:
     """The trials, background load, clock responder and build that a coordinator runs on this host."""
 
     def __init__(self, folder: Path, here: ThisHost, watcher: Watcher, command: Command | None = None) -> None:
-        """`command` is the command that runs this agent; None for `hopmeter agent`."""
+        """`command` is the command that runs this agent, or None for `hopmeter agent`."""
         self._here, self._watcher, self._logs, self._of = here, watcher, folder, command
         self._files = ContentStore(folder / "files")
         self._manifests: dict[str, Manifest] = {}
@@ -74,18 +75,18 @@ class Requests:
         self._upkeep = Upkeep(folder / "build", self._files.path)
 
     def answer(self, ask: Ask) -> dict[str, Any]:
-        """Carry out a request of the coordinator, and return the answer.
+        """Handle a request from the coordinator, and return the answer.
 
-        Raises ValueError, KeyError or TypeError for a request that no coordinator sends.
+        Raises ValueError, KeyError or TypeError if the request is malformed.
         """
         return ASKS[value_checks.word(ask, "do", ASKS)](self, ask)
 
     def find_trial(self, message: Ask) -> AgentTrial | None:
-        """Return the trial that a message names; None if the trial has ended."""
+        """Return the trial that a message names, or None if the trial has ended."""
         return self.trials.get(value_checks.matching(message, "trial", value_checks.RUN))
 
     def close(self) -> None:
-        """End everything that was started for the coordinator."""
+        """Stop everything that was started for the coordinator."""
         for run in list(self.trials):
             self._remove_trial({"trial": run})
         self._end_background({})
@@ -297,4 +298,4 @@ ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
     "read-background": Requests._read_background,
     "end-background": Requests._end_background,
 }
-"""The method that carries out each request, by the request's name."""
+"""The handler method of each request, by request name."""

@@ -22,9 +22,9 @@ from hopmeter.system.input_files import read_tail
 
 MOST_NODES = 1024
 LEAST_LEAD_NS = 2_000_000
-"""How long before the schedule starts a node must receive `go`."""
+"""The minimum time between the arrival of `go` at a node and the start of the schedule."""
 LOG_BYTES = 128 << 10
-"""How many bytes an agent sends of all logs of a trial together."""
+"""The maximum total size of the logs that an agent sends for a trial."""
 LINK = re.compile(r"[0-9a-f]{16}_[A-Za-z0-9_]{1,60}")
 
 FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
@@ -32,25 +32,26 @@ FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
 
 @dataclass
 class AgentTrial:
-    """A trial as its coordinator sees it: nodes and brokers have numbers, and messages contain no path of this host."""
+    """A trial as its coordinator sees it. Nodes and brokers are identified by numbers, and messages contain no paths of
+    this host."""
 
     part: LocalTrial
     run: str
     manifests: list[Manifest]
     find_program: FindProgram
     file: Callable[[str], Path]
-    """Returns the path of a file by its hash; raises ValueError if this host does not have the file."""
+    """Returns the path of a file by its hash. Raises ValueError if this host does not have the file."""
     nodes: dict[int, LocalNode] = field(default_factory=dict)
     logs: dict[str, Path] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
-    """The numbers of the nodes that were reported as ended."""
+    """The numbers of the nodes whose exit was reported."""
     samples_cpu: bool = False
     has_begun: bool = False
-    """Whether the coordinator has sent the start of the schedule to the nodes."""
+    """Whether the coordinator has sent the schedule's start time to the nodes."""
     is_closed: bool = False
 
     def start_broker(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Start the broker of a transport; return its address and environment variables."""
+        """Start the broker of a transport, and return its address and environment variables."""
         number, core = value_checks.number(ask, "number", len(self.manifests) - 1), ask.get("core")
         settings = check_settings(self.manifests[number], value_checks.table(ask, "settings"))
         log = self.logs[f"broker{number}"] = self.part.folder / f"broker{number}.log"
@@ -61,7 +62,7 @@ class AgentTrial:
         return {"address": broker.address, "environment": broker.environment}
 
     def start_node(self, ask: Mapping[str, Any]) -> LocalNode:
-        """Start a node with this host's own program, adapter and folders."""
+        """Start a node with the programs, adapters and directories of this host."""
         number = value_checks.number(ask, "node", 1 << 20)
         if number in self.nodes or len(self.nodes) >= MOST_NODES:
             raise ValueError(f"node {number} exists, or there are {MOST_NODES} nodes")
@@ -87,8 +88,8 @@ class AgentTrial:
         return self.nodes[number]
 
     def _resolve(self, spec: dict[str, Any], manifest: Manifest, language: str) -> dict[str, Any]:
-        """Return a node's spec with the paths and settings of this host. Raises ValueError for a spec that a
-        coordinator must not send."""
+        """Return a node's spec with the paths and settings of this host. Raises ValueError if the spec is not valid
+        here."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
             raise ValueError("the spec is one of another run or transport")
@@ -103,8 +104,8 @@ class AgentTrial:
         return {**resolved, "adapter": adapter, "settings": settings}
 
     def say(self, number: int, message: dict[str, Any]) -> int:
-        """Pass a message to a node and return 0. Do not pass a `go` that comes too late; return how many nanoseconds
-        too late."""
+        """Forward a message to a node, and return 0. If a `go` is late, it is not forwarded, and its delay in
+        nanoseconds is returned."""
         if message.get("say") == "go":
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - value_checks.number(message, "start_ns")
             if late_ns > 0:
@@ -115,7 +116,7 @@ class AgentTrial:
         return 0
 
     def usage(self, since_ns: int) -> dict[str, Any]:
-        """Return the resources that the processes have used since a time."""
+        """Return the resources that the processes have used since a given time."""
         used: Usage = self.part.usage(since_ns)
         stopped, self.samples_cpu = list(used.stopped_s.items()), False
         return {
@@ -127,7 +128,7 @@ class AgentTrial:
         }
 
     def write_samples(self) -> dict[str, int]:
-        """Write the samples of all endpoints and their causes as Parquet; return the file sizes in bytes by name."""
+        """Write the samples and causes of all endpoints as Parquet. Return the file sizes in bytes by name."""
         files, path = self.part.collect(), self.sample_files["samples"]
         if not files:
             return {}
@@ -136,8 +137,8 @@ class AgentTrial:
         return {name: each.stat().st_size for name, each in self.sample_files.items() if each.exists()}
 
     def raw_files(self, patience_s: float) -> list[Path]:
-        """Return the complete raw sample files. If nodes still measure, first request their end, and wait at most
-        `patience_s`."""
+        """Return the raw sample files that are complete. Nodes that are still measuring get at most `patience_s` to
+        finish."""
         if self.has_begun and not self.is_closed:
             for node in self.nodes.values():
                 node.say({"say": "end"})
@@ -151,7 +152,7 @@ class AgentTrial:
         return {"samples": samples, "causes": causes_path(samples)}
 
     def close(self) -> dict[str, str]:
-        """End the processes, and return the last part of each log by the name of its process."""
+        """Stop the processes, and return the end of each log by process name."""
         self.is_closed = True
         self.part.close()
         share = LOG_BYTES // max(1, len(self.logs))
@@ -159,8 +160,8 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a transport's settings, checked. Raises ValueError if their names differ from those in the manifest, or
-    if a setting names a file: the coordinator's files are not on this host."""
+    """Return the validated settings of a transport. Raises ValueError if the names differ from those in the manifest,
+    or if a setting is a file path of another host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():

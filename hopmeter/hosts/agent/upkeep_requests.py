@@ -1,4 +1,4 @@
-"""The requests that a coordinator sends to a host outside a run: network probes and builds."""
+"""Requests that a coordinator sends to a host outside a run: network probes and builds."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ MOST_WORDS, LONGEST_WORD = 1000, 60
 
 
 class Upkeep:
-    """The stream probe and the build of one coordinator; at most one of each runs at a time."""
+    """The stream probe and the build of one coordinator. At most one of each runs at a time."""
 
     def __init__(self, folder: Path, file: Callable[[str], Path]) -> None:
-        """Build in `folder`; `file` returns the path of a coordinator's file by its hash."""
+        """Build in `folder`. `file` returns the path of a coordinator's file by its hash."""
         self._folder, self._file = folder, file
         self._stream: StreamReceiver | None = None
         self._build: HostBuild | None = None
 
     def open_stream(self, ask: Mapping[str, Any], token: bytes) -> dict[str, Any]:
-        """Listen for one stream on a free port, and return the port."""
+        """Listen for a stream on a free port, and return the port."""
         self._close_stream()
         self._stream = StreamReceiver(value_checks.address(ask, "address"), token)
         return {"port": self._stream.port}
 
     def read_stream(self) -> dict[str, Any]:
-        """Wait for the end of the stream, and return how many bytes arrived in how many nanoseconds."""
+        """Wait until the stream ends, and return the received bytes and the duration in nanoseconds."""
         assert self._stream is not None, "the coordinator has opened it"
         many, ns = self._stream.result()
         self._close_stream()
@@ -42,7 +42,7 @@ class Upkeep:
             self._stream = None
 
     def start_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Start the build that the coordinator ordered."""
+        """Start the build that the coordinator requested."""
         if self._build is not None:
             raise ValueError("a build runs already")
         self._build = HostBuild(self._order(ask), self._folder)
@@ -64,7 +64,7 @@ class Upkeep:
         )
 
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the build has printed after an offset, and its exit code once it has ended."""
+        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
         assert self._build is not None, "the coordinator has started it"
         report = self._build.report(value_checks.number(ask, "offset"))
         if report["code"] is not None:

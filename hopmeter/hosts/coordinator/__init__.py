@@ -1,1 +1,1 @@
-"""The coordinator: connects to agents, compares the clocks of hosts, and runs trials on them."""
+"""The coordinator: connects to agents, compares host clocks, and runs trials on the hosts."""

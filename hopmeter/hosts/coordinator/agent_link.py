@@ -1,5 +1,4 @@
-"""The links to an agent: a process that connects its stdin and stdout, a container, a connection to a listening
-agent, or a cluster worker."""
+"""Links to an agent: a subprocess with stdin and stdout, a container, a socket, or a cluster worker."""
 
 from __future__ import annotations
 
@@ -18,28 +17,28 @@ from hopmeter.hosts.protocol.greeting import join_errors
 from hopmeter.hosts.protocol.line_channel import LineChannel
 
 CONNECTING = 32
-"""To how many listening agents the coordinator connects at once."""
+"""The number of concurrent connection attempts to listening agents."""
 
 
 class Link(Protocol):
-    """A connection to an agent, whatever carries it."""
+    """A connection to an agent over any kind of link."""
 
     @property
     def channel(self) -> LineChannel:
         """Return the channel to the agent."""
 
     def why_gone(self) -> str:
-        """Return in plain words why the channel was closed, or an empty string if the link knows no reason."""
+        """Return why the channel was closed, or an empty string if the reason is unknown."""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends."""
+        """Close the channel, so that the agent exits."""
 
     def close(self) -> None:
-        """Close the channel and wait until the agent has ended."""
+        """Close the channel and wait until the agent has exited."""
 
 
 def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
-    """Connect to the agent of a host; a command writes its log into `folder`. Raises HostError and UsageError."""
+    """Connect to the agent of a host. Commands write their log to `folder`. Raises HostError and UsageError."""
     if entry.listens is not None:
         return AgentSocket(name, entry)
     if entry.container is not None:
@@ -49,7 +48,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Provide a dict for links; when the `with` block ends, all links in it close concurrently."""
+    """Provide a dictionary for links. At the end of the `with` block, all links are closed concurrently."""
     links: dict[str, Link] = {}
     try:
         yield links
@@ -62,8 +61,8 @@ def closing_links() -> Iterator[dict[str, Link]]:
 
 
 def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder: Path) -> None:
-    """Connect to the agents of all hosts, and add the links to `links`. Raises HopmeterError, which names every host
-    that cannot be reached."""
+    """Connect to the agents of all hosts, and add the links to `links`. Raises a HopmeterError that names all
+    unreachable hosts."""
     failures: list[HopmeterError] = []
 
     def add(name: str) -> None:
@@ -72,8 +71,8 @@ def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder:
         except HopmeterError as failed:
             failures.append(failed)
 
-    # The kernel kills a process when the thread that started it ends, so only connections, which may take seconds, use
-    # threads.
+    # The kernel kills a subprocess when the thread that started it exits. Therefore, only the slower socket connections
+    # use threads.
     listening = [name for name, each in entries.items() if each.listens is not None]
     with ThreadPoolExecutor(CONNECTING) as pool:
         done = pool.map(add, listening)

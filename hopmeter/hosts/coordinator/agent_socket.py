@@ -31,14 +31,14 @@ REMEDIES = {
 
 
 class NothingListensError(HostError):
-    """No agent listens at the address yet."""
+    """No agent is listening at the address yet."""
 
 
 class AgentSocket:
     """A connection to an agent that has authenticated itself."""
 
     def __init__(self, name: str, entry: HostEntry) -> None:
-        """Connect to the agent of a host. Raises HostError if the agent cannot be used, and UsageError for unusable
+        """Connect to the agent of a host. Raises HostError if the agent is unusable, and UsageError for unusable
         files."""
         self._name, self._address = name, AgentAddress.parse(entry.listens or "")
         self._secret = read_secret(entry.secret_file, f"secret_file of {name}") if entry.secret_file else None
@@ -73,7 +73,7 @@ class AgentSocket:
         return HostError("E-HOST-TLS", what, remedy)
 
     def _prove(self) -> LineCodes | None:
-        """Prove the secret to the agent, and check the agent's proof; return the codes for all lines, None without a
+        """Prove knowledge of the secret, and check the agent's proof. Return the codes for all lines, or None without a
         secret."""
         try:
             challenge, own = self._read("agent"), make_nonce()
@@ -106,7 +106,7 @@ class AgentSocket:
             raise self._unreachable("another user listens there")
 
     def _read(self, word: str) -> dict[str, Any]:
-        """Return the next message. Reads byte by byte, because what follows the message belongs to the session."""
+        """Return the next message. The message is read byte by byte, because later bytes belong to the session."""
         line = b""
         while not line.endswith(b"\n"):
             self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
@@ -138,17 +138,17 @@ class AgentSocket:
         return LOOPBACK if self._address.path else str(self._connection.getsockname()[0])
 
     def why_gone(self) -> str:
-        """Return in plain words why the connection was cut, or an empty string if no reason is known."""
+        """Return why the connection was lost, or an empty string if the reason is unknown."""
         why = self.channel.why_closed
         return f"the connection was cut: {why}" if why else ""
 
     def hang_up(self) -> None:
-        """Close the channel for writing, so that the agent ends everything that it has started."""
+        """Close the channel for writing, so that the agent stops everything that it has started."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Close the channel, and wait until the agent has ended."""
+        """Close the channel, and wait until the agent has exited."""
         self.hang_up()
         with suppress(OSError):
             deadline = time.monotonic() + ENDING_S

@@ -1,4 +1,5 @@
-"""`hopmeter build` on several hosts at once: each host builds for itself, and this process yields what they report."""
+"""`hopmeter build` on several hosts at once. Each host builds for itself, and this process yields the reported
+outcomes."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ LOOK_S = 0.3
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """The outcome of one target on one host; an empty `target` stands for the whole build."""
+    """The outcome of one target on one host. An empty `target` means the whole build."""
 
     host: str
     target: str = ""
@@ -37,7 +38,7 @@ class HostOutcome:
 
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
-        """Read a line of `hopmeter build --json` from a host. Raises ValueError for any other line."""
+        """Parse a line of `hopmeter build --json` from a host. Raises ValueError for any other line."""
         texts = {key: value_checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
         target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
         return cls(host, target, row.get("ready") is True, seconds=value_checks.decimal(row, "seconds"), **texts)
@@ -46,17 +47,17 @@ class HostOutcome:
 NAMES = ("transport", "codec", "language")
 WORDS = ("version", "code", "error", "remedy")
 ORDERED = ("transports", "languages", "codecs", "settings")
-"""The fields of a build order that are lists of words."""
+"""The fields of a build order that are lists of strings."""
 
 
 class Builder(Protocol):
     """A builder for one host."""
 
     def start(self, order: BuildOrder) -> None:
-        """Start the ordered build; `order.messages` names files of this machine."""
+        """Start the requested build. `order.messages` contains file paths of this machine."""
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return what the build has printed after an offset, and its exit code once it has ended."""
+        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
 
 
 class BuilderHere:
@@ -71,18 +72,18 @@ class BuilderHere:
         self._build = HostBuild(order, self._folder)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return what the build has printed after an offset, and its exit code once it has ended."""
+        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
         assert self._build is not None, "it was started"
         return self._build.report(offset)
 
     def close(self) -> None:
-        """End the build."""
+        """Stop the build."""
         if self._build is not None:
             self._build.close()
 
 
 class BuilderThere:
-    """The builder for another host; the host's agent runs the build."""
+    """The builder for a remote host, whose agent runs the build."""
 
     def __init__(self, host: RemoteHost) -> None:
         self._host = host
@@ -95,7 +96,7 @@ class BuilderThere:
         self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Request what the build has printed after an offset."""
+        """Request the build output from a byte offset on."""
         return self._host.connection.ask("read-build", offset=offset)
 
 
@@ -107,8 +108,7 @@ class Building:
         self.is_over = False
 
     def read(self) -> Iterator[HostOutcome]:
-        """Yield the outcomes reported since the last call. If a host is gone, its build has failed and the other
-        builds continue."""
+        """Yield the outcomes reported since the last call. If a host becomes unreachable, only its own build fails."""
         try:
             with naming(self.host):
                 yield from self._read()
@@ -131,9 +131,11 @@ class Building:
 
 
 def build_on_hosts(session: HostSession, order: BuildOrder) -> Generator[HostOutcome]:
-    """Build on all hosts of a session at once, and yield the outcomes as they are reported. When the iterator ends,
-    the build on this machine ends; builds on other hosts end with their agents. Raises HostError if a build does not
-    start."""
+    """Build on all hosts of a session at once, and yield the outcomes as they are reported.
+
+    When the iterator ends, the build on this machine stops. Builds on other hosts stop with their agents. Raises
+    HostError if a build cannot be started.
+    """
     with ScratchDir() as ground, closing(BuilderHere(ground.directory / "build")) as here:
         builders = {
             name: BuilderThere(session.remote[name]) if name in session.remote else here for name in session.names

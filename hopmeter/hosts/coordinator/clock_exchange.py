@@ -1,7 +1,7 @@
-"""Compares the clocks of the hosts of a run before its first trial and after each trial, and stores the results.
+"""Compares the clocks of all hosts before the first trial and after each trial, and stores the results.
 
-Up to ten clocks are compared in pairs. If there are more, each is compared with a single one only, because the number
-of pairs would grow with the square of the number of hosts.
+Up to ten clocks are compared pairwise. Larger sets are compared with a single reference clock, because the number of
+pairs grows with the square of the number of hosts.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from hopmeter.store.clock_file import add_clocks
 TOKEN_BYTES = 16
 BATCH_S = 60.0
 MOST_CLOCKS = 10
-"""With more clocks than this, not every pair is compared."""
+"""With more clocks than this, only one clock is compared with all others."""
 ASKERS = 16
-"""How many hosts send exchanges at once. The kernel stamps the datagrams, so the responder need not answer
-immediately."""
+"""The number of hosts that send exchanges at once. Kernel timestamps make the result independent of how fast the
+responder answers."""
 LATEST = 8
-"""How many of a pair's latest batches predict its clock offset."""
+"""The number of recent batches used to predict the clock offset of a pair of hosts."""
 
 ComparisonError = ClockError | TrialFailedError
 Found = TypeVar("Found")
 Host = TypeVar("Host")
 Answer = Callable[[], Found]
-"""Waits for the answer of a host, and returns it."""
+"""A function that waits for the answer of a host and returns it."""
 
 
 @dataclass(frozen=True)
 class ClockHost:
-    """A host whose clock is compared; without `remote`, the host is this machine."""
+    """A host whose clock is compared. Without `remote`, the host is this machine."""
 
     name: str
     address: str
@@ -55,7 +55,7 @@ class ClockHost:
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the agent of this host has ended."""
+        """Return whether the agent of this host has exited."""
         return self.remote is not None and self.remote.connection.is_gone
 
 
@@ -63,7 +63,7 @@ class ClockExchange:
     """The clock responders of all hosts during a run. Hosts that share a clock count as one."""
 
     def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
-        """Store the results in the run folder `folder`."""
+        """Store the results in the run directory `folder`."""
         self._hosts, self._folder = hosts, folder
         self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
         self._own: ClockResponder | None = None
@@ -73,7 +73,7 @@ class ClockExchange:
         self._pings = {name: each.remote.clock for name, each in hosts.items() if each.remote}
 
     def start(self) -> None:
-        """Start the responders, and compare all clocks. Raises ClockError or TrialFailedError if that fails."""
+        """Start the responders, and compare all clocks. Raises ClockError or TrialFailedError on failure."""
         failures: list[ComparisonError] = []
         if len(self._clocks()) > 1:
             starts = {name: partial(self._start_responder, host) for name, host in self._hosts.items()}
@@ -82,19 +82,21 @@ class ClockExchange:
             raise failure
 
     def stop(self) -> None:
-        """Stop the responder of this machine; those of other hosts end with their agents."""
+        """Stop the responder of this machine. Responders on other hosts stop with their agents."""
         if self._own is not None:
             self._own.stop()
 
     def compare(self) -> None:
-        """Compare all clocks again. If a host does not answer, the analysis treats the clocks as unknown at this
-        time."""
+        """Compare all clocks again. If a host does not answer, its clock offset is unknown at that time."""
         if self._ports:
             self._compare(with_sources=False)
 
     def _clocks(self) -> list[ClockHost]:
-        """Return one host for each clock. The first host is the reference of `go`: this machine if it takes part;
-        otherwise, in a star, the nearest host."""
+        """Return one host for each distinct clock. The first host is the reference for `go`.
+
+        The reference is this machine if this machine takes part. In a star without this machine, the reference is the
+        nearest host.
+        """
         alive = [each for each in self._hosts.values() if not each.is_gone]
         first: dict[str, ClockHost] = {}
         for each in sorted(alive, key=lambda host: (host.remote is not None, self._is_star * host.round_trip_ns)):
@@ -116,7 +118,7 @@ class ClockExchange:
         return failures
 
     def _set_clocks(self, clocks: Sequence[ClockHost]) -> None:
-        """Update the clocks with which `go` is translated."""
+        """Update the host clocks that are used to translate the `go` time."""
         if not clocks:
             return
         first, names = clocks[0].name, {each.clock: each.name for each in clocks}
@@ -149,7 +151,7 @@ class ClockExchange:
     def _measure_batches(
         self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
     ) -> Iterator[Batch]:
-        """Measure the batches of these pairs; at most `ASKERS` hosts send exchanges at once."""
+        """Measure the batches of these pairs. At most `ASKERS` hosts send exchanges at once."""
         askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
         for begin in range(0, len(askers), ASKERS):
             some = askers[begin : begin + ASKERS]
@@ -169,13 +171,13 @@ class ClockExchange:
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
-    """Return the pairs of clocks to compare, each as asker and responder. In a star, every other clock asks the
-    first one."""
+    """Return the pairs of clocks to compare, each as asker and responder. In a star, each other clock asks the
+    first."""
     return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
 
 
 def _answers(asks: Iterable[tuple[str, Callable[[], Answer[Found]]]], failures: list[ComparisonError]) -> list[Found]:
-    """Send requests to several hosts at once, and return their answers; append errors to `failures`."""
+    """Send requests to several hosts at once, and return their answers. Errors are appended to `failures`."""
     waiting: list[tuple[str, Answer[Found]]] = []
     found: list[Found] = []
     for name, ask in asks:

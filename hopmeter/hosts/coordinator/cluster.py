@@ -1,4 +1,4 @@
-"""Hosts that are workers of a Dask cluster: finds the workers, and carries the lines of their agents through Dask."""
+"""Hosts that are workers of a Dask cluster. Dask carries the messages of the hosts' agents."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MOST_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Cluster:
-    """The address of a Dask scheduler, and the TLS files of this client; where None, Dask's own configuration has
-    the file."""
+    """The address of a Dask scheduler, and the TLS files of this client. If a file is None, Dask's configuration
+    provides the file."""
 
     address: str
     ca: Path | None = None
@@ -54,7 +54,8 @@ class Cluster:
 
 
 def check_encrypted(name: str, address: str) -> None:
-    """Raise HostError if an address of another machine is not encrypted: Dask executes whatever it receives."""
+    """Raise HostError if the address belongs to another machine and is not encrypted. Dask executes any code that it
+    receives."""
     scheme, _, rest = address.partition("://")
     host = rest.rpartition(":")[0].strip("[]")
     if scheme == "tls" or _is_loopback(host):
@@ -106,7 +107,7 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
 
 
 def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
-    """Return Dask's `Security` for this client. Raises UsageError if certificates are required and missing."""
+    """Return Dask's `Security` for this client. Raises UsageError if required certificates are missing."""
     given = {"tls_ca_file": cluster.ca, "tls_client_cert": cluster.cert, "tls_client_key": cluster.key}
     for path in given.values():
         if path is not None and not path.is_file():
@@ -122,7 +123,7 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 
 
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
-    """Return by name the workers that have the resource. Raises HostError if one of them cannot be a host."""
+    """Return the workers that have the resource, by name. Raises HostError if one of these workers cannot be a host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
     offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
@@ -150,7 +151,7 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
-    """Start an agent on each worker of a cluster; the agents run inside the `with` block. Raises UsageError and
+    """Start an agent on each worker of a cluster. The agents run inside the `with` block. Raises UsageError and
     HostError."""
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))
@@ -163,10 +164,10 @@ def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
 
 
 class WorkerLink:
-    """The link to an agent that a Dask worker runs, and the tasks that carry its lines through Dask."""
+    """The link to an agent on a Dask worker, and the tasks that forward its messages through Dask."""
 
     def __init__(self, client: Any, name: str, contact: str) -> None:
-        """Start the agent. Raises HostError if the worker cannot start it."""
+        """Start the agent. Raises HostError if the worker cannot start the agent."""
         self._client, self._contact, self._key = client, contact, secrets.token_hex(8)
         self._why = ""
         try:
@@ -180,27 +181,26 @@ class WorkerLink:
         self._carrying = asyncio.run_coroutine_threadsafe(self._carry(), client.loop.asyncio_loop)
 
     def why_gone(self) -> str:
-        """Return in plain words why the channel was closed, or an empty string if no reason is known."""
+        """Return why the channel was closed, or an empty string if the reason is unknown."""
         return self._why
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends everything that it has started."""
+        """Close the channel, so that the agent stops everything that it has started."""
         self._own.close()
 
     def close(self) -> None:
-        """Close the channel, and wait until the agent has ended."""
+        """Close the channel, and wait until the agent has exited."""
         self.hang_up()
         with suppress(TimeoutError):
             self._carrying.result(ENDING_S * 1.5)
         self._carrying.cancel()
 
     async def _run(self, function: Callable[..., Awaitable[Any]], *words: Any) -> Any:
-        """Call a function on the worker, and return its result."""
         answers = await self._client.run(function, self._key, *words, workers=[self._contact])
         return answers[self._contact]
 
     async def _carry(self) -> None:
-        """Carry lines in both directions until the agent has ended or the worker is gone."""
+        """Forward lines in both directions until the agent has exited or the worker is lost."""
         down = asyncio.create_task(self._carry_down())
         try:
             await self._carry_up()
@@ -216,7 +216,7 @@ class WorkerLink:
         loop, begin = asyncio.get_running_loop(), 0
         while (lines := await self._run(worker_agent.read, begin)) != b"":
             begin += len(lines or b"")
-            with suppress(OSError):  # the coordinator no longer reads, and the agent ends
+            with suppress(OSError):  # the coordinator has stopped reading, so the agent will exit
                 await loop.sock_sendall(self._far, lines or b"")
 
     async def _carry_down(self) -> None:

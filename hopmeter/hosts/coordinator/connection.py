@@ -17,17 +17,17 @@ from hopmeter.runtime.failures import TrialFailedError
 
 GREETING_S = 30.0
 PATIENCE_S = 30.0
-"""How long an agent may take for an ordinary answer."""
+"""The timeout for an ordinary answer of an agent."""
 PINGS = 15
 MOST_LINES_BEFORE = 100
-"""How many lines a login shell may print before the agent's greeting."""
+"""The maximum number of lines that a login shell may print before the agent's greeting."""
 SEEN_CHARACTERS = 300
 CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
 
 
 @contextmanager
 def naming_damage(host: str) -> Iterator[None]:
-    """Raise TrialFailedError, which names the host, if code in the `with` block finds malformed values of its agent."""
+    """Convert errors about malformed agent data in the `with` block to a TrialFailedError that names the host."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:
@@ -41,15 +41,15 @@ Hear = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """The fastest of several exchanges with an agent."""
+    """The fastest of several round trips to an agent."""
 
     least_ns: int
     offset_ns: int
-    """The agent's clock minus this machine's clock, in the middle of the exchange."""
+    """The agent's clock minus this machine's clock, at the midpoint of the round trip."""
 
 
 class Connection:
-    """An agent that answers requests. Once the agent has disconnected, every method raises an error that names the
+    """A connection to an agent that answers requests. If the agent is lost, each method raises an error that names the
     host."""
 
     def __init__(
@@ -60,10 +60,10 @@ class Connection:
         patience_s: float = GREETING_S,
         busy: BusyAgents | None = None,
     ) -> None:
-        """Greet the agent on a channel; `why_gone` explains why the agent closed the channel.
+        """Greet the agent on a channel. `why_gone` explains why the agent closed the channel.
 
-        Connections that share `busy` can await answers concurrently. Raises HostError if there is no agent, or if it
-        has another version.
+        Connections that share `busy` can wait for answers concurrently. Raises HostError if there is no agent, or if
+        the agent has a different version.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -77,7 +77,7 @@ class Connection:
 
     def _greet(self, patience_s: float) -> Greeting:
         try:
-            with suppress(ClosedChannelError):  # a command that has ended already may have printed the reason
+            with suppress(ClosedChannelError):  # a command that has already exited may have printed the reason
                 self.channel.send(Greeting.own().as_message())
             greeting = Greeting.of(self._first_message(patience_s), "agent")
         except ChannelError as cause:
@@ -89,7 +89,7 @@ class Connection:
         return greeting
 
     def _first_message(self, patience_s: float) -> dict[str, Any]:
-        """Return the first line that is a message; a login shell may print other lines before it."""
+        """Return the first line that is a message. A login shell may print other lines before the first message."""
         seen: list[str] = []
         deadline = time.monotonic() + patience_s
         while len(seen) < MOST_LINES_BEFORE:
@@ -111,17 +111,17 @@ class Connection:
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the agent is known to have ended."""
+        """Return whether the agent is known to have exited."""
         return bool(self._gone) or self.channel.closed
 
     def ask(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> dict[str, Any]:
-        """Return the agent's answer to the request `do`. Raises TrialFailedError if the agent reports an error or
-        does not answer."""
+        """Return the agent's answer to the request `do`. Raises TrialFailedError if the agent reports an error or does
+        not answer."""
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a request without waiting; the agent answers requests one by one. Raises TrialFailedError if the agent
-        has disconnected."""
+        """Send a request without waiting for the answer. The agent answers requests one by one. Raises TrialFailedError
+        if the agent is lost."""
         self._asked += 1
         self._open.add(self._asked)
         self._busy.add(self)
@@ -129,8 +129,8 @@ class Connection:
         return Question(self, self._asked, do, patience_s)
 
     def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
-        """Return the answer with this number and the time when it was read; None if it has not arrived. Raises
-        TrialFailedError if the agent reported an error or is gone."""
+        """Return the answer with this number and its read time, or None if it has not arrived. Raises TrialFailedError
+        if the agent reported an error or is lost."""
         if number in self._answers:
             read_ns, answer = self._answers.pop(number)
             return read_ns, self._value(answer)
@@ -143,10 +143,10 @@ class Connection:
         self._forgotten |= {number} & self._open
 
     def wait(self, most_s: float) -> bool:
-        """Wait until an agent that owes an answer sends something; return False after `most_s`.
+        """Wait until an agent with a pending answer sends data. Return False if no agent does within `most_s`.
 
-        Reads from all such agents, so that none is blocked until its own answer is wanted. Raises TrialFailedError if
-        this agent is gone.
+        Data is read from all such agents, so that no agent blocks until its own answer is needed. Raises
+        TrialFailedError if this agent is lost.
         """
         if not self._busy.read(most_s):
             return False
@@ -167,7 +167,7 @@ class Connection:
         return f"on {self.name}: {remedy}" if remedy.startswith("hopmeter ") else remedy
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message that needs no answer. Raises TrialFailedError if the agent has disconnected."""
+        """Send a message that needs no answer. Raises TrialFailedError if the agent is lost."""
         self.check()
         try:
             self.channel.send(message)
@@ -177,8 +177,7 @@ class Connection:
             self.hear()
 
     def hear(self) -> None:
-        """Process the messages that have arrived, without waiting. Raises TrialFailedError if the agent has
-        disconnected."""
+        """Process the received messages without blocking. Raises TrialFailedError if the agent is lost."""
         try:
             for message in self.channel.receive():
                 self._sort(message)
@@ -187,7 +186,7 @@ class Connection:
         self.check()
 
     def check(self) -> None:
-        """Raise TrialFailedError if the agent has disconnected."""
+        """Raise TrialFailedError if the agent is lost."""
         if self._gone or self.channel.closed:
             raise self.lose("it closed the connection")
 
@@ -209,14 +208,14 @@ class Connection:
             self._busy.remove(self)
 
     def lose(self, why: str) -> TrialFailedError:
-        """Mark the agent as gone, and return the error that explains why."""
+        """Mark the agent as lost, and return an error that explains why."""
         self._busy.remove(self)
         self._gone = self._gone or self._why_gone() or why
         remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
         return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
 
     def listen(self, trial: str, hear: Hear | None) -> None:
-        """Pass all reports about a trial to `hear`; None ends this."""
+        """Pass all reports about a trial to `hear`. If `hear` is None, stop passing reports."""
         self._trials.pop(trial, None)
         if hear is not None:
             self._trials[trial] = hear
@@ -227,7 +226,7 @@ class Connection:
 
 
 def ping_all(connections: Iterable[Connection]) -> list[RoundTrip]:
-    """Return the fastest round trip of each connection; all connections are measured at once."""
+    """Return the fastest round trip of each connection. All connections are measured concurrently."""
     each = list(connections)
     rounds = [_ping_once(each) for _ in range(PINGS)]
     return [RoundTrip(*min(own)) for own in zip(*rounds, strict=True)]

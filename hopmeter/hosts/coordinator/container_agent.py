@@ -1,4 +1,5 @@
-"""An agent in a container on this machine, which docker or podman starts and which is removed when the command ends."""
+"""An agent in a container on this machine. Docker or Podman starts the container, which is removed when the command
+ends."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from hopmeter.hosts.protocol.greeting import HostError
 
 ENGINES = ("docker", "podman")
 ENGINE_S = 30.0
-"""How long the engine may take to inspect or remove a container."""
+"""The timeout for inspecting or removing a container."""
 ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 
 
@@ -31,8 +32,8 @@ def find_engine(name: str, wanted: str | None) -> str:
 
 
 def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> list[str]:
-    """Return the command that starts an agent in a container; `shared` is the folder that containers with shared
-    memory have in common."""
+    """Return the command that starts an agent in a container. Containers with shared memory all mount the directory
+    `shared`."""
     memory = ["--ipc", "private"]
     if entry.shared_memory:
         # Programs that share memory must also see each other's process ids.
@@ -56,13 +57,13 @@ def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> 
 
 
 class ContainerAgent(AgentProcess):
-    """A running container with its stdin and stdout as the channel of an agent."""
+    """A running container whose stdin and stdout form the channel to an agent."""
 
     is_killed_with_launcher = False
-    """A killed `podman run` leaves its container running, whereas closing its stdin ends the container."""
+    """A killed `podman run` leaves its container running, but closing its stdin stops the container."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
-        """Start the container; its log and its shared folder go into `folder`. Raises HostError."""
+        """Start the container, with its log and its shared directory in `folder`. Raises HostError."""
         self._host, self._entry = name, entry
         self._engine = find_engine(name, entry.engine)
         self._container = f"hopmeter-{name}-{secrets.token_hex(6)}"
@@ -72,8 +73,8 @@ class ContainerAgent(AgentProcess):
 
     @property
     def address(self) -> str | None:
-        """Return the container's address in its network; None if the hosts file gives an address or the network is
-        the host's. Raises HostError."""
+        """Return the container's address in its network. Return None if the hosts file gives an address or the
+        container uses the host network. Raises HostError."""
         if self._entry.network == "host" or "address" in self._entry.model_fields_set:
             return None
         printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])
@@ -84,7 +85,7 @@ class ContainerAgent(AgentProcess):
         raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
 
     def _ask_engine(self, words: Sequence[str]) -> str:
-        """Return what the engine prints, or an empty string if it cannot run."""
+        """Return the output of the engine, or an empty string if it cannot run."""
         with suppress(OSError, subprocess.TimeoutExpired):
             called = subprocess.run(
                 [self._engine, *words], capture_output=True, text=True, timeout=ENGINE_S, check=False
@@ -93,6 +94,6 @@ class ContainerAgent(AgentProcess):
         return ""
 
     def close(self) -> None:
-        """Close the channel, so that the agent and its container end; remove the container if it still exists."""
+        """Close the channel, so that the agent and its container exit. Remove the container if it still exists."""
         super().close()
         self._ask_engine(["rm", "--force", self._container])

@@ -1,4 +1,4 @@
-"""The clock of a host, as far as `go` needs it: translates times of this machine to times of the host."""
+"""Translates times of this machine to a host's clock, precisely enough for `go`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hopmeter.hosts.protocol.greeting import Greeting, own_id
 
 @dataclass(frozen=True)
 class HostClock:
-    """A host's CLOCK_MONOTONIC minus that of this machine: precise enough to start nodes together, too coarse for
-    one-way latencies. The defaults are those of a host that reads the same clock."""
+    """A host's CLOCK_MONOTONIC minus that of this machine. The offset is precise enough to start nodes together, but
+    too coarse for one-way latencies. The defaults describe a host with the same clock."""
 
     offset_ns: int = 0
     uncertainty_ns: int = 0
     model: PairModel | None = None
-    """If there is a model, `offset_ns` is the offset of another host, `over`, and the model relates both hosts."""
+    """With a model, `offset_ns` belongs to the intermediate host `over`, and the model relates both hosts."""
     over: str = ""
 
     def translate(self, ns: int) -> tuple[int, int]:
@@ -28,12 +28,12 @@ class HostClock:
         return there_ns, self.uncertainty_ns + round(doubt_ns)
 
     def beyond(self, model: PairModel, over: str) -> HostClock:
-        """Return the clock of a host that was compared with this host, which has the name `over`."""
+        """Return the clock of a host that was compared with this host. The name of this host is `over`."""
         return HostClock(self.offset_ns, self.uncertainty_ns, model, over)
 
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:
-    """Return the clock of the host that sent the greeting, from the fastest exchange of messages."""
+    """Return the clock of the host that sent the greeting, based on its fastest round trip."""
     if greeting.clock == own_id("time"):
         return HostClock()
     return HostClock(round_trip.offset_ns, round_trip.least_ns // 2)

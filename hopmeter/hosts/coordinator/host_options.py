@@ -1,4 +1,4 @@
-"""The options that name the hosts of a command or program: a hosts file, or a Dask cluster."""
+"""Options that select the hosts of a command or program: a hosts file, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class HostOptions:
-    """The options that name the hosts; without any, only this machine is used."""
+    """Options that select the hosts. By default, only this machine is used."""
 
     file: Path | None = None
     cluster: str | None = None
@@ -35,12 +35,12 @@ class HostOptions:
 
     @property
     def words(self) -> list[str]:
-        """Return the options as command-line words."""
+        """Return the options as command-line arguments."""
         given = {option: getattr(self, name) for name, option in OPTIONS.items()}
         return [word for option, value in given.items() if value is not None for word in (option, str(value))]
 
     def named_cluster(self) -> Cluster | None:
-        """Return the cluster; None if the options name none. Raises UsageError if the options contradict each other."""
+        """Return the cluster, or None if the options select none. Raises UsageError if the options conflict."""
         if self.cluster is None:
             if any((self.ca, self.cert, self.key)):
                 raise UsageError("E-OPTION-CONFLICT", "certificates are for --cluster", "add --cluster tls://HOST:8786")
@@ -48,14 +48,14 @@ class HostOptions:
         if self.file is not None:
             raise UsageError("E-OPTION-CONFLICT", "--hosts and --cluster both name the hosts", "give one of them")
         from hopmeter.hosts.coordinator.cluster import (
-            Cluster,  # Dask's client is asynchronous, and asyncio takes long to import
+            Cluster,  # imports asyncio, which is slow
         )
 
         return Cluster(self.cluster, self.ca, self.cert, self.key)
 
     @contextmanager
     def open(self) -> Iterator[HostSession | None]:
-        """Connect the hosts inside the `with` block, and yield their session; None if no hosts are named. Raises
+        """Connect the hosts inside the `with` block, and yield their session, or None if no hosts are selected. Raises
         UsageError and HostError."""
         if cluster := self.named_cluster():
             from hopmeter.hosts.coordinator.cluster import open_cluster

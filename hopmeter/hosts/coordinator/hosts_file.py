@@ -36,7 +36,7 @@ def _check_image(image: str) -> str:
 
 
 def check_address(address: str) -> str:
-    """Return an IP address in its normal form. Raises RefusedValueError for any other text."""
+    """Return an IP address in canonical form. Raises RefusedValueError for any other text."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
@@ -121,13 +121,13 @@ class HostEntry(BaseModel):
 
     @property
     def tls(self) -> TlsFiles | None:
-        """Return the TLS files; None if the agent does not use TLS."""
+        """Return the TLS files, or None if the agent does not use TLS."""
         if self.cert is None or self.key is None or self.ca is None:
             return None
         return TlsFiles(self.cert, self.key, self.ca)
 
     def beside(self, folder: Path) -> HostEntry:
-        """Return a copy in which relative paths start at `folder`."""
+        """Return a copy with relative paths resolved against `folder`."""
         paths = {name: getattr(self, name) for name in ("secret_file", "cert", "key", "ca")}
         found = {name: folder / path.expanduser() for name, path in paths.items() if path is not None}
         return self.model_copy(update=found)
@@ -156,7 +156,7 @@ class HostsFile(BaseModel):
 
 
 def read_hosts(path: Path) -> HostsFile:
-    """Return the hosts in a file. Raises UsageError, which names the key and its line."""
+    """Return the hosts in a file. Raises UsageError with the key and line of any error."""
     path = complete_name(path)
     table, text = read_with_text(path)
     found = validate(HostsFile, table, str(path), text)

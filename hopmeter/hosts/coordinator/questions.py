@@ -1,4 +1,4 @@
-"""Requests to agents that await their answers, of one agent or of several at once."""
+"""Pending requests to one or more agents."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from hopmeter.hosts.coordinator.connection import Connection
 
 AT_ONCE = 8
-"""How many requests of a long series an agent has at once; for samples, their answers are 4 MiB."""
+"""The maximum number of pending requests in a long series. For samples, the answers take 4 MiB."""
 
 
 class Question:
-    """A request that an agent has not answered yet."""
+    """A request that an agent has not yet answered."""
 
     def __init__(self, connection: Connection, number: int, do: str, patience_s: float) -> None:
         self._connection, self._number, self._do = connection, number, do
         self._patience_s, self._deadline = patience_s, time.monotonic() + patience_s
         self.answered_ns = 0
-        """When the answer was read, on CLOCK_MONOTONIC."""
+        """The time when the answer was read, on CLOCK_MONOTONIC."""
 
     def answer(self) -> dict[str, Any]:
         """Wait for the answer. Raises TrialFailedError if the agent reports an error or does not answer."""
@@ -41,8 +41,8 @@ class Question:
 
 
 def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """Yield the answers in order. Up to `AT_ONCE` requests are pending: advancing the iterable sends the next
-    request."""
+    """Yield the answers in order. Iterating over `questions` sends the requests, so at most `AT_ONCE` requests are
+    pending."""
     waiting: deque[Question] = deque()
     try:
         for each in questions:
@@ -57,7 +57,7 @@ def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
 
 
 class BusyAgents:
-    """The connections to agents that owe an answer."""
+    """The connections whose agents have a pending answer."""
 
     def __init__(self) -> None:
         self._poll = select.poll()
@@ -74,8 +74,8 @@ class BusyAgents:
             self._poll.unregister(connection.channel)
 
     def read(self, most_s: float) -> bool:
-        """Wait until something arrives, and read it; return False if nothing arrives within `most_s`. If an agent
-        proves to be gone, the next request to that agent fails."""
+        """Wait for data and read it. Return False if nothing arrives within `most_s`. If an agent turns out to be lost,
+        the next request to that agent fails."""
         ready = self._poll.poll(max(0.0, most_s) * 1000)
         for number, _ in ready:
             with suppress(TrialFailedError):

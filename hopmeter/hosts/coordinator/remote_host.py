@@ -1,5 +1,4 @@
-"""A host behind an agent: gives the runtime the same interface to trials, brokers and background load as this
-machine."""
+"""A remote host, with the same interface for trials, brokers and background load as this machine."""
 
 from __future__ import annotations
 
@@ -19,14 +18,14 @@ from hopmeter.runtime.processes.this_host import LEAD_NS
 
 LEAST_LEAD_NS = 30_000_000
 ROUND_TRIPS = 10
-"""How many of the fastest round trips `go` may take to arrive."""
+"""`go` may take as long as this many of the fastest round trips."""
 
 
 class RemoteHost:
     """A host that is reached through a connection. Each error names the host."""
 
     def __init__(self, connection: Connection, clock: HostClock, round_trip_ns: int, folder: Path) -> None:
-        """Store what the host sends in `folder`, a private folder of this machine."""
+        """Store data from the host in `folder`, a private directory of this machine."""
         self.connection, self.clock, self._round_trip_ns = connection, clock, round_trip_ns
         self._folder = folder
         self._sent: dict[tuple[Path, int, int], str] = {}
@@ -38,12 +37,12 @@ class RemoteHost:
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the schedule starts the host must receive `go`."""
+        """Return how long before the start of the schedule the host must receive `go`."""
         _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> RemoteTrial:
-        """Prepare a trial; the agent is informed when the first process starts."""
+        """Prepare a trial. The agent is informed when the first process of the trial starts."""
         return RemoteTrial(self, run, manifests, self._folder / run)
 
     def start_background(self, load: Load, _log: Path) -> RemoteBackground:
@@ -53,11 +52,11 @@ class RemoteHost:
         return RemoteBackground(self.connection, start)
 
     def note_alive(self) -> None:
-        """Do nothing: the agent records what it has started."""
+        """Do nothing, because the agent records what it has started."""
 
     @names_damage
     def send_file(self, path: Path) -> str:
-        """Send a file unless the host has it already, and return its hash."""
+        """Send a file unless the host already has it, and return its hash."""
         stat = path.stat()
         key = (path, stat.st_size, stat.st_mtime_ns)
         if key not in self._sent:

@@ -1,4 +1,4 @@
-"""A node on another host, as its agent reports it, with the interface of a local node."""
+"""A node on another host, with the interface of a local node."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.node import Node, Start
 
 MOST_WAITING = 10_000
-"""The most unread messages that are stored for one node."""
+"""The maximum number of unread messages stored for one node."""
 TAIL_S = 5.0
 
 
 class RemoteNode(Node):
-    """A node whose messages its agent passes on."""
+    """A node whose messages are forwarded by its agent."""
 
     def __init__(self, start: Start, connection: Connection, run: str, clock: HostClock) -> None:
         super().__init__(start)
@@ -33,7 +33,7 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether messages are stored, or lines arrived while another message was sent."""
+        """Return whether messages are pending, or lines arrived while another message was sent."""
         is_unread = self._ended is None and self._connection.channel.has_lines
         return bool(self._waiting or self._failed or is_unread)
 
@@ -44,18 +44,19 @@ class RemoteNode(Node):
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the agent's channel once the node has ended and all messages are read; otherwise nothing."""
+        """Return the agent's channel once the node has exited and all its messages were read. Otherwise, return an
+        empty tuple."""
         return self.sources if self.has_ended() and not self.has_news else ()
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node, with times translated to the clock of its host."""
+        """Send a message to the node, with times translated to its host's clock."""
         if message["say"] == "go":
             message = message | {"start_ns": self._clock.translate(message["start_ns"])[0]}
         if self._ended is None:
             self._connection.tell({"say": "to", "trial": self._run, "node": self._number, "message": message})
 
     def hear(self, report: Mapping[str, Any]) -> None:
-        """Process a report of the agent about this node. Raises ValueError for a report that no agent sends."""
+        """Process a report of the agent about this node. Raises ValueError for a malformed report."""
         word = report["say"]
         if word == "from" and len(self._waiting) < MOST_WAITING:
             self._waiting.append(value_checks.table(report, "message"))
@@ -80,8 +81,7 @@ class RemoteNode(Node):
             raise ValueError(f"a report about a node says {word[:20]!r}, or too many wait")
 
     def read_messages(self) -> Iterator[dict[str, Any]]:
-        """Yield the node's new messages. Raises TrialFailedError if a message is malformed, or if the host has
-        disconnected."""
+        """Yield the node's new messages. Raises TrialFailedError if a message is malformed or the host is lost."""
         if self._ended is None:
             self._connection.hear()
         while self._waiting:
@@ -112,7 +112,7 @@ class RemoteNode(Node):
             self._check_result(message)
 
     def _check_result(self, done: Mapping[str, Any]) -> None:
-        """Raise ValueError if the results are not those of this node's endpoints."""
+        """Raise ValueError if the results do not match the node's endpoints."""
         found = [(each["id"], each["role"]) for each in value_checks.items(done, "endpoints")]
         if sorted(found) != sorted(self.endpoints.items()):
             raise ValueError("its endpoints are others than those of the spec")
@@ -124,21 +124,22 @@ class RemoteNode(Node):
                     raise ValueError(f"{key} of an endpoint is no number")
 
     def has_ended(self) -> bool:
-        """Return whether the node has ended or its host is gone."""
+        """Return whether the node has exited or its host is lost."""
         return self._ended is not None or self._connection.is_gone
 
     def ending(self) -> str:
-        """Describe how the node ended."""
+        """Return a description of how the node exited."""
         if self._ended is not None:
             return str(self._ended["ending"])
         return "is gone with its host" if self._connection.is_gone else "is still running"
 
     def exit_code(self) -> int | None:
-        """Return the exit code; None if the node still runs or its code is unknown."""
+        """Return the exit code, or None if the node is still running or its code is unknown."""
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
-        """Return the end of the log in one line, or an empty string if there is no log or the agent does not answer."""
+        """Return the end of the log as one line. The string is empty if there is no log or the agent does not
+        answer."""
         if self._ended is not None:
             return str(self._ended["tail"])
         try:
@@ -148,4 +149,4 @@ class RemoteNode(Node):
             return ""
 
     def close(self) -> None:
-        """Do nothing: the agent ends all nodes of the trial together."""
+        """Do nothing, because the agent ends all nodes of the trial together."""

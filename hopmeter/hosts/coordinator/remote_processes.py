@@ -17,7 +17,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def names_damage(method: Method) -> Method:
-    """Wrap a method so that it raises TrialFailedError, which names the host, if the agent's answer is malformed."""
+    """Wrap a method so that a malformed agent answer raises TrialFailedError with the host's name."""
 
     @functools.wraps(method)
     def call(self: Any, *given: Any, **more: Any) -> Any:
@@ -28,21 +28,21 @@ def names_damage(method: Method) -> Method:
 
 
 class RemoteBackground:
-    """A host's background load; its measured window begins with the trial."""
+    """The background load of a host. The measured window of the load begins with the trial."""
 
     def __init__(self, connection: Connection, start: Question) -> None:
         self._connection, self._start, self.host_name = connection, start, connection.name
 
     def await_start(self) -> None:
-        """Wait until the load runs. Raises TrialFailedError if it does not start."""
+        """Wait until the load is running. Raises TrialFailedError if the load does not start."""
         self._start.answer()
 
     def begin(self) -> None:
-        """Do nothing: the agent begins the measured window of the load."""
+        """Do nothing, because the agent begins the measured window of the load."""
 
     @names_damage
     def reading(self) -> Achieved:
-        """Return the CPU and memory load that was achieved."""
+        """Return the achieved CPU and memory load."""
         found = self._connection.ask("read-background")
         values = [
             None if found.get(key) is None else value_checks.decimal(found, key)
@@ -51,7 +51,7 @@ class RemoteBackground:
         return Achieved(*values)
 
     def close(self) -> None:
-        """End the load; if the agent has disconnected, its load has ended too."""
+        """End the load. If the agent is lost, its load has already ended."""
         with suppress(TrialFailedError):
             self._connection.ask("end-background")
 
@@ -66,7 +66,7 @@ class RemoteBroker:
         self.failed: TrialFailedError | None = None
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker or its host is gone."""
+        """Raise TrialFailedError if the broker has failed or its host is lost."""
         self._connection.hear()
         if self.failed is not None:
             raise self.failed

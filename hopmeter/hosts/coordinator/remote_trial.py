@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from hopmeter.hosts.coordinator.remote_host import RemoteHost
 
 ENDING_S = 60.0
-"""How long an agent may take to end all processes of a trial."""
+"""The timeout for an agent to end all processes of a trial."""
 SAMPLES_S = 300.0
-"""How long an agent may take to write the samples of a trial."""
+"""The timeout for an agent to write the samples of a trial."""
 MOST_SAMPLE_BYTES = 64 << 30
 SAMPLE_FILES = ("samples", "causes")
 FIRST_BYTES = 64 << 10
-"""How many bytes of a sample file are requested before its size is known; a short trial has fewer."""
+"""The number of bytes of a sample file that are requested before its size is known. A short trial has a smaller
+file."""
 LONGEST_LOG = 1 << 20
 
 
@@ -54,7 +55,7 @@ class RemoteTrial:
         self._logs: dict[str, Path] = {}
         self._cpu: list[dict[str, Any]] = []
         self._earlier: list[Question] = []
-        """The requests to which nobody has awaited the answer yet."""
+        """Requests whose answers were not yet awaited."""
         self._requested: dict[Step, list[Question]] = {}
         self._is_begun = self._is_closed = False
 
@@ -68,13 +69,13 @@ class RemoteTrial:
         return connection.post(do, patience_s, trial=self._run, **more)
 
     def _await_earlier(self) -> None:
-        """Wait for the answers to all requests so far. Raises TrialFailedError if a request failed."""
+        """Wait for the answers to all earlier requests. Raises TrialFailedError if a request failed."""
         while self._earlier:
             self._earlier.pop(0).answer()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
         """Request a step in advance, without waiting for its answer."""
-        with suppress(TrialFailedError):  # if the agent has disconnected, the step itself raises the error
+        with suppress(TrialFailedError):  # if the agent is lost, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
     def _begin_step(self, step: Step, since_ns: int = 0) -> list[Question]:
@@ -87,12 +88,12 @@ class RemoteTrial:
         return [self._post("samples", SAMPLES_S), *(self._post_piece(name, 0, SAMPLES_S) for name in SAMPLE_FILES)]
 
     def _take_step(self, step: Step, since_ns: int = 0) -> list[Question]:
-        """Return the requests of a step, which `request` may have sent already."""
+        """Return the requests of a step, which may already have been sent by `request`."""
         return self._requested.pop(step, None) or self._begin_step(step, since_ns)
 
     @names_damage
     def start_broker(self, order: BrokerOrder) -> RemoteBroker | None:
-        """Start a transport's broker; return None if the transport has no broker."""
+        """Start a transport's broker. Return None if the transport has no broker."""
         told = self._manifests[order.number].broker
         if told is None:
             return None
@@ -111,7 +112,7 @@ class RemoteTrial:
 
     @names_damage
     def start_node(self, start: Start) -> RemoteNode:
-        """Request the start of a node; `watch` waits until the node has started."""
+        """Request the start of a node. `watch` waits until the node has started."""
         spec, number = spec_paths.send_files(start.spec, self._host.send_file), int(start.spec["node"])
         places = [str(site.directory) for site in self.sites]
         node = self.nodes[number] = RemoteNode(start, self._host.connection, self._run, self._host.clock)
@@ -130,27 +131,27 @@ class RemoteTrial:
         return node
 
     def watch(self) -> None:
-        """Wait until the nodes have started, and detect stopped processes from now on."""
+        """Wait until the nodes have started, and begin to detect stopped processes."""
         self._await_earlier()
         self._earlier.append(self._post("watch-stops"))
 
     def note_usage(self) -> None:
-        """Record what the brokers have used so far."""
+        """Record the resources that the brokers have used so far."""
         (asked,) = self._take_step("note_usage")
         self._await_earlier()
         asked.answer()
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window; the agent samples the CPU itself."""
+        """Begin the measured window. The agent samples the CPU itself."""
         told = {"cores": sorted(cores), "samples_cpu": samples_cpu}
         self._host.connection.tell({"say": "begin", "trial": self._run, **told})
 
     def sample_cpu(self) -> None:
-        """Do nothing: the agent samples the CPU itself."""
+        """Do nothing, because the agent samples the CPU itself."""
 
     @names_damage
     def usage(self, since_ns: int) -> Usage:
-        """Return what the processes have used since a time on this machine's clock."""
+        """Return the resources that the processes have used since a time on this machine's clock."""
         (asked,) = self._take_step("usage", since_ns)
         self._await_earlier()
         found = asked.answer()
@@ -166,8 +167,8 @@ class RemoteTrial:
 
     @names_damage
     def collect(self) -> list[Path]:
-        """Fetch the samples of all endpoints as a Parquet file, and their causes as a second one; return the first
-        file's path in a list, which is empty without samples."""
+        """Fetch the samples and causes of all endpoints as Parquet files. Return a list with the path of the sample
+        file, or an empty list without samples."""
         written, *firsts = self._take_step("collect")
         files = value_checks.table(written.answer(), "files")
         self._fetched.mkdir(mode=0o700)
@@ -182,7 +183,7 @@ class RemoteTrial:
         return [samples]
 
     def _fetch(self, name: str, size: int, into: Path, first: dict[str, Any]) -> None:
-        """Write a file whose first piece has arrived; fetch the remaining pieces."""
+        """Write a file whose first piece has arrived, and fetch the remaining pieces."""
         offsets = range(FIRST_BYTES, size, PIECE_BYTES)
         rest = answers(self._post_piece(name, offset) for offset in offsets)
         with into.open("wb") as file:
@@ -204,10 +205,10 @@ class RemoteTrial:
             raise ValueError(f"it has samples of endpoint {min(foreign)}, which is on another host")
 
     def close(self) -> None:
-        """End the processes that still run, and store the last part of their logs."""
+        """End the processes that are still running, and store the end of their logs."""
         if self._is_closed or not self._is_begun:
             return
-        with suppress(TrialFailedError, ValueError):  # an agent that is gone leaves nothing to end
+        with suppress(TrialFailedError, ValueError):  # a lost agent has no processes to end
             (asked,) = self._take_step("close")
             self._is_closed = True
             logs = value_checks.table(asked.answer(), "logs")
@@ -226,7 +227,7 @@ class RemoteTrial:
             question.forget()
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Process a report of the agent. Raises ValueError for a report that no agent sends."""
+        """Process a report of the agent. Raises ValueError for a malformed report."""
         if message["say"] == "broker":
             broker = self._brokers.get(value_checks.number(message, "number"))
             if broker is not None:
@@ -237,7 +238,7 @@ class RemoteTrial:
 
 
 def _broker_row(row: Any) -> dict[str, Any]:
-    """Return a broker's row, checked and reduced to the expected keys. Raises ValueError for wrong values."""
+    """Return a broker's row with only the expected keys. Raises ValueError for wrong values."""
     used, facts = value_checks.table(row, "resources"), value_checks.table(row, "facts")
     return {
         "endpoints": [],

@@ -1,5 +1,4 @@
-"""The hosts of one command: connects to them when it begins, describes them for the plan, and disconnects when it
-ends."""
+"""The hosts of one command: connects to them, describes them for the plan, and disconnects at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from hopmeter.schemas.library import NAME
 from hopmeter.system.scratch_dir import ScratchDir
 
 DESCRIBING_S = 120.0
-"""How long an agent may take to determine which of its transports are ready."""
+"""The timeout for an agent to report which of its transports are ready."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Reached:
 
 
 class HostSession:
-    """The hosts of a command; all of them except this machine are connected."""
+    """The hosts of a command. All hosts except this machine are connected."""
 
     def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
         """Store the addresses of all hosts, and the connected hosts."""
@@ -92,7 +91,7 @@ class HostSession:
 
     @contextmanager
     def compare_clocks(self, folder: Path) -> Iterator[ClockExchange]:
-        """Compare the clocks inside the `with` block, and store the results in the run folder `folder`. Raises
+        """Compare the clocks inside the `with` block, and store the results in the run directory `folder`. Raises
         HostError if the clocks cannot be compared."""
         hosts = {name: self._clock_host(name, address) for name, address in self._addresses.items()}
         exchange = ClockExchange(hosts, folder)
@@ -142,7 +141,7 @@ def here_facts(name: str, address: str) -> HostFacts:
 
 @contextmanager
 def open_hosts(path: Path) -> Iterator[HostSession]:
-    """Connect the hosts of a hosts file; the agents run inside the `with` block. Raises UsageError and HostError."""
+    """Connect the hosts of a hosts file. The agents run inside the `with` block. Raises UsageError and HostError."""
     entries = read_hosts(path).host
     with ScratchDir() as ground, closing_links() as links:
         open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)
@@ -152,7 +151,7 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
 
 
 def find_address(named: str, link: Link | None) -> str:
-    """Return the address by which other hosts reach a host; for a container, the engine may provide it. Raises
+    """Return the address at which other hosts reach a host. The engine may provide the address of a container. Raises
     HostError."""
     return (link.address if isinstance(link, ContainerAgent) else None) or named
 
@@ -163,7 +162,7 @@ def connect(name: str, link: Link, folder: Path) -> Reached:
 
 
 def connect_all(links: Mapping[str, Link], folder: Path) -> dict[str, Reached]:
-    """Greet the agents on several links, all at once. Raises HostError, which names every host that cannot be used."""
+    """Greet the agents on several links at once. Raises a HostError that names all unusable hosts."""
     busy, deadline = BusyAgents(), time.monotonic() + GREETING_S
     connections: list[Connection] = []
     failures: list[HostError] = []
@@ -189,7 +188,7 @@ def _reach(connection: Connection, round_trip: RoundTrip, folder: Path) -> Reach
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Convert a TrialFailedError, raised while no trial runs, to a HostError of the command."""
+    """Convert a TrialFailedError that occurs outside a trial to a HostError."""
     try:
         with naming_damage(name):
             yield

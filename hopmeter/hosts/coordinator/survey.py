@@ -1,4 +1,4 @@
-"""What `hopmeter hosts` shows: which hosts can be reached, and which transports and settings they have."""
+"""The data of `hopmeter hosts`: which hosts can be reached, and their transports and settings."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class HostState:
     error: HopmeterError | None = None
     greeting: Greeting | None = None
     round_trip_us: float | None = None
-    """The fastest round trip to the agent; None for this machine."""
+    """The fastest round trip to the agent, or None for this machine."""
     ready: tuple[Readiness, ...] = ()
     clock_offset_us: float | None = None
-    """The host's clock minus this machine's clock, wrong by at most half the round trip; None if both read the same
+    """The host's clock minus this machine's clock, with an error of at most half the round trip. None if both share a
     clock."""
     stream: Stream | None = None
-    """One TCP stream from this machine to the host; None if no stream reached the host."""
+    """One TCP stream from this machine to the host, or None if no stream reached it."""
     unreached: str = ""
-    """Why no stream reached the host; empty if one did."""
+    """Why no stream reached the host, or empty if one did."""
     findings: tuple[Finding, ...] = ()
-    """What disturbs measurements on the host, as `hopmeter doctor` finds it from the machine's settings."""
+    """Findings of `hopmeter doctor` about settings of the host that disturb measurements."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as an object for a line of `hopmeter hosts --json`."""
@@ -115,7 +115,8 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
 
 
 def _way_to(address: str, connection: Connection) -> dict[str, Any]:
-    """Measure a stream to the address that other hosts use; return the stream, or why it did not reach the host."""
+    """Measure a stream to the address that other hosts use. Return the stream, or the reason why it did not reach the
+    host."""
     token = secrets.token_bytes(TOKEN_BYTES)
 
     def result() -> tuple[int, int]:
@@ -130,6 +131,6 @@ def _way_to(address: str, connection: Connection) -> dict[str, Any]:
 
 
 def _findings(connection: Connection) -> tuple[Finding, ...]:
-    """Return the findings about a machine from its agent's description."""
+    """Return the findings about a remote machine."""
     machine = value_checks.table(connection.ask("examine", DESCRIBING_S), "machine")
     return tuple(advice.worth_telling(advice.findings(machine)))

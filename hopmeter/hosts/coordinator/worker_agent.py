@@ -1,7 +1,7 @@
-"""The Dask worker's side of an agent: the worker runs the agent as a separate process and carries its lines.
+"""The Dask worker's side of an agent. The worker runs the agent as a subprocess and carries the agent's lines.
 
-The coordinator calls these functions on the worker, in the thread of its event loop. An agent ends with its worker, and
-also when no coordinator has read its lines for `SILENCE_S`.
+The coordinator calls these functions on the worker, in its event-loop thread. An agent exits with its worker, or if no
+coordinator has read its lines for `SILENCE_S`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ PIECE = 1 << 18
 READING_S = 5.0
 """How long `read` waits for lines before it returns None."""
 SILENCE_S = 10.0
-"""How long the agent runs without a coordinator that reads its lines."""
+"""How long the agent keeps running if no coordinator reads its lines."""
 NEEDED = ("heartbeat", "keep-alive")
-"""The worker's periodic tasks without which the scheduler would consider it lost."""
+"""The worker's periodic tasks that tell the scheduler that the worker is alive."""
 
 
 class WorkerAgent:
@@ -37,7 +37,7 @@ class WorkerAgent:
         self._expect_coordinator()
 
     def _expect_coordinator(self) -> None:
-        """End the agent unless the coordinator reads lines in time."""
+        """End the agent unless the coordinator reads lines within `SILENCE_S`."""
         self._silence = asyncio.get_running_loop().call_later(SILENCE_S, self._give_up)
 
     def expect_nobody(self) -> None:
@@ -54,7 +54,8 @@ class WorkerAgent:
         await end(self._key)
 
     async def read(self, begin: int) -> bytes | None:
-        """Return the agent's output from byte `begin` on; None if there is none yet, an empty `bytes` at its end."""
+        """Return the agent's output from byte `begin` on. Return None if there is no output yet, and empty `bytes` at
+        the end of the output."""
         if begin != self._read_bytes:
             raise ValueError(f"byte {begin} is not the next one to read")
         self._silence.cancel()
@@ -68,16 +69,16 @@ class WorkerAgent:
         return found
 
     async def write(self, begin: int, lines: bytes) -> None:
-        """Pass bytes to the agent; `begin` is their position in its whole input."""
+        """Pass bytes to the agent. `begin` is the offset of these bytes in the agent's input."""
         if begin != self._written_bytes:
             raise ValueError(f"byte {begin} is not the next one to write")
         self._written_bytes += len(lines)
-        with suppress(ConnectionError):  # the agent has ended, which `read` detects
+        with suppress(ConnectionError):  # the agent has exited, which `read` detects
             self._stdin.write(lines)
             await self._stdin.drain()
 
     def close(self) -> asyncio.Task[str]:
-        """Close the agent's input, so that the agent ends; return the task that waits for its end and returns the
+        """Close the agent's input, so that the agent exits. Return a task that waits for the exit and returns the
         reason."""
         self._ending = self._ending or asyncio.create_task(self._end())
         return self._ending
@@ -98,11 +99,11 @@ class WorkerAgent:
 
 _agents: dict[str, WorkerAgent] = {}
 _resuming = ExitStack()
-"""What the worker resumes after its last agent has ended."""
+"""Callbacks that resume the worker's tasks after its last agent has exited."""
 
 
 async def start(key: str, dask_worker: Any) -> None:
-    """Start an agent on this worker, and stop the worker's tasks that would disturb the nodes."""
+    """Start an agent on this worker, and pause worker tasks that would disturb the nodes."""
     errors = os.memfd_create("agent", os.MFD_CLOEXEC)
     command = [sys.executable, "-m", "hopmeter", "agent", "--stdio"]
     pipe = asyncio.subprocess.PIPE
@@ -115,7 +116,7 @@ async def start(key: str, dask_worker: Any) -> None:
 
 
 def _stop_work(worker: Any) -> None:
-    """Stop the worker's periodic tasks, and its log line for each call, until the last agent has ended."""
+    """Pause the worker's periodic tasks and its call log until the last agent has exited."""
     for name, work in worker.periodic_callbacks.items():
         if name not in NEEDED and work.is_running():
             work.stop()
@@ -126,22 +127,23 @@ def _stop_work(worker: Any) -> None:
 
 
 async def read(key: str, begin: int) -> bytes | None:
-    """Return the agent's output from byte `begin` on; None if there is none yet, an empty `bytes` at its end."""
+    """Return the agent's output from byte `begin` on. Return None if there is no output yet, and empty `bytes` at the
+    end of the output."""
     return await _agents[key].read(begin)
 
 
 async def write(key: str, begin: int, lines: bytes) -> None:
-    """Pass bytes to an agent; `begin` is their position in its whole input."""
+    """Pass bytes to an agent. `begin` is the offset of these bytes in the agent's input."""
     await _agents[key].write(begin, lines)
 
 
 async def close(key: str) -> None:
-    """Close the agent's input, so that it ends; `read` still returns its remaining output."""
+    """Close the agent's input, so that it exits. `read` still returns the remaining output of the agent."""
     _agents[key].close()
 
 
 async def end(key: str) -> str:
-    """Wait until an agent has ended, and return why."""
+    """Wait until an agent has exited, and return the reason."""
     agent = _agents.pop(key)
     agent.expect_nobody()
     why = await asyncio.shield(agent.close())

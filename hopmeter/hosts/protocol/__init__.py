@@ -1,1 +1,1 @@
-"""What agent and coordinator share: lines over a channel, greetings, proofs, and checks of a peer's values."""
+"""The protocol between agent and coordinator: line channels, greetings, proofs and value checks."""

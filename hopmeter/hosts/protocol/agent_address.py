@@ -1,4 +1,4 @@
-"""The address on which an agent listens: `HOST:PORT`, or `unix:PATH` for a socket in a private folder."""
+"""The address on which an agent listens: `HOST:PORT`, or `unix:PATH` for a socket in a private directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hopmeter.node.contract import LOOPBACK
 UNIX = "unix:"
 MOST_WAITING = 64
 LASTING = {socket.TCP_KEEPIDLE: 4, socket.TCP_KEEPINTVL: 2, socket.TCP_KEEPCNT: 3, socket.TCP_USER_TIMEOUT: 10_000}
-"""A peer counts as gone if its kernel does not respond for 10 s."""
+"""A peer is considered lost if its kernel does not respond for 10 s."""
 ESTABLISHED = "01"
 
 
@@ -49,7 +49,7 @@ class AgentAddress:
 
     @property
     def ip(self) -> str | None:
-        """Return the IP address; None if the address has a host name or is a Unix socket."""
+        """Return the IP address, or None for a host name or a Unix socket."""
         with suppress(ValueError):
             return str(ipaddress.ip_address(self.host))
         return None
@@ -60,7 +60,7 @@ class AgentAddress:
         return bool(self.path) or (self.ip is not None and ipaddress.ip_address(self.ip).is_loopback)
 
     def connect(self, patience_s: float) -> socket.socket:
-        """Return a socket that is connected to the address. Raises OSError."""
+        """Return a socket connected to the address. Raises OSError."""
         if self.path:
             made = socket.socket(socket.AF_UNIX)
             made.settimeout(patience_s)
@@ -78,8 +78,7 @@ class AgentAddress:
 
     @contextmanager
     def listen(self, option: str = "--listen") -> Iterator[socket.socket]:
-        """Listen on the address inside the `with` block. Raises UsageError, which names the option, if that is
-        impossible."""
+        """Listen on the address inside the `with` block. On failure, raises a UsageError that names the option."""
         try:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
@@ -114,7 +113,7 @@ class AgentAddress:
         return made
 
     def _remove_stale(self) -> None:
-        """Remove the socket file of an agent that was killed. A socket in use stays, so that `bind` fails."""
+        """Remove the socket file of a killed agent. A socket in use remains, so that `bind` fails."""
         if not Path(self.path).is_socket():
             return
         try:
@@ -124,7 +123,7 @@ class AgentAddress:
 
 
 def make_lasting(connection: socket.socket) -> socket.socket:
-    """Make a TCP connection send without delay, and detect a peer that disappeared without closing."""
+    """Disable send delays on a TCP connection, and let it detect a peer that disappears without closing it."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in LASTING.items():
@@ -133,7 +132,7 @@ def make_lasting(connection: socket.socket) -> socket.socket:
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """Return the id of the user who opened the other end on this machine; None if it is unknown."""
+    """Return the id of the user at the other end of a local connection, or None if it is unknown."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[1])
@@ -141,14 +140,14 @@ def peer_user(connection: socket.socket) -> int | None:
     ends = [_as_in_table(connection.family, each) for each in (connection.getpeername(), connection.getsockname())]
     for line in table.read_text().splitlines()[1:]:
         fields = line.split()
-        # The kernel reports user 0 for a socket that its process has closed; such a socket has no inode.
+        # The kernel reports user 0 and inode 0 for a socket that its process has closed.
         if fields[1:4] == [*ends, ESTABLISHED] and fields[9] != "0":
             return int(fields[7])
     return None
 
 
 def _as_in_table(family: int, address: Any) -> str:
-    """Return an address in the format of /proc/net/tcp: 32-bit words in this machine's byte order, and the port."""
+    """Return an address in the format of /proc/net/tcp: 32-bit words in native byte order, and the port."""
     packed = socket.inet_pton(family, address[0])
     words = [int.from_bytes(packed[start : start + 4], sys.byteorder) for start in range(0, len(packed), 4)]
     return f"{''.join(f'{word:08X}' for word in words)}:{address[1]:04X}"

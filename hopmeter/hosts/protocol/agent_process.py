@@ -1,4 +1,4 @@
-"""The process that connects to an agent: `ssh`, or any command that is an agent on its stdin and stdout."""
+"""The subprocess that connects to an agent: `ssh`, or any command that runs an agent on its stdin and stdout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.system.input_files import read_tail
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 ENDING_S = 20.0
-"""How long an agent may take to end everything that it has started."""
+"""The timeout for an agent to stop everything that it has started."""
 LAST_WORDS_S = 2.0
 """How long to wait for the command's exit after the channel has closed."""
 MOST_CHARACTERS = 400
@@ -38,10 +38,10 @@ PLAIN = (
 
 
 class AgentProcess:
-    """A running command with its stdin and stdout as the channel to an agent."""
+    """A running command whose stdin and stdout form the channel to an agent."""
 
     is_killed_with_launcher = True
-    """Whether the kernel kills the command when this process is killed; the command's stdin closes in any case."""
+    """Whether the kernel kills the command when this process is killed. The command's stdin closes in any case."""
 
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
         """Start the command, with its stderr in a file. Raises HostError if the command does not exist."""
@@ -53,7 +53,7 @@ class AgentProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=file,
-                    # Ctrl-C reaches only this process, which then ends the agents in order.
+                    # Ctrl-C reaches only this process, which then stops the agents in order.
                     start_new_session=True,
                 )
         except OSError as cause:
@@ -64,20 +64,20 @@ class AgentProcess:
         self.channel = LineChannel(self._process.stdout.fileno(), self._process.stdin.fileno())
 
     def why_gone(self) -> str:
-        """Return in plain words why the command ended, or an empty string if it still runs."""
+        """Return why the command exited, or an empty string if it is still running."""
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(LAST_WORDS_S)
             return explain(read_tail(self._errors, MOST_BYTES), code)
         return ""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends everything that it has started."""
+        """Close the channel, so that the agent stops everything that it has started."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
 
     def close(self) -> None:
-        """Close the channel, and wait until the agent has ended."""
+        """Close the channel, and wait until the agent has exited."""
         self.hang_up()
         try:
             self._process.wait(ENDING_S)
@@ -87,7 +87,7 @@ class AgentProcess:
 
 
 def explain(printed: str, code: int) -> str:
-    """Return why a command that connects to an agent ended, from what it printed and its exit code."""
+    """Return why a command that connects to an agent exited, based on its output and exit code."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     last = "".join(each if each.isprintable() else " " for each in " | ".join(lines[-3:]))[-MOST_CHARACTERS:]
     meaning = next((plain for pattern, plain in PLAIN if re.search(pattern, printed)), "")

@@ -1,4 +1,4 @@
-"""Files that a coordinator sends to an agent, stored under the hash of their content."""
+"""Files that a coordinator sends to an agent, stored under their content hash."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PIECE_BYTES = 512 << 10
-"""How many bytes of a file one message carries."""
+"""The maximum number of file bytes in one message."""
 
 
 def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal."""
+    """Return the hexadecimal SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def pieces(path: Path) -> Iterator[str]:
-    """Yield a file's content in base64 pieces, one for each message."""
+    """Yield a file's content as base64 pieces, one for each message."""
     with path.open("rb") as file:
         while piece := file.read(PIECE_BYTES):
             yield encode(piece)
 
 
 def encode(piece: bytes) -> str:
-    """Return bytes in base64, as messages carry them."""
+    """Return bytes encoded as base64, for use in messages."""
     return base64.b64encode(piece).decode()
 
 
@@ -35,7 +35,7 @@ def decode(text: str) -> bytes:
 
 
 class ContentStore:
-    """The files that have arrived; each file's name is its hash."""
+    """The received files. The name of each file is its hash."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

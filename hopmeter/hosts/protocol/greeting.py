@@ -1,4 +1,4 @@
-"""The first message of agent and coordinator: their versions, which must agree, and facts about the machine."""
+"""The first message of agent and coordinator: their versions, which must match, and facts about the machine."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hopmeter.system.paths import short_folder
 from hopmeter.system.processes import boot_id
 
 TEXT = re.compile(r"[\x20-\x7e]{0,100}")
-"""A peer's text that may be printed: at most 100 characters, without control characters."""
+"""Printable text from a peer: at most 100 characters, without control characters."""
 
 
 class HostError(HopmeterError):
-    """A host cannot be used; nothing was measured on it."""
+    """A host cannot be used, and nothing was measured on it."""
 
     exit_code = 2
 
 
 def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
-    """Return one error that contains the texts and remedies of all `failures`."""
+    """Return one error that combines the texts and remedies of all `failures`."""
     if len(failures) == 1:
         return failures[0]
     texts, remedies = ("; ".join(dict.fromkeys(getattr(each, key) for each in failures)) for key in ("what", "remedy"))
@@ -35,21 +35,21 @@ def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
 
 @dataclass(frozen=True)
 class Greeting:
-    """What one end reports about itself."""
+    """What one peer reports about itself."""
 
     hopmeter: str
     spec_format: int
     machine: str = ""
     """The machine's own name."""
     clock: str = ""
-    """An id of CLOCK_MONOTONIC: two processes with the same id read the same clock."""
+    """An id of CLOCK_MONOTONIC. Processes with the same id read the same clock."""
     network: str = ""
-    """An id of the network stack: two processes with the same id reach each other over every socket."""
+    """An id of the network stack. Processes with the same id can connect over any socket."""
     files: str = ""
-    """Ids of the file system and of the folder for sockets: two processes that share one of the ids share files."""
+    """Ids of the file system and of the directory for sockets. Processes that have an id in common share files."""
     pid: int = 0
     role: str = "coordinator"
-    """`agent` or `coordinator`; a program that echoes its input returns the wrong role."""
+    """`agent` or `coordinator`. A program that only echoes its input has the wrong role."""
 
     @classmethod
     def own(cls, role: str = "coordinator") -> Greeting:
@@ -60,7 +60,7 @@ class Greeting:
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
-        """Read the greeting of a peer with this role. Raises ValueError for any other message."""
+        """Parse the greeting of a peer with this role. Raises ValueError for any other message."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
         words["files"] = message.get("files", "")
@@ -90,7 +90,7 @@ class Greeting:
 
 
 def folder_id(folder: Path) -> str:
-    """Return the device and inode of a folder, which differ from those of the same path in a container."""
+    """Return the device and inode of a directory. In a container, the same path has a different id."""
     found = folder.stat()
     return f"{found.st_dev}:{found.st_ino}"
 

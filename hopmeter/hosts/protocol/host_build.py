@@ -1,4 +1,4 @@
-"""`hopmeter build` on a host: the agent starts the build as a separate process, and reads what it prints."""
+"""`hopmeter build` on a host. The agent starts the build as a subprocess and reads its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.system.processes import end_with_launcher, kill_group
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,59}")
 SETTING = re.compile(r"[a-z][a-z0-9_]{0,59}=[A-Za-z0-9_.+,-]{1,200}")
 MOST_BYTES = 1 << 16
-"""The most output bytes in one answer."""
+"""The maximum number of output bytes in one answer."""
 TAIL_BYTES = 2000
 ENDING_S = 10.0
 
@@ -30,14 +30,14 @@ class BuildOrder:
     languages: Sequence[str] = ()
     system_packages: bool = False
     messages: Sequence[str] = ()
-    """Messages, as `--message` names them, for which to build codec libraries instead of adapters."""
+    """Messages for which to build codec libraries instead of adapters, in the format of `--message`."""
     codecs: Sequence[str] = ()
     """The codecs of the messages."""
     settings: Sequence[str] = ()
-    """Settings that choose installations, as `NAME=A,B`."""
+    """Settings that select installations, as `NAME=A,B`."""
 
     def check(self) -> None:
-        """Raise ValueError for a malformed word."""
+        """Raise ValueError if a name or a setting is malformed."""
         for word in (*self.transports, *self.languages, *self.codecs):
             if not WORD.fullmatch(word):
                 raise ValueError("a transport, a language or a codec is no word")
@@ -61,7 +61,7 @@ class HostBuild:
     """A running build."""
 
     def __init__(self, order: BuildOrder, folder: Path) -> None:
-        """Start the build; its output goes into `folder`. Raises ValueError for an order with malformed words."""
+        """Start the build, with its output in `folder`. Raises ValueError for malformed names or settings."""
         order.check()
         folder.mkdir(mode=0o700, exist_ok=True)
         self._output, self._errors = folder / "output", folder / "errors"
@@ -75,10 +75,10 @@ class HostBuild:
             )
 
     def report(self, offset: int) -> dict[str, Any]:
-        """Return the complete lines that the build has printed after a byte offset, and the offset after them. Once
-        the build has ended and all lines are read, add its exit code and the last part of its stderr."""
+        """Return the complete output lines after a byte offset, and the next offset. Once all lines are read, the
+        result includes the exit code and the end of stderr."""
         code = self._process.poll()
-        code = 128 - code if code is not None and code < 0 else code  # the exit code of shells for a signal
+        code = 128 - code if code is not None and code < 0 else code  # shells use this exit code for a signal
         with self._output.open("rb") as file:
             file.seek(offset)
             text = file.read(MOST_BYTES)
@@ -89,7 +89,7 @@ class HostBuild:
         return {**found, "code": code, "errors": read_tail(self._errors, TAIL_BYTES)}
 
     def close(self) -> None:
-        """End the build and the compilers that it has started."""
+        """Stop the build and its compilers."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             try:

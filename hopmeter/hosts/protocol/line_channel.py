@@ -1,6 +1,6 @@
 """Messages between coordinator and agent: JSON objects, one per line, over any pair of file descriptors.
 
-The peer is never trusted: a line that is too long, nested too deeply or not a JSON object raises ChannelError.
+The peer is never trusted. A line that is too long, too deeply nested or not a JSON object raises ChannelError.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 MOST_UNREAD_BYTES = 64 << 20
-"""The most unread bytes; a peer that sends more without waiting for answers is not an agent or coordinator."""
+"""The maximum number of unread bytes. A peer that sends more without waiting for answers is not an agent or
+coordinator."""
 PIECE = 1 << 16
 PATIENCE_S = 30.0
-"""How long the peer may take to read while a message waits to be sent."""
+"""The timeout for the peer to read while a message is waiting to be sent."""
 
 
 class ChannelError(Exception):
-    """The peer sent something that is not a message, or does not read."""
+    """The peer sent an invalid message, or does not read."""
 
 
 class ClosedChannelError(ChannelError):
@@ -34,10 +35,10 @@ class ClosedChannelError(ChannelError):
 
 
 class LineChannel:
-    """One end of a channel. `fileno` becomes readable when messages arrive, and when the peer closes the channel."""
+    """One side of a channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        """Use these descriptors; the caller closes them."""
+        """Use these descriptors. The caller closes the descriptors."""
         self._read_fd, self._write_fd = read_fd, write_fd
         for each in {read_fd, write_fd}:
             os.set_blocking(each, False)
@@ -45,13 +46,13 @@ class LineChannel:
         self._lines: deque[bytes] = deque()
         self._unread_bytes = 0
         self.closed = False
-        """Whether the peer has closed the channel; messages may still be unread."""
+        """Whether the peer has closed the channel. Messages may still be unread."""
         self.why_closed = ""
-        """The operating system's reason for a lost connection; empty if there is none."""
+        """The operating system's reason for a lost connection, or empty if there is none."""
 
     @property
     def has_lines(self) -> bool:
-        """Return whether unread lines are stored; `poll` does not report them again."""
+        """Return whether unread lines are buffered. `poll` does not report buffered lines again."""
         return bool(self._lines)
 
     def fileno(self) -> int:
@@ -59,7 +60,8 @@ class LineChannel:
         return self._read_fd
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message. Raises ChannelError if the message is too long, or if the peer does not read or is gone."""
+        """Send a message. Raises ChannelError if the message is too long, or if the peer does not read or has
+        disconnected."""
         left = memoryview(self._sign_line(json.dumps(message, separators=(",", ":")).encode()) + b"\n")
         if len(left) > LONGEST_LINE:
             raise ChannelError(f"a message of {len(left):,} bytes exceeds the maximum of {LONGEST_LINE:,}")
@@ -71,13 +73,13 @@ class LineChannel:
                 raise ChannelError(f"it did not read for {PATIENCE_S:.0f} s")
 
     def wait(self, most_s: float) -> bool:
-        """Wait at most `most_s` until something arrives; return whether it did."""
+        """Wait at most `most_s` for data, and return whether any arrived."""
         return bool(_poll({self._read_fd: select.POLLIN}, most_s))
 
     def _await_room(self, most_s: float) -> bool:
-        """Wait until the peer reads or sends something; return whether it did so in time.
+        """Wait until the peer reads or sends data, and return whether it did so in time.
 
-        Both ends may send at once: this end reads what arrives meanwhile, so that neither waits for the other.
+        Both sides may send at once. To prevent a deadlock, this side reads incoming data while it waits to send.
         """
         wanted = {self._write_fd: select.POLLOUT}
         if not self.closed:
@@ -103,15 +105,15 @@ class LineChannel:
         return os.read(self._read_fd, PIECE)
 
     def _sign_line(self, line: bytes) -> bytes:
-        """Return a line in the form in which it is sent."""
+        """Return a line in the format that is sent."""
         return line
 
     def _check_line(self, line: bytes) -> bytes:
-        """Return a received line in its original form. Raises ChannelError if it is forged."""
+        """Return a received line in its original form. Raises ChannelError if the line is forged."""
         return line
 
     def receive(self) -> list[dict[str, Any]]:
-        """Return the messages that have arrived, without waiting. Raises ChannelError for any other line."""
+        """Return the messages that have arrived, without blocking. Raises ChannelError if a line is not a message."""
         while not self.closed and self._read():
             pass
         found = [self.parse(line) for line in self._lines]
@@ -120,7 +122,7 @@ class LineChannel:
         return found
 
     def receive_line(self) -> bytes | None:
-        """Return one line that has arrived, whatever it contains; None if there is none yet."""
+        """Return one line that has arrived, even if it is not a message. Return None if no line has arrived yet."""
         if not self._lines and not self.closed:
             self._read()
         return self._lines.popleft() if self._lines else None

@@ -1,7 +1,7 @@
-"""The schema files of a message, on their way to a host that builds its codec library.
+"""The schema files of a message, sent to a host that builds its codec library.
 
-Paths are relative to a folder that contains the schema and everything that it imports. The name of the codec library
-follows from paths and content, so it is the same on both hosts.
+Paths are relative to a directory that contains the schema and all its imports. The name of the codec library depends
+only on paths and content, so it is the same on both hosts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hopmeter.schemas.ros2.standard import is_standard
 MOST_FILES = 1000
 STEP = r"(?!\.{1,2}(?:/|$))[\w .+-]{1,200}"
 RELATIVE = re.compile(rf"{STEP}(?:/{STEP}){{0,20}}")
-"""A relative path that stays in its folder."""
+"""A relative path that cannot leave its directory."""
 TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+(:{INCLUDE}[^:]+)*|[^:]+\.(msg|srv):[^:]+")
 ROS2_FILE = re.compile(r"[^:]+\.(msg|srv)")
 VALUES = "values"
@@ -32,17 +32,18 @@ class SentMessage:
     """A message for which hosts build codec libraries."""
 
     text: str
-    """The argument of `hopmeter build --message`; its paths are relative to the folder that receives the files."""
+    """The argument of `hopmeter build --message`. Paths in the argument are relative to the directory of the received
+    files."""
     files: Mapping[str, Path] = field(default_factory=dict)
-    """The files on this machine by their relative paths; empty for a message that hopmeter ships."""
+    """The local files by relative path. The mapping is empty for a message that comes with hopmeter."""
 
     def send(self, send: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the message as a request carries it; `send` sends a file and returns its hash."""
+        """Return the message in request format. `send` sends a file and returns its hash."""
         return {"text": self.text, "files": {name: send(path) for name, path in self.files.items()}}
 
 
 def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
-    """Return a message with the files that these codecs read. Raises UsageError if the message has no schema for a
+    """Return a message and the files that these codecs read. Raises UsageError if the message has no schema for a
     codec."""
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
@@ -51,7 +52,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     if message.is_ros2:
         return _gather_ros2(schemas[0])
     paths = [path for each in schemas for path in each.files if not is_standard(path)]
-    # Import folders that contain none of the sent files do not exist on the host, so they are omitted.
+    # Import directories without sent files do not exist on the host, so they are omitted.
     folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
     base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))
     files = {str(path.relative_to(base)): path for path in paths}
@@ -64,7 +65,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
 
 
 def _gather_ros2(schema: Schema) -> SentMessage:
-    """Return a ROS 2 message; its packages are sent as subfolders of one folder."""
+    """Return a ROS 2 message. The packages of the message are sent as subdirectories of one directory."""
     if isinstance(schema.values, int):
         return SentMessage(f"{schema.name}:{schema.values}", schema.imports.files)
     values = f"{VALUES}/{schema.values.name}"
@@ -76,8 +77,10 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 
 
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
-    """Put the files of a message into a folder, and return the argument of `hopmeter build --message`; `file`
-    returns the path of a received file by its hash. Raises ValueError for anything that no coordinator sends."""
+    """Write the files of a message to a directory, and return the argument of `hopmeter build --message`.
+
+    `file` returns the path of a received file by its hash. Raises ValueError for malformed data.
+    """
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:
         return value_checks.word(told, "text", SHIPPED)

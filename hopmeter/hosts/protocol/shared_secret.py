@@ -1,6 +1,8 @@
-"""The secret that coordinator and agent share: each proves that it knows the secret, and every line carries a code.
+"""The secret that coordinator and agent share. Both sides prove that they know the secret, and each line carries a code
+derived from the secret.
 
-The secret itself is never sent. Lines are authenticated (HMAC-SHA256 of direction, number and text), not encrypted.
+The secret itself is never sent. Lines are authenticated with HMAC-SHA256 over direction, number and text, but not
+encrypted.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ Role = Literal["agent", "coordinator"]
 
 
 def make_nonce() -> str:
-    """Return a random number for a single use, as 64 hexadecimal digits."""
+    """Return a random single-use number as 64 hexadecimal digits."""
     return secrets.token_hex(32)
 
 
 def make_secret(path: Path) -> str:
-    """Write a new secret to a new file that only you can read, and return it. Raises UsageError."""
+    """Write a new secret to a new file that only the user can read, and return the secret. Raises UsageError."""
     secret = secrets.token_urlsafe(32)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -43,8 +45,8 @@ def make_secret(path: Path) -> str:
 
 
 def read_secret(path: Path, named: str) -> bytes:
-    """Return the secret in a file; `named` is the option or key that names the file. Raises UsageError for an
-    invalid secret."""
+    """Return the secret in a file. `named` is the option or key that names the file. Raises UsageError if the secret is
+    invalid."""
     try:
         with open_regular(path) as file:
             about = os.fstat(file.fileno())
@@ -62,22 +64,22 @@ def read_secret(path: Path, named: str) -> bytes:
 
 @dataclass(frozen=True)
 class Handshake:
-    """What both ends know during the handshake: the secret and each end's nonce."""
+    """The data known to both sides during the handshake: the secret and both nonces."""
 
     secret: bytes
     agent_nonce: str
     coordinator_nonce: str
 
     def proof(self, role: Role) -> str:
-        """Return the proof of the end with this role, which only an end that knows the secret can compute."""
+        """Return the proof of the peer with this role. Only a peer that knows the secret can compute the proof."""
         return self._derive("proof", role).hex()
 
     def is_proof(self, role: Role, proof: str) -> bool:
-        """Return whether `proof` shows that the end with this role knows the secret."""
+        """Return whether `proof` shows that the peer with this role knows the secret."""
         return PROOF.fullmatch(proof) is not None and hmac.compare_digest(self.proof(role), proof)
 
     def codes(self, role: Role) -> LineCodes:
-        """Return the codes for the lines that the end with this role sends and receives."""
+        """Return the codes for the lines that the peer with this role sends and receives."""
         other: Role = "coordinator" if role == "agent" else "agent"
         return LineCodes(self._derive("lines", role), self._derive("lines", other))
 
@@ -87,7 +89,7 @@ class Handshake:
 
 
 class LineCodes:
-    """The codes before lines. A line that was changed, omitted, repeated or reflected has a wrong code."""
+    """The authentication codes that precede lines. A changed, omitted, repeated or reflected line has a wrong code."""
 
     def __init__(self, own_key: bytes, their_key: bytes) -> None:
         self._own_key, self._their_key = own_key, their_key

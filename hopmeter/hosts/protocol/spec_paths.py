@@ -1,8 +1,8 @@
-"""The paths in a node's spec while the spec is sent to another host.
+"""The paths in a node's spec when the spec is sent to another host.
 
-`/trial/…` stands for the trial's folder on that host, `/files/HASH` for a file with this content, and `/codec/NAME` for
-a message's codec library, which that host has built itself. The agent accepts no other path, and sets the adapter's
-folder itself.
+`/trial/…` represents the trial's directory on that host, and `/files/HASH` a file with this content. `/codec/NAME`
+represents a codec library that the host has built itself. The agent accepts no other paths, and sets the adapter's
+directory itself.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ SITE = re.compile(r"/trial/(s[0-9]{0,3})")
 SAMPLE = re.compile(r"/trial/([0-9]{1,6}\.(raw|readings|causes))")
 FILE = re.compile(r"/files/([0-9a-f]{64})")
 OBJECT = re.compile(r"(.*):(/[^:]*)")
-"""A codec's object that is made of the frames in a file: `image:640x480:30:/PATH`."""
+"""A codec object made from the frames in a file, such as `image:640x480:30:/PATH`."""
 OF_ENDPOINT = ("samples", "readings", "causes")
 OF_FLOW = ("payload_file", "recording")
 CODEC = re.compile(rf"(?P<kind>{KIND})?/codec/(?P<name>{NAME.pattern})(?P<file>/{LIBRARY}|/{BYTES})?")
-"""A codec library, its object bytes, or for Python the folder of both."""
+"""A codec library, its object bytes or, for Python, the directory of both."""
 OF_CODEC = ("library", "object")
 
 
 def site(number: int) -> Path:
-    """Return the folder for the files of the transport with this number."""
+    """Return the directory for the files of the transport with this number."""
     return TRIAL / (f"s{number}" if number else "s")
 
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
-    """Return a spec in which `/files/HASH` replaces each file of this machine; `send` sends a file and returns its
-    hash."""
+    """Return a spec with each local file replaced by `/files/HASH`. `send` sends a file and returns its hash."""
     return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
@@ -51,14 +50,14 @@ def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[st
 
 
 def _name_codec(path: str) -> str:
-    """Return the path of a codec library as a spec carries it, or an empty string for any other path."""
+    """Return a codec library's path in spec format, or an empty string for any other path."""
     kind, folder = KIND if path.startswith(KIND) else "", f"{paths.codec_folder()}/"
     rest = path.removeprefix(kind)
     return f"{kind}/codec/{rest.removeprefix(folder)}" if rest.startswith(folder) else ""
 
 
 def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> dict[str, Any]:
-    """Return a spec with the paths of this host; `file` returns the path of a file by its hash.
+    """Return a spec with the paths of this host. `file` returns the path of a file by its hash.
 
     Raises ValueError, KeyError or TypeError for any other path.
     """

@@ -1,6 +1,6 @@
 """The bandwidth of one TCP stream to a host, and the MTU of its route.
 
-The agent receives on the address that other hosts use, so that a firewall or a wrong address is detected.
+The agent receives on the address that other hosts use, so that the probe detects a firewall or a wrong address.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 PIECE_BYTES = 1 << 18
 SENDING_S = 1.0
 SLOW_START_S = 0.25
-"""The first part of the stream, which is not counted."""
+"""The first part of the stream, which is excluded from the measurement."""
 PATIENCE_S = 5.0
-"""How long the receiver waits for the stream, and the sender for the connection."""
+"""The timeout for the stream on the receiver, and for the connection on the sender."""
 MTU_OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 14), socket.AF_INET6: (socket.IPPROTO_IPV6, 24)}
 """IP_MTU of ip(7) and IPV6_MTU of ipv6(7), which Python does not define."""
 
@@ -32,7 +32,7 @@ class Stream:
 
 
 class StreamReceiver:
-    """Receives one stream that begins with a token, on its own thread."""
+    """Receives one stream that begins with a token, in its own thread."""
 
     def __init__(self, address: str, token: bytes) -> None:
         """Listen on a free port. Raises OSError if this machine does not have the address."""
@@ -63,7 +63,7 @@ class StreamReceiver:
                 self._bytes, self._ns = self._bytes + many, now_ns - counted_ns
 
     def result(self) -> tuple[int, int]:
-        """Wait for the end of the stream; return how many bytes arrived in how many nanoseconds."""
+        """Wait until the stream ends, and return the received bytes and the duration in nanoseconds."""
         self._thread.join(PATIENCE_S)
         return self._bytes, self._ns
 
@@ -73,8 +73,8 @@ class StreamReceiver:
 
 
 def measure_stream(address: str, port: int, token: bytes, result: Callable[[], tuple[int, int]]) -> Stream:
-    """Send a stream to a receiver, and return its bandwidth; `result` returns what arrived. Raises OSError if the
-    receiver cannot be reached."""
+    """Send a stream to a receiver, and return its bandwidth. `result` returns the received bytes and duration. Raises
+    OSError if the receiver is unreachable."""
     with socket.create_connection((address, port), PATIENCE_S) as connection:
         connection.sendall(token)
         piece, end = bytes(PIECE_BYTES), time.monotonic() + SENDING_S

@@ -1,4 +1,4 @@
-"""TLS between coordinator and agent: each end shows a certificate that the same private authority has signed."""
+"""TLS between coordinator and agent. Each side has a certificate signed by the same private authority."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hopmeter.errors import UsageError
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """The certificate of this end, its key, and the authority that signed the other end's certificate."""
+    """The certificate and key of this side, and the authority that signed the peer's certificate."""
 
     cert: Path
     key: Path
     ca: Path
 
     def context(self, *, is_agent: bool, named: str) -> ssl.SSLContext:
-        """Return the TLS context of one end; `named` says which options or keys name the files. Raises UsageError if
-        a file is unusable."""
+        """Return the TLS context of one side. `named` lists the options or keys that name the files. Raises UsageError
+        if a file is unusable."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_agent else ssl.PROTOCOL_TLS_CLIENT)
         made.minimum_version = ssl.TLSVersion.TLSv1_3
         made.verify_mode = ssl.CERT_REQUIRED

@@ -1,4 +1,4 @@
-"""Checks of the values in a peer's messages. Each function returns the value, or raises ValueError that names the
+"""Checks of the values in a peer's messages. Each function returns a value, or raises a ValueError that names the
 key."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def number(message: Mapping[str, Any], key: str, most: int = 1 << 63) -> int:
 
 
 def decimal(message: Mapping[str, Any], key: str) -> float:
-    """Return a finite number that is not negative."""
+    """Return a finite non-negative number."""
     value = message.get(key)
     if type(value) not in (int, float) or not 0 <= value < 1e18:  # type: ignore[operator]
         raise ValueError(f"{key} is no number")
@@ -46,7 +46,7 @@ def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
 
 
 def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
-    """Return a string that matches the whole pattern."""
+    """Return a string that fully matches the pattern."""
     value = text(message, key)
     if not pattern.fullmatch(value):
         raise ValueError(f"{key} has another form than {pattern.pattern}")
@@ -87,5 +87,5 @@ def printable(message: Mapping[str, Any], key: str, longest: int = 2000) -> str:
 
 
 def address(message: Mapping[str, Any], key: str) -> str:
-    """Return an IP address in its normal form."""
+    """Return an IP address in canonical form."""
     return str(ipaddress.ip_address(text(message, key)))

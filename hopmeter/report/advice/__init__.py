@@ -1,2 +1,2 @@
-"""The advice from a run: the recommended transport, by how much it is better, its CPU and settings, and when this
+"""Advice from a run: the recommended transport, its advantage, CPU use and settings, and when the recommendation
 changes."""

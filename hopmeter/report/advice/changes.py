@@ -1,4 +1,4 @@
-"""When a run would recommend another transport: what its other tables show, and what was not measured."""
+"""Conditions under which another transport would be best, and conditions that the run did not measure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ OPTIONS = (
     *IDLE_STATES,
     *HOST_OPTIONS.values(),
 )
-"""Options that define the question; all other options concern only one run of it."""
+"""Options that define the question. Other options affect only a single run."""
 FACTOR = 10
 
 
 def changes(run: Run, asked: Question, others: Sequence[Question], found: Decision) -> list[str]:
-    """Return sentences on when another transport would be best, with the measured tables first, and on what was not
-    measured. Empty without a recommendation."""
+    """Return sentences on when another transport would be best and on what was not measured. The list is empty if the
+    run supports no recommendation."""
     if found.take is None:
         return []
     measured = [
@@ -42,7 +42,7 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
-    """Yield the order of the transports in the same table with other idle states."""
+    """Yield a sentence on the ranking for the other idle-state setting."""
     for group in asked.others:
         state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
         other = decide(group)
@@ -53,8 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield the other tables of the scenario in which another transport is best, then how many tables agree or are
-    undecided."""
+    """Yield a sentence for each other table with a different best transport, then the numbers of agreeing and undecided
+    tables."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:
@@ -68,7 +68,7 @@ def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
 
 
 def _parts(run: Run, found: Decision) -> Iterator[str]:
-    """Yield the flows and paths of a workload for which another transport is best."""
+    """Yield the flows and paths for which another transport is best."""
     idle = found.group.conditions[conditions.IDLE]
     for each in (decide(group) for group in parts(run) if group.conditions[conditions.IDLE] == idle):
         if each.is_decided and not _is_among(found, each):
@@ -76,7 +76,7 @@ def _parts(run: Run, found: Decision) -> Iterator[str]:
 
 
 def _requirements(run: Run, found: Decision) -> Iterator[str]:
-    """Yield the row that would be possible without the requirements, if it is faster."""
+    """Yield a sentence on the fastest row that misses a requirement, if this row is faster than the recommended row."""
     rows = [row for row in found.missing if row.ok]
     if (wanted := requirements_of_run(run)) and rows and found.take and found.take.p50 is not None:
         fastest = min(rows, key=lambda row: row.p50 or 0.0)
@@ -86,7 +86,7 @@ def _requirements(run: Run, found: Decision) -> Iterator[str]:
 
 
 def _open_choice(run: Run, found: Decision) -> Iterator[str]:
-    """Yield a note that more rounds may separate the best rows, with the command that measures them."""
+    """Yield a note that more rounds may separate the best rows, and the command that runs them."""
     if found.by in ("", "now"):
         longer = advise_command(run, "--budget", "10m")
         yield f"Which of these {len(found.best)} rows is best is undecided; `{longer}` measures longer"
@@ -105,7 +105,7 @@ def _name(found: Decision) -> str:
 
 
 def _is_among(found: Decision, other: Decision) -> bool:
-    """Return whether the recommended transport is among the best of another table, in the same language and profile."""
+    """Return whether another table ranks the recommended transport among its best, in the same language and profile."""
     mine = _key(found.take) if found.take else None
     return any(_key(row) == mine for row in other.best)
 
@@ -115,7 +115,7 @@ def _key(row: Row) -> tuple[object, ...]:
 
 
 def _not_measured(run: Run, asked: Question, others: Sequence[Question], take: Row) -> Iterator[str]:
-    """Yield what was not measured, with the command that measures it."""
+    """Yield sentences on conditions that were not measured, each with the command that measures it."""
     if not asked.others:
         option = "--idle-states" if asked.is_awake else "--no-idle-states"
         state = "as they are" if asked.is_awake else "kept awake"
@@ -132,7 +132,7 @@ def _rates(rate: float) -> list[float]:
 
 
 def advise_command(run: Run, *options: str) -> str:
-    """Return the `hopmeter advise` command for this advice, with the given options instead of its own."""
+    """Return the `hopmeter advise` command of this run, with `options` replacing the recorded ones."""
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
     named = [word for word in options if word.startswith("--")]

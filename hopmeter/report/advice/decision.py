@@ -1,4 +1,4 @@
-"""Which row of a table is best for a user: compares the installable rows that meet the requirements."""
+"""Choose the recommended row of a table from the installable rows that meet the requirements."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from hopmeter.report.answers.workload_answer import ranking_of
 from hopmeter.report.words.workload_words import is_whole
 
 SAME = 1.05
-"""A user cannot notice a difference between medians that differ by less than this factor; comparisons of runs use the
-same factor."""
+"""Medians that differ by less than this factor count as the same. Comparisons of runs use the same factor."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +24,16 @@ class Decision:
 
     group: Group
     best: tuple[Row, ...] = ()
-    """The rows that no other row beats; the first one is recommended."""
+    """The rows that no other row beats. The first is recommended."""
     worse: tuple[Row, ...] = ()
     """The other rows that meet the requirements, best first."""
     undecided: tuple[Row, ...] = ()
-    """The rows for which it is undecided whether they meet the requirements."""
+    """The rows for which the verdict on the requirements is undecided."""
     missing: tuple[Row, ...] = ()
     """The rows that miss a requirement, failed, or could not keep up."""
     by: str = ""
-    """What selects the first of `best`: `order` if there is only one, `cpu`, `same` if they differ too little to
-    matter, or `now` if none is better than the user's current transport; empty if nothing does."""
+    """Why the first of `best` was selected: `order` (the only one), `cpu` (less CPU), `same` (practically equal) or
+    `now` (the current transport). Empty if no rule selects a row."""
 
     @property
     def take(self) -> Row | None:
@@ -43,14 +42,13 @@ class Decision:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the table supports a recommendation: it compares several rows, and either `by` (other than `now`)
-        selects one of the best, or some rows are worse."""
+        """Whether the table supports a recommendation."""
         is_choice = len(self.best) + len(self.worse) + len(self.missing) > 1
         return bool(self.best) and is_choice and bool(self.by not in ("", "now") or self.worse)
 
 
 def decide(group: Group, now: str | None = None) -> Decision:
-    """Choose the best row of a table. The user keeps the current transport `now` unless another one is better."""
+    """Choose the best row of a table. The current transport `now` is kept unless another one is better."""
     rows = [row for row in group.choices if row.recommendable]
     kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in Verdict}
     eligible = kinds[Verdict.MEETS]
@@ -69,7 +67,7 @@ def decide(group: Group, now: str | None = None) -> Decision:
 
 
 def is_better(group: Group, one: Row, other: Row) -> bool:
-    """Return whether the measured rounds show that `one` is better than `other`."""
+    """Return whether the results show that `one` is better than `other`."""
     if not is_whole(group):
         return faster(one, other)
     ranking = ranking_of(one)
@@ -77,22 +75,22 @@ def is_better(group: Group, one: Row, other: Row) -> bool:
 
 
 def _kind(group: Group, row: Row) -> Verdict:
-    """Return the row's verdict on the requirements; a row that failed or could not keep up misses them."""
+    """Return the row's verdict on the requirements. A failed or saturated row misses the requirements."""
     return verdict(row) if has_result(group, row) else Verdict.MISSES
 
 
 def has_result(group: Group, row: Row) -> bool:
-    """Return whether a row has a result: a median or, for a whole workload, a rank."""
+    """Return whether a row has a median or, for a whole workload, a rank."""
     return row["status"] == "ok" and row["rank_low"] is not None if is_whole(group) else row.ok
 
 
 def verdict(row: Row) -> Verdict:
-    """Return whether a row meets the requirements."""
+    """Return the row's verdict on the requirements. A row without requirements gets the verdict *meets*."""
     return Verdict(row["require"] or Verdict.MEETS)
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:
-    """Return the rows, best first: by median or, for a whole workload, by its criteria."""
+    """Sort rows best first, by median or, for a whole workload, by the criteria."""
     if is_whole(group):
         return sorted(rows, key=lambda row: row.criteria)
     return sorted(rows, key=lambda row: _number(row.p50))
@@ -103,8 +101,7 @@ def _number(value: float | None) -> float:
 
 
 def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | None, str]:
-    """Return the recommended row among the best rows, and what selects it: the row that needs significantly less CPU
-    than all others, the user's current transport, or any row if all are practically the same."""
+    """Return the recommended row and the reason: the lowest CPU, the current transport, or practically equal rows."""
     if len(best) < 2:
         return (best[0] if best else None), "order" if best else ""
     cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))
@@ -116,12 +113,11 @@ def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | No
 
 
 def has_less_cpu(one: Row, other: Row) -> bool:
-    """Return whether `one` needs less CPU than `other`, with intervals that do not overlap."""
+    """Return whether the CPU interval of `one` lies entirely below that of `other`."""
     high, low = one["cpu_core_percent_high"], other["cpu_core_percent_low"]
     return high is not None and low is not None and high < low
 
 
 def _are_same(rows: Sequence[Row]) -> bool:
-    """Return whether all pairs of rows differ by at most 5 %."""
     bounds = [known.bounds if (known := compare(*pair)) else (None, None, None) for pair in combinations(rows, 2)]
     return all(low is not None and high is not None and low >= 1 / SAME and high <= SAME for _, low, high in bounds)

@@ -1,4 +1,4 @@
-"""The advice from a run, as five lines of text and as JSON data."""
+"""The advice from a run as five lines of text or as JSON."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ LOST = "lost = 0"
 
 @dataclass(frozen=True)
 class RunAdvice:
-    """The advice from a run for a user whose current transport is `now`, if given."""
+    """The advice from a run. `now` is the user's current transport, if given."""
 
     run: Run
     now: str | None = None
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions of the run. The advice answers the first question; the others show when the answer would
-        change."""
+        """The questions of the run. The advice answers the first; the others show when the answer would change."""
         return questions(self.run)
 
     @cached_property
@@ -60,14 +59,15 @@ class RunAdvice:
 
     @cached_property
     def now_row(self) -> Row | None:
-        """The best row of the user's current transport; None if it was not measured."""
+        """The best row of the user's current transport, or None if it was not measured."""
         rows = [row for row in self.decision.group.rows if row["transport"] == self.now]
         place = {row.id: at for at, row in enumerate((*self.decision.best, *self.decision.worse))}
         return min(rows, key=lambda row: (place.get(row.id, len(place)), not row.ok, row.p50 or 0.0), default=None)
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """The five lines by their keys. Without a decision: what is undecided, and the command that decides it."""
+        """The five lines by key. Without a recommendation, the lines name what is undecided and the command that would
+        decide."""
         take = self.take
         if take is None:
             next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
@@ -78,7 +78,7 @@ class RunAdvice:
 
     @cached_property
     def changes(self) -> list[str]:
-        """Sentences on when the answer would change and on what was not measured, without final full stops."""
+        """Sentences on when the answer would change and on what was not measured, each without a final full stop."""
         return changes(self.run, self.questions[0], self.questions[1:], self.decision)
 
     def _take_words(self, take: Row) -> str:
@@ -89,7 +89,8 @@ class RunAdvice:
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
-        """Return a sentence about the rows that do not differ from the recommended row; empty if there are none."""
+        """Return a sentence about the rows that do not differ from the recommended row. The string is empty if there
+        are no such rows."""
         if not others:
             return ""
         group, many = self.decision.group, len(others) > 1
@@ -104,8 +105,8 @@ class RunAdvice:
         return f" {them} {'do' if many else 'does'} not differ significantly from {name(group, take)}{why}."
 
     def _better_words(self, take: Row) -> str:
-        """Return how the next row, the first row that is worse, and the user's current transport compare with the
-        recommended row."""
+        """Return a comparison of the recommended row with the next row, the first slower row and the current
+        transport."""
         group = self.decision.group
         rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]
         said = [f"the next row, {name(group, rivals[0])}, {comparison_words(group, take, rivals[0])}"] if rivals else []
@@ -147,7 +148,7 @@ class RunAdvice:
         return f"{measured}{waits}. {self._loss_words(take)}"
 
     def _loss_words(self, take: Row) -> str:
-        """Return how many messages were lost, and which settings prevent any loss."""
+        """Return how many messages were lost, and the settings that prevent loss."""
         sent = (take["received"] or 0) + (take["lost"] or 0)
         if take["pattern"] != "pubsub":
             return f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} calls had no reply."
@@ -164,7 +165,7 @@ class RunAdvice:
         return f"{lost}; {settings_words(lacking)} would prevent any loss (not measured; `{command}` measures it)."
 
     def _open_words(self) -> str:
-        """Return why nothing is decided."""
+        """Return the reason why the run supports no recommendation."""
         found, group = self.decision, self.decision.group
         wanted = formatting.join(requirements_of_run(self.run))
         if found.best and not found.worse and len(found.best) == 1:
@@ -178,7 +179,7 @@ class RunAdvice:
         return "no transport that you can install has a valid result."
 
     def _differences(self) -> str:
-        """Return the possible ratios between the best rows, as the end of a sentence."""
+        """Return the possible ratios between the best rows, formatted as the end of a sentence."""
         first, *others = self.decision.best
         group = self.decision.group
         if is_whole(group):
@@ -195,7 +196,7 @@ class RunAdvice:
         return next_sentence(self.run) or f"`{advise_command(self.run, '--budget', '10m')}` measures longer."
 
     def as_json(self) -> dict[str, Any]:
-        """Return the advice as JSON data."""
+        """Return the advice in JSON form."""
         found, take = self.decision, self.take
         rivals = [*found.best[1:], *found.worse]
         group = found.group

@@ -1,4 +1,4 @@
-"""The questions that a run answers for a user; the first one is the scenario's main question."""
+"""The questions that a run answers. The first is the main question of the scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.report.words import conditions
 
 @dataclass(frozen=True)
 class Question:
-    """The table that answers a question, and the same table with other idle states."""
+    """The table that answers a question, and the same table with other idle-state settings."""
 
     deciding: Group
     others: tuple[Group, ...] = ()
@@ -25,7 +25,7 @@ class Question:
 
 
 def questions(run: Run) -> list[Question]:
-    """Return the questions of a run, in the order of its scenario; a workload is a single question."""
+    """Return the questions of a run in scenario order. A workload is a single question."""
     tables = [group for group in groups([run]) if not (group.rows[0].cell.flow or group.rows[0].cell.path)]
     places = {row.id: place for place, row in enumerate(run.rows)}
     ordered = sorted(families(tables, (conditions.IDLE,)), key=lambda family: _place(family, places))
@@ -33,7 +33,7 @@ def questions(run: Run) -> list[Question]:
 
 
 def parts(run: Run) -> list[Group]:
-    """Return the tables of the flows and paths of a workload."""
+    """Return the tables of a workload's flows and paths."""
     return [group for group in groups([run]) if group.rows[0].cell.flow or group.rows[0].cell.path]
 
 

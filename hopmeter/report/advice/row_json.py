@@ -1,4 +1,4 @@
-"""A row of a decision as JSON data, for `hopmeter advise --json`."""
+"""A table row as JSON, for `hopmeter advise --json`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COLUMNS = (
     *("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high"),
 )
 RATIO = ("ratio", "ratio_low", "ratio_high")
-"""The keys of the row's latency relative to the recommended row, with the interval."""
+"""JSON keys for the latency ratio to the recommended row and for its interval."""
 
 
 def row_json(group: Group, row: Row | None, take: Row | None) -> dict[str, Any] | None:
-    """Return a row's values, its ratio to the recommended row, its settings, and the settings that prevent message
-    loss. None if `row` is None."""
+    """Return a row's values, its ratio to the recommended row, and its settings, including the lossless settings.
+    Return None if `row` is None."""
     if row is None:
         return None
     is_other = take is not None and take is not row and not is_whole(group)

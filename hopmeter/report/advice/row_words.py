@@ -1,4 +1,4 @@
-"""Rows of a decision in words: their names, comparisons, CPU and settings."""
+"""Text about the rows of a decision: names, comparisons, CPU and settings."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ from hopmeter.system import humanize
 
 MOST_NAMES = 4
 WORSE = {DEADLINES: "misses more deadlines", TAIL: "has a worse p99 in its worst flow", CPU: "uses more CPU"}
-"""What a worse transport for a whole workload does, by the criterion that decides."""
+"""Phrases for a transport that is worse for a whole workload, by the deciding criterion."""
 
 
 def full_name(group: Group, row: Row) -> str:
-    """Return a row's name with its languages: `zeromq in Python`, `zeromq nodrop=true in Rust and Python`."""
+    """Return a row's name with its languages, such as `zeromq in Python`."""
     language = language_name(str(row["language"]))
     words = name(group, row).replace(f" ({language})", "").replace(f"({language}, ", "(")
     return f"{words} in {formatting.join(list(map(language_name, languages_in(str(row['language'])))))}"
 
 
 def names(group: Group, rows: Sequence[Row]) -> str:
-    """Return the names of rows as a list in words; a long list is shortened."""
+    """Return the names of rows as text, shortening a long list."""
     return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
 
 
 def result_words(group: Group, row: Row) -> str:
-    """Return the result that ranks a row, in words: its median, or the deadlines that a workload missed and its worst
-    p99."""
+    """Return a row's main result as text. For a workload, this is the missed deadlines and the worst p99."""
     if not is_whole(group):
         return median_words(row)
     known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
@@ -48,7 +47,7 @@ def result_words(group: Group, row: Row) -> str:
 
 
 def comparison_words(group: Group, one: Row, other: Row) -> str:
-    """Return how `other` compares with `one`, such as `takes 1.2 to 1.4 times as long`."""
+    """Return a comparison of `other` with `one`, such as `takes 1.2 to 1.4 times as long`."""
     if is_whole(group):
         return _workload_comparison(group, one, other)
     if faster(one, other) or faster(other, one):
@@ -58,8 +57,8 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
 
 
 def ratio_words(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`: `0.9 to 1.2 times as long`; empty if the interval is too
-    wide."""
+    """Return how long `other` takes relative to `one`, such as `0.9 to 1.2 times as long`. The string is empty if the
+    interval is too wide."""
     known = compare(one, other)
     if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
         return ""
@@ -67,7 +66,7 @@ def ratio_words(one: Row, other: Row) -> str:
 
 
 def _workload_comparison(group: Group, one: Row, other: Row) -> str:
-    """Return the criterion that decides between two transports for a workload, with the value of `other`."""
+    """Return the criterion that separates two transports for a workload, with the value of `other`."""
     ranking = ranking_of(one)
     criterion = ranking.decides(one.id, other.id) if ranking else ""
     if not criterion:
@@ -78,7 +77,7 @@ def _workload_comparison(group: Group, one: Row, other: Row) -> str:
 
 
 def why_not(row: Row) -> str:
-    """Return why a row cannot be recommended; empty if it can."""
+    """Return why a row cannot be recommended, or an empty string if it can."""
     if row["status"] == "failed":
         return "failed"
     if row["status"] == "saturated":
@@ -88,7 +87,7 @@ def why_not(row: Row) -> str:
 
 
 def cpu_words(row: Row) -> str:
-    """Return the CPU of a row with its interval: `3.2 % of a core (3.0 to 3.4)`."""
+    """Return the CPU use of a row with its interval, such as `3.2 % of a core (3.0 to 3.4)`."""
     share = row["cpu_core_percent"]
     if share is None:
         return "an unknown share of a core"
@@ -98,13 +97,12 @@ def cpu_words(row: Row) -> str:
 
 
 def settings_words(values: Mapping[str, object]) -> str:
-    """Return settings in the form of the command line: `hwm=1000, nodrop=false`."""
+    """Return settings in command-line form, such as `hwm=1000, nodrop=false`."""
     return ", ".join(f"{each}={humanize.setting(value)}" for each, value in values.items())
 
 
 def lossless_of(row: Row) -> Lossless | None:
-    """Return the settings with which the row's transport loses no message; None if its manifest has none for so many
-    receivers."""
+    """Return the lossless settings of the row's transport, or None if it has none for this number of receivers."""
     known = manifest.every().get(str(row["transport"]))
     lossless = known.lossless if known else None
     receivers = max((len(flow.targets) for flow in row.cell.workload.flows), default=1) if row.cell.workload else None

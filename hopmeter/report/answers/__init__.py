@@ -1,1 +1,1 @@
-"""Answers of a run in sentences: what is best, by how much, what is undecided, and which command decides it."""
+"""The answers of a run in sentences: the best row, its advantage, and the command that settles open questions."""

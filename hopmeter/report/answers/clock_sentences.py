@@ -1,4 +1,4 @@
-"""Sentences on the clocks of several hosts: how accurate latencies between hosts are, and how the clocks compare."""
+"""Sentences on the clocks of several hosts and on the accuracy of latencies between hosts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MOST_SHOWN = 6
 
 
 def claim_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return sentences on the accuracy of latencies between hosts; empty if every latency begins and ends on one
-    clock."""
+    """Return sentences on the accuracy of latencies between hosts. The list is empty if each latency is measured on a
+    single clock."""
     rows = [row for run in runs for row in run.measured_rows if row.ok and row["clock_uncertainty_us"] is not None]
     if not rows:
         return []
@@ -43,7 +43,7 @@ def _describe_unclaimed(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def comparison_sentences(run: Run) -> list[str]:
-    """Return sentences on how the clocks of each pair of hosts compare, and on other recorded facts about them."""
+    """Return sentences on the clock offset of each pair of hosts and on other recorded clock data."""
     batches, states = read_clocks(run.folder)
     clocks = RunClocks(batches, states)
     found = [each for models in clocks.sessions.values() for each in _describe_models(models)]
@@ -51,8 +51,7 @@ def comparison_sentences(run: Run) -> list[str]:
 
 
 def _describe_models(models: Models) -> Iterator[str]:
-    """Yield a sentence for each pair of clocks; if there are many pairs, only for the pair with the largest
-    uncertainty."""
+    """Yield a sentence for each pair of clocks. If there are many pairs, describe only the least certain."""
     ordered = sorted(models.values(), key=lambda model: -model.uncertainty_ns)
     if len(models) > MOST_SHOWN:
         residual_ns = max(model.residual_ns for model in ordered)
@@ -79,8 +78,8 @@ def _describe_model(model: PairModel) -> str:
 
 
 def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
-    """Yield a sentence on the offsets around each triangle of hosts; if there are many, only on the largest sum
-    relative to its bound."""
+    """Yield a sentence on the sum of the clock offsets around each triangle of hosts. If there are many triangles,
+    describe only the worst."""
     ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
     for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
         worst = "" if len(closures) <= MOST_SHOWN else f" (the worst of {len(closures)} triangles)"

@@ -1,5 +1,4 @@
-"""The answer for one table in sentences, based on the comparison of its rows. The sentences claim only decided
-orders."""
+"""The answer for one table in sentences. The sentences state only orders that are statistically decided."""
 
 from __future__ import annotations
 
@@ -28,26 +27,26 @@ LEVEL_ONLY = (
 )
 MOST_NAMES, MOST_PAIRS = 4, 2
 VAGUE = 10
-"""A ratio above this value is not given as a number; the sentences say `more than 10`."""
+"""Ratios above this value are written as `more than 10`."""
 MOST_ROUNDS = 300
-"""A pair that needs more rounds than this is too close to decide."""
+"""A pair that would need more rounds than this is too close to decide."""
 
 
 def lead(group: Group, subject: str = "") -> str:
-    """Return the order of a table in words: the fastest choice, the next, and the rows that do not differ."""
+    """Return the ranking of a table in words: the fastest choice, the next, and the rows that do not differ."""
     return " ".join(lead_sentences(group, subject))
 
 
 def lead_sentences(group: Group, subject: str = "") -> list[str]:
-    """Return the sentences on the order, which begin with the subject, on the fastest row's median, and on the
-    references."""
+    """Return sentences on the order, the fastest row's median and the references. The first sentence begins with the
+    subject."""
     subject = subject or conditions.subject(group)
     order, *more = order_sentences(group)
     return [f"For {subject}, {order}", *more]
 
 
 def order_sentences(group: Group) -> list[str]:
-    """Return the same sentences without the subject, for use below a title that names it."""
+    """Return the sentences on the order without their subject, for use below a title that names it."""
     order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
     return [*order, *filter(None, [_ranked_references(group), _references(group)])]
 
@@ -58,21 +57,21 @@ def name(group: Group, row: Row) -> str:
 
 
 def details(group: Group) -> list[str]:
-    """Return sentences on the undecided pairs, on the rounds that would decide them, and on failed rows."""
+    """Return sentences on the undecided pairs, the rounds that would decide them, and the failed rows."""
     undecided = "" if shows_level(group) else not_decided(group)
     return [*([undecided] if undecided else []), *without_result(group)]
 
 
 def shows_level(group: Group) -> bool:
-    """Return whether a table shows only latency levels: idle cores are left as they are, and a table with cores kept
-    awake decides."""
+    """Return whether a table shows only latency levels because another table, with idle cores kept awake, ranks the
+    rows."""
     run = group.rows[0].run
     both = run.part("scenario").get("no_idle_states") == "both"
     return both and not group.conditions[conditions.IDLE] and any(row.get(conditions.IDLE) for row in run.measured_rows)
 
 
 def levels(group: Group) -> str:
-    """Return the medians of the ranked rows, in words."""
+    """Return the medians of the ranked rows in words."""
     return _levels(group, group.ranked_rows)
 
 
@@ -83,7 +82,7 @@ def _levels(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _medians(group: Group, rows: Sequence[Row]) -> str:
-    """Return the rows' medians, such as `shm 31.5 µs and unix 36.9 µs`."""
+    """Return the rows' medians as text, such as `shm 31.5 µs and unix 36.9 µs`."""
     known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in rows]
     return formatting.join(formatting.first(known, MOST_NAMES))
 
@@ -111,7 +110,7 @@ def _why_alone(group: Group) -> str:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return the medians of rows that are not ranked, such as `synthetic` and its floor."""
+    """Return the medians of unranked rows, such as `synthetic` and its floor."""
     if not group.measured_rows:
         return ["no transport has a valid latency."]
     return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
@@ -128,14 +127,14 @@ def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
-    """Return how much longer the next row takes; empty if there is none."""
+    """Return how much longer the next row takes, or an empty list if there is no next row."""
     if not rest:
         return []
     return [f"{name(group, rest[0])} is next, and takes {how_long(first, rest[0])} as {name(group, first)}"]
 
 
 def how_long(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`: `2.1 to 2.6 times as long`. If the rows have no common rounds,
+    """Return how long `other` takes relative to `one`, such as `2.1 to 2.6 times as long`. If the rows share no rounds,
     return the smallest ratio that both intervals allow."""
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
@@ -150,7 +149,8 @@ def how_long(one: Row, other: Row) -> str:
 
 
 def _tie(group: Group, first: Rank) -> str:
-    """Return a sentence on the rows that do not differ from the first, with their largest possible ratio."""
+    """Return a sentence on the rows that do not differ from the first, with the largest ratio that is still
+    possible."""
     names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
@@ -177,7 +177,7 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
 
 
 def median_words(row: Row) -> str:
-    """Return a row's median in words, with its interval."""
+    """Return a row's median and its interval in words."""
     half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
     if row["pattern"] != "pubsub":
         half = half.replace("half of the messages arrived", "half of the replies arrived")
@@ -186,7 +186,8 @@ def median_words(row: Row) -> str:
 
 
 def _references(group: Group) -> str:
-    """Return how long the references take relative to the fastest choice; without rounds, return their medians."""
+    """Return how long the references take relative to the fastest choice. If no ratio is known, return the medians of
+    the references."""
     known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
     if not known or not first:
         return ""
@@ -203,7 +204,8 @@ def _references(group: Group) -> str:
 
 
 def _ratio(one: Row, other: Row) -> str:
-    """Return a ratio as the table shows it, such as `0.665 (0.544–0.813)`; empty without rounds."""
+    """Return a ratio as the table shows it, such as `0.665 (0.544–0.813)`. The string is empty if the rows share no
+    rounds."""
     known = compare(one, other)
     if known is None or known.ratio is None:
         return ""
@@ -212,7 +214,7 @@ def _ratio(one: Row, other: Row) -> str:
 
 
 def _ranked_references(group: Group) -> str:
-    """Return a sentence that all ranked rows are references; empty if a library is among them."""
+    """Return a sentence that all ranked rows are references. The string is empty if the table also ranks a library."""
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
     return "All these rows are references, not libraries that you can install; they are ranked only against each other."
@@ -226,22 +228,22 @@ class OpenPair:
     other: Row
     known: Comparison
     rounds: int | None
-    """The number of rounds that would decide the pair in 80 % of cases; None if the rows are too close."""
+    """The number of rounds that would decide the pair in 80 % of cases, or None if the rows are too close to decide."""
 
     @property
     def is_choice(self) -> bool:
-        """Whether both rows are choices, so that neither is a reference."""
+        """Whether both rows are choices rather than references."""
         return self.one.recommendable and self.other.recommendable
 
     @property
     def reach(self) -> float:
-        """The largest ratio that is still possible, in either direction."""
+        """The largest ratio between the two rows that is still possible, in either direction."""
         low, high = self.known.low, self.known.high
         return max(high, 1 / low) if low and high else math.inf
 
 
 def open_pairs(group: Group) -> list[OpenPair]:
-    """Return the undecided pairs of choices; the pairs that need the fewest rounds come first."""
+    """Return the undecided pairs of rows, sorted by the number of rounds that would decide them."""
     found = list(_open_pairs(group.ranked_rows))
     return sorted(found, key=lambda each: each.rounds or math.inf)
 
@@ -257,8 +259,7 @@ def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
 
 
 def not_decided(group: Group) -> str:
-    """Return a sentence with the undecided pairs, their largest possible ratio, and the rounds that would decide them;
-    empty if there are none."""
+    """Return a sentence on the undecided pairs, or an empty string if there are none."""
     found = open_pairs(group)
     first = {id(rank.row) for rank in ranks(group)[:1]}
     words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
@@ -268,7 +269,8 @@ def not_decided(group: Group) -> str:
 
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
-    """Return the pair in words; its largest possible ratio is omitted if the first sentence already contains it."""
+    """Return an undecided pair in words. If an earlier sentence states the largest possible ratio, the ratio is
+    omitted."""
     most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
     reach = "" if is_known else f"one may take {most} times as long as the other; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
@@ -276,7 +278,7 @@ def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
 
 
 def without_result(group: Group) -> list[str]:
-    """Return sentences on the rows that failed and the rows that could not keep up."""
+    """Return sentences on the failed rows and on the rows that could not keep up."""
     failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
     saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
     words = [f"{formatting.join(failed)} failed."] if failed else []

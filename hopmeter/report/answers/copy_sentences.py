@@ -1,4 +1,4 @@
-"""A sentence that compares ways to copy the same frame, from rows that differ only in the way of copying."""
+"""A sentence that compares ways to copy the same frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def copy_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _sentence(rows: Sequence[Row]) -> str:
-    """Return a sentence with the median of each way to copy, fastest first."""
+    """Return a sentence with the median of each copy method, fastest first."""
     first = rows[0]
     several = len({_parts(row)[0] for row in rows}) > 1
     medians = [f"{_way(row, several)} {formatting.microseconds(row['copy_p50_us'])}" for row in rows]
@@ -36,7 +36,8 @@ def _sentence(rows: Sequence[Row]) -> str:
 
 
 def _parts(row: Row) -> list[str]:
-    """Return the size, way and destination of a row's copy; empty if the receivers copy differently."""
+    """Return the size, method and destination of a row's copy. The list is empty if the receivers copy in different
+    ways."""
     work = str(row["work"] or "")
     return work.removeprefix(COPY).split(":") if work.startswith(COPY) and "/" not in work else []
 

@@ -1,4 +1,4 @@
-"""Sentences on growth within long trials: which medians grew or fell during a trial, and by how much."""
+"""Sentences on latency trends within long trials: which medians grew or fell, and by how much."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
 MOST_OPEN = 2.0
-"""A trend is undecided if its interval reaches beyond a factor of two."""
+"""A trend is undecided if its interval extends beyond this factor."""
 MOST_SAID = 10.0
-"""An interval that reaches beyond this factor is not shown."""
+"""An interval that extends beyond this factor is not stated."""
 
 
 def growth_sentence(run: Run) -> str:
-    """Return a sentence on the rows with a trend, and on how little p50 changed in all other rows; empty if no trial
-    was long enough."""
+    """Return a sentence on the latency trends of all rows, or an empty string if no trial was long enough."""
     rows = [row for row in run.measured_rows if row["growth"] is not None]
     moved = [row for row in rows if _has_moved(row)]
     others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
@@ -29,7 +28,7 @@ def growth_sentence(run: Run) -> str:
 
 
 def _has_moved(row: Row) -> bool:
-    """Return whether the median changed during the trials by more than the 5 % that count as the same."""
+    """Return whether the median changed by more than 5 % during the trials."""
     return verdict(row["growth"], row["growth_low"], row["growth_high"]) not in ("same", "undecided")
 
 
@@ -38,7 +37,7 @@ def _is_open(row: Row) -> bool:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    """Return a phrase on the rows that vary too much to show a trend; empty if there are none."""
+    """Return a phrase on the rows that vary too much to show a trend, or an empty string if there are none."""
     if not rows:
         return ""
     low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)
@@ -50,7 +49,7 @@ def _open(rows: Sequence[Row]) -> str:
 
 
 def _change(row: Row) -> str:
-    """Return the trend of a row, such as `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
+    """Return a row's trend, such as `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
     low, high = sorted(abs(row.number(end) - 1) for end in ("growth_low", "growth_high"))
     ends = f"{formatting.number(100 * low, 2)}–{formatting.percent(high)}"
     grew = "grew" if row.number("growth") > 1 else "fell"
@@ -58,7 +57,8 @@ def _change(row: Row) -> str:
 
 
 def _no_trend(rows: Sequence[Row], has_others: bool) -> str:
-    """Return a phrase such as `there is no trend: p50 changed by less than 4 %`; empty if all rows have a trend."""
+    """Return a phrase such as `there is no trend: p50 changed by less than 4 %`, or an empty string if all rows have a
+    trend."""
     if not rows:
         return ""
     most = max(max(row.number("growth_high") - 1, 1 - row.number("growth_low")) for row in rows)

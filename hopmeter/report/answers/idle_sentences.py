@@ -1,4 +1,4 @@
-"""Sentences on results with idle cores as they are and kept awake, and on which of the two applies to the reader."""
+"""Sentences that compare results with and without idle states, and tell readers which to use."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ AWAKE = (
     "also waits for a core to wake up; to include this wait, measure without `--no-idle-states`."
 )
 SUBJECT = "idle states"
-"""The subject of the finding of `hopmeter doctor` about idle cores."""
+"""The subject that `hopmeter doctor` uses for its finding about idle cores."""
 
 
 def as_it_is(group: Group) -> str:
-    """Return a sentence with the medians with idle cores as they are, and the fastest row if that is decided."""
+    """Return a sentence with the table's medians, and with the fastest row if one is significantly fastest."""
     ranked = ranks(group)
     clear = ranked[0].best is not None and not ranked[0].ties and len(ranked) > 1
     fastest = f"; {group.label(ranked[0].row)} is fastest" if clear else ""
@@ -41,8 +41,8 @@ def _word(group: Group) -> str:
 
 
 def idle_sentence(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return a sentence on which idle-core result applies to the reader; empty if idle states hardly matter on this
-    machine."""
+    """Return a sentence on which idle-state results the reader should use. The list is empty if idle states hardly
+    matter here."""
     known = {bool(group.conditions[conditions.IDLE]) for group in groups if group.measured_rows}
     if known == {True, False}:
         return [BOTH]

@@ -1,4 +1,4 @@
-"""The command that answers what a run left undecided."""
+"""The command that settles what a run left undecided."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 
 TRIALS = 12
-"""This many rounds decide most differences of 50 % on a noisy machine (docs/method.md)."""
+"""On a noisy machine, this many rounds decide most differences of 50 % (docs/method.md)."""
 LONGEST_S = 7200.0
-"""A run that takes longer than this is not suggested."""
+"""The report does not suggest a run that takes longer than this."""
 LENGTHS = ("--trials", "--budget", "--until")
 MORE = 4
-"""The factor of rounds that halves the smallest detectable change."""
+"""Multiplying the rounds by this factor halves the smallest detectable change."""
 MOST_NAMES = 4
 RESUME = ("hopmeter", "run", "--resume")
 
 
 def next_sentence(run: Run) -> str:
-    """Return a sentence with the command that finishes the run or decides more; empty if nothing is undecided."""
+    """Return a sentence with the command that finishes the run or decides more, or an empty string if nothing is
+    undecided."""
     if not is_finished(run):
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
@@ -48,13 +49,13 @@ def next_sentence(run: Run) -> str:
 
 
 def is_finished(run: Run) -> bool:
-    """Return whether the run executed all its trials; the folder of an unfinished run has a hidden name."""
+    """Return whether the run executed all its trials. The directory of an unfinished run has a hidden name."""
     return not run.folder.name.startswith(".")
 
 
 def _separate(run: Run) -> str:
-    """Return the command that decides an undecided pair of choices: one that includes the fastest row, otherwise the
-    pair that needs the fewest rounds. Empty if there is no such pair."""
+    """Return the command that decides an open pair, or an empty string. Pairs with the fastest row come first, then
+    pairs that need few rounds."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)
@@ -71,8 +72,8 @@ def _separate(run: Run) -> str:
 
 
 def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
-    """Return the command that separates the first transport of a workload from another; empty if that is done or takes
-    too long."""
+    """Return the command that decides between a workload's best transport and another. The string is empty if no pair
+    is open or the run would take too long."""
     pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
     known = [each for each in pairs if each[0] is not None]
     if not known:
@@ -90,10 +91,8 @@ def _can_separate(pair: OpenPair) -> bool:
 
 
 def _more_precise(run: Run, until: str) -> str:
-    """Return the budget with which all medians reach the requested precision; empty if they already do.
-
-    If a median has no interval, the budget is twice that of the run.
-    """
+    """Return the budget that gives all medians the requested precision, or an empty string if they already have it. If
+    a median has no interval, the budget doubles."""
     factor, budget = rounds_factor(run), run.part("scenario").get("budget")
     if not budget or (factor is not None and factor <= 1):
         return ""
@@ -105,8 +104,7 @@ def _more_precise(run: Run, until: str) -> str:
 
 
 def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
-    """Return the command that measures more rounds: with more trials or, if the run had a budget, with a larger
-    budget."""
+    """Return the command that runs more rounds, with more trials or a larger budget."""
     many = max(rounds, _measured_rounds(run) + 1)
     if budget := run.part("scenario").get("budget"):
         took_s = sum(trial.get("wall_s") or 0.0 for trial in run.trials)
@@ -118,7 +116,7 @@ def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
 
 
 def _round_s(run: Run, tables: Iterable[Group]) -> float:
-    """Return how long a round of these tables takes: the sum of their cells' mean trial times."""
+    """Return the duration of one round of these tables: the sum of their cells' mean trial times."""
     took: dict[str, list[float]] = defaultdict(list)
     for trial in run.trials:
         took[trial["cell"]].append(trial.get("wall_s") or 0.0)
@@ -126,12 +124,12 @@ def _round_s(run: Run, tables: Iterable[Group]) -> float:
 
 
 def _tidy(seconds: float) -> str:
-    """Return a duration as text, rounded up to ten seconds or, above two minutes, to minutes."""
+    """Return a duration as text, rounded up to ten seconds or, above two minutes, to a minute."""
     return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
 
 
 def _halve_changes(run: Run) -> str:
-    """Return how to detect smaller changes between the sides; empty if no change is undecided."""
+    """Return how to detect smaller changes between the sides, or an empty string if no change is undecided."""
     if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
         return ""
     more = MORE * _measured_rounds(run)
@@ -142,7 +140,7 @@ def _halve_changes(run: Run) -> str:
 
 
 def _decide(run: Run, further: Further) -> str:
-    """Return the command that decides the requirements for some rows, and how many other rows need longer."""
+    """Return the command that decides the requirements for some rows, and the number of rows that need more rounds."""
     several = len(set(map(_subject, run.measured_rows))) > 1
     rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
     names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))
@@ -156,17 +154,17 @@ def _decide(run: Run, further: Further) -> str:
 
 
 def _subject(row: Row) -> str:
-    """Return the subject of a row: its flow or path in a workload, otherwise its payload."""
+    """Return the flow or path of a workload row, or the payload of any other row."""
     return row.cell.part or describe_payload(str(row["payload"]))
 
 
 def _command(run: Run, *options: str) -> str:
-    """Return the run's own command, with these options for its length."""
+    """Return the command of the run with its length options replaced."""
     has_until = "--budget" in options and "--until" in recorded_command(run)
     until = run.part("scenario").get("until") if has_until else None
     return shlex.join([*own_command(run, *LENGTHS), *(["--until", str(until)] if until else []), *options])
 
 
 def _measured_rounds(run: Run) -> int:
-    """Return the largest number of trials of a cell."""
+    """Return the largest number of trials of any cell."""
     return max(Counter(trial["cell"] for trial in run.trials).values(), default=0)

@@ -1,4 +1,4 @@
-"""The rows whose requirements a run left undecided, and the rounds and the time that would decide them."""
+"""Rows whose requirements are undecided, and the rounds and time that would decide them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from hopmeter.model import units
 from hopmeter.report.answers.comparison_sentences import shows_level
 
 MOST_S = 7200
-"""A run that takes longer than this is suggested only if no shorter run decides anything."""
+"""A longer run is suggested only if no shorter run decides anything."""
 
 
 @dataclass(frozen=True)
 class Further:
-    """A longer run that would decide the requirements for some rows."""
+    """A longer run that would settle the requirements for some rows."""
 
     rows: list[Row]
     others: int
-    """The number of undecided rows that need more rounds, or an unknown number of rounds."""
+    """The number of undecided rows that this run would not decide."""
     rounds: int
     seconds: float
-    """The time of all trials, including those already executed."""
+    """The total time of all trials, including those already executed."""
 
 
 def requirements_of_run(run: Run) -> list[str]:
-    """Return the requirements in the scenario of a run."""
+    """Return the requirements of a run's scenario."""
     return list(run.part("scenario").get("require") or [])
 
 
 def further_run(run: Run) -> Further | None:
-    """Return the run that decides as many rows as fit into two hours, or at least the row that needs the fewest rounds.
-    None if no row is undecided with a known number of rounds."""
+    """Return a run that decides as many rows as possible within two hours. If no such run is short enough, return a run
+    that decides one row. Return None if no row's required number of rounds is known."""
     tables = [group for group in groups([run]) if not shows_level(group)]
     undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
     known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row.number("require_rounds"))

@@ -1,4 +1,4 @@
-"""A sentence on whether the medians reached the precision that `until = "±5%"` requests."""
+"""A sentence on whether the medians reached the precision requested with `until = "±5%"`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hopmeter.report.words import formatting
 
 
 def precision_sentence(run: Run) -> str:
-    """Return a sentence on how many medians reached the requested precision, and on the widest interval; empty if no
+    """Return how many medians reached the requested precision, and the widest interval. The string is empty if no
     precision was requested."""
     until = str(run.part("scenario").get("until") or "")
     rows = _rows_in_question(run)
@@ -27,7 +27,7 @@ def precision_sentence(run: Run) -> str:
 
 
 def rounds_factor(run: Run) -> float | None:
-    """Return the factor of rounds that narrows the widest interval to the requested precision; None if an interval is
+    """Return the factor by which more rounds are needed for the requested precision, or None if an interval is
     unknown."""
     widths = [_width(row) for row in _rows_in_question(run)]
     known = [width for width in widths if width is not None]
@@ -38,7 +38,7 @@ def rounds_factor(run: Run) -> float | None:
 
 
 def _rows_in_question(run: Run) -> list[Row]:
-    """Return the rows whose precision decides when the run ends: only those with cores kept awake, if there are any."""
+    """Return the rows whose precision determines when the run ends. Rows with idle cores kept awake take precedence."""
     rows = [row for row in run.measured_rows if row.ok]
     rows = [row for row in rows if row.cell.comparison.ranked] or rows
     awake = [row for row in rows if row.cell.nodes.no_idle_states]
@@ -46,7 +46,7 @@ def _rows_in_question(run: Run) -> list[Row]:
 
 
 def _width(row: Row) -> float | None:
-    """Return the largest distance from the median to an end of its interval, as a fraction of the median; None if
+    """Return the larger distance from the median to an interval bound, relative to the median. Return None if
     unknown."""
     if row.bounds is None or not row.p50:
         return None

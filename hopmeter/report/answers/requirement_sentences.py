@@ -1,4 +1,4 @@
-"""Sentences on which rows meet the requirements, and the order of rows by the requirements."""
+"""Sentences on which rows meet the requirements, and the resulting row order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MOST_NAMES = 4
 
 
 def requirements_of(group: Group) -> list[str]:
-    """Return the requirements from a group's runs that apply to its rows."""
+    """Return the requirements that apply to a group's rows."""
     wanted = formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
     return [text for text in wanted if is_whole(group) or applies(parse(text), group.rows[0].cell)]
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that meet the requirements first, then the others; rows with the same verdict are sorted by the
-    remaining metric. Without requirements, keep the order."""
+    """Sort rows by their verdict on the requirements, then by CPU, median or rank. Without requirements, keep the
+    order."""
     if not requirements_of(group):
         return list(rows)
     left = _ranking_metric(group)
@@ -45,8 +45,7 @@ def _place(row: Row) -> int:
 
 
 def _ranking_metric(group: Group) -> str:
-    """Return the metric that orders rows with the same verdict: CPU, or the median if the requirements limit CPU or the
-    rows are flows. A whole workload is ordered by rank."""
+    """Return the metric that sorts rows with the same verdict: CPU, the median or, for a whole workload, the rank."""
     if is_whole(group):
         return "rank"
     if is_part(group):
@@ -55,8 +54,8 @@ def _ranking_metric(group: Group) -> str:
 
 
 def requirement_sentences(group: Group) -> list[str]:
-    """Return sentences on which choices meet the requirements, which miss them and which are undecided; empty without
-    requirements."""
+    """Return sentences on which choices meet the requirements, which miss them and which are undecided. The list is
+    empty without requirements."""
     wanted = requirements_of(group)
     if not wanted:
         return []
@@ -98,7 +97,7 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """Return how many rounds would decide these rows, if that is known for all of them."""
+    """Return how many rounds would decide these rows, if known for all of them."""
     needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
     if len(needed) < len(rows):
         return " (a limit is within an interval; more rounds narrow the interval)"

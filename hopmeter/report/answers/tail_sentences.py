@@ -1,4 +1,4 @@
-"""A sentence on how many rounds p99 needs, for a run with too few or too short trials."""
+"""A sentence on the number of rounds that p99 needs, for runs with too few or too short trials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.report.words import conditions, formatting
 
 
 def tail_sentence(groups: Sequence[Group]) -> str:
-    """Return how many rounds p99 needs, by table; empty if no table is known to need more rounds."""
+    """Return the number of rounds that p99 needs in each table, or an empty string if no table needs more."""
     needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
     if not needed:
         return ""
@@ -26,7 +26,8 @@ def _name(group: Group) -> str:
 
 
 def _rounds(group: Group) -> int:
-    """Return the rounds that all rows of a table need for p99; 0 if no row needs more, or the number is unknown."""
+    """Return the number of rounds that the rows of a table need for p99. The number is 0 if no row is known to need
+    more."""
     return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Sentences on rows of one table that are not comparable: other languages, debug builds, other library versions."""
+"""Sentences on rows that are not comparable because of language, debug build or library version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE = "one"
 
 
 def unlike_sentences(groups: Iterable[Group]) -> list[str]:
-    """Return sentences on which rows of these tables are not comparable, and the commands that make them comparable."""
+    """Return sentences on the rows that are not comparable, with the commands that make them comparable."""
     each = [sentence for group in groups for sentence in _sentences(group)]
     return formatting.distinct(each)
 
@@ -43,7 +43,7 @@ def _without_compiled(interpreted: Sequence[Row], rows: Sequence[Row]) -> list[R
 
 
 def _of_languages(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield which rows are slower because of their language, and how to measure them in a compiled language."""
+    """Yield a sentence on rows that an interpreted language slows down, and the commands that measure compiled ones."""
     if not rows:
         return
     offers = {str(row["transport"]): _compiled_offer(row) for row in rows}
@@ -66,8 +66,8 @@ def _compiled_offer(row: Row) -> Offer | None:
 
 
 def _axes(row: Row) -> dict[str, str]:
-    """Return the conditions that an adapter must support to measure the row in another language. For a workload, they
-    come from its largest payload."""
+    """Return the conditions that another language's adapter must support to measure the row. For a workload, the
+    conditions include the largest payload."""
     size = f"bytes:{row.cell.largest_payload_bytes}"
     if row.cell.workload is not None:
         return {"payload": size, "codec": NO_CODEC, "pattern": "pubsub", "placement": "process", "wait": row["wait"]}
@@ -76,7 +76,7 @@ def _axes(row: Row) -> dict[str, str]:
 
 
 def _build_words(offers: Mapping[str, Offer], run: Run) -> str:
-    """Return the commands that build the adapters and measure them, with the build time."""
+    """Return the commands that build and measure the adapters, with the build time."""
     several = len(offers) > 1
     steps = [f"hopmeter build {name} --language {offer.language}" for name, offer in offers.items()]
     what = formatting.join([f"{name} in {language_name(offer.language)}" for name, offer in offers.items()])
@@ -86,7 +86,7 @@ def _build_words(offers: Mapping[str, Offer], run: Run) -> str:
 
 
 def _command(run: Run) -> list[str]:
-    """Return the command of a run, with `--language one` if the run selected languages."""
+    """Return the command of a run, with `--language one` if the run selected any languages."""
     scenario = run.part("scenario")
     asked = [part.get("language") for part in (scenario, *scenario.get("case", []))]
     is_one = all(words in (None, ONE, [ONE]) for words in asked)
@@ -101,8 +101,8 @@ def _of_debug_builds(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _of_versions(group: Group) -> Iterator[str]:
-    """Yield the transports of a table that were measured with several library versions. Only rows with the same
-    settings are compared, because settings may select another library."""
+    """Yield the transports that were measured with several library versions. Only rows with the same settings are
+    compared, because settings may select another library."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in group.measured_rows:
         if row["library_version"]:

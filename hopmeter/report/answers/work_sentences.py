@@ -1,4 +1,4 @@
-"""Sentences on how long a client waits beyond the requested work of its servers, one for each group."""
+"""Sentences on a client's waiting time beyond the work that it requests from its servers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 MOST_GROUPS, MOST_ROWS = 6, 8
-"""With more groups than this, there are no sentences, because the tables and the figure *Overhead of the calls* are
-easier to read."""
+"""With more groups than this, the tables and the figure *Overhead of the calls* are easier to read than sentences."""
 WAYS = {"parallel": "with all servers called at once", "sequential": "with the servers called one after another"}
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence for each group whose rows have requested work; empty if there are too many groups."""
+    """Return a sentence for each group with requested work. The list is empty if there are too many groups."""
     found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
@@ -25,7 +24,7 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
-    """Return the median time of each row beyond the work; the group's title is added if another group has the same
+    """Return each row's median time beyond the requested work. The group's title is added if another group has the same
     work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""

@@ -1,5 +1,4 @@
-"""The answer for a workload in sentences: which transport is best and by which criterion, what failed and what is
-undecided."""
+"""The answer for a workload in sentences: the best transport, the deciding criteria, failures and undecided pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from hopmeter.report.words.workload_words import cpu_text, growth_text, missed_t
 from hopmeter.statistics.detection import pair_rounds_needed
 
 TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: missed_text, TAIL: worst_text, CPU: cpu_text}
-"""The function that formats a row's value of each criterion."""
+"""Functions that format a row's value, by criterion."""
 BEST = {
     DEADLINES: "misses the fewest deadlines",
     TAIL: "has the best p99 in its worst flow",
@@ -25,12 +24,12 @@ BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better p99 in its wo
 ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
 """The name of each criterion in a sentence about rows that do not differ in it."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
-"""Why a criterion was not applied."""
+"""The reason why a criterion was not applied."""
 MOST_NAMES = 4
 
 
 def answer_sentences(group: Group) -> list[str]:
-    """Return the answer for a whole workload: which rows meet the requirements, if there are any, and the order."""
+    """Return sentences on the ranking and, if there are any, the requirements of a whole workload."""
     rows = ranked_rows(group)
     if not rows:
         return [*_without_rank(group), *_failures(group)]
@@ -48,7 +47,7 @@ def answer_sentences(group: Group) -> list[str]:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return sentences on the results of rows without a rank, such as references."""
+    """Return sentences on the results of unranked rows, such as references."""
     carried = [row for row in group.choices if row["status"] == "ok"]
     if not carried:
         return ["No transport carried the whole workload; the reasons are below."]
@@ -57,12 +56,12 @@ def _without_rank(group: Group) -> list[str]:
 
 
 def ranked_rows(group: Group) -> list[Row]:
-    """Return the choices that have a rank for this workload, best first."""
+    """Return the ranked choices of this workload, best first."""
     return [row for row in group.choices if row["status"] == "ok" and row["rank_low"] is not None]
 
 
 def _lead(group: Group, rows: Sequence[Row]) -> str:
-    """Return a sentence on which transport is best, criterion by criterion."""
+    """Return a sentence on the best transport for each criterion."""
     first, *others = rows
     ranking = ranking_of(first)
     if ranking is None:
@@ -91,7 +90,7 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
-    """Return the criteria in which the first row does not differ from others, with the deadlines that they miss."""
+    """Return the criteria in which the first row does not differ from the others, and the missed deadlines."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
@@ -103,7 +102,7 @@ def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[s
 
 
 def _misses(rows: Sequence[Row]) -> str:
-    """Return the shares of deadlines that rows miss: `each misses 0 %`, or `they miss 0.40 % and 0.60 %`."""
+    """Return the shares of deadlines that the rows miss, such as `they miss 0.40 % and 0.60 %`."""
     known = formatting.distinct(missed_text(row) for row in rows)
     return f"each misses {known[0]}" if len(known) == 1 else f"they miss {formatting.join(known)}"
 
@@ -119,12 +118,12 @@ def _values(row: Row) -> str:
 
 
 def ranking_of(row: Row) -> WorkloadRanking | None:
-    """Return the workload ranking of a row's table; None if the run did not record the values for it."""
+    """Return the workload ranking of a row's table, or None if the run did not record it."""
     return row.run.workload_rankings.get(row.cell.group)
 
 
 def _readers(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return sentences on the flows whose reader falls behind, and over which transports."""
+    """Return a sentence for each flow whose receiver falls behind, with the affected transports."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for part in slow_flows(row):
@@ -141,7 +140,7 @@ def _failures(group: Group) -> list[str]:
 
 
 def _references(group: Group) -> list[str]:
-    """Return a sentence on the deadlines that the references miss; they have no rank."""
+    """Return a sentence on the deadlines that the references miss."""
     known = [row for row in group.references if row["status"] == "ok" and missed_text(row)]
     return (
         [f"For comparison, the deadlines that the references miss: {_list(group, known, DEADLINES)}."] if known else []
@@ -149,8 +148,8 @@ def _references(group: Group) -> list[str]:
 
 
 def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
-    """Yield each choice that is not significantly different from the first row, with the rounds that would decide the
-    pair; None if those are too many."""
+    """Yield each choice that does not differ significantly from the first row, with the number of rounds that would
+    decide the pair. The number is None if too many rounds would be needed."""
     rows = ranked_rows(group)
     ranking = ranking_of(rows[0]) if rows else None
     if ranking is None:
@@ -161,8 +160,8 @@ def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
 
 
 def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None:
-    """Return the rounds after which at least one criterion would decide the pair in 80 % of cases; None if those are
-    too many."""
+    """Return the number of rounds that would decide the pair by some criterion in 80 % of cases. Return None if too
+    many rounds would be needed."""
     pairs = [pair for criterion in ranking.pairs if (pair := ranking.pair(criterion, one, other))]
     known = [needed for pair in pairs if (needed := pair_rounds_needed(pair)) is not None]
     more = max(min(known, default=0), 1 + min(ranking.rounds[one], ranking.rounds[other]))
@@ -170,7 +169,8 @@ def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None
 
 
 def undecided_sentences(group: Group) -> list[str]:
-    """Return a sentence with the undecided pairs, and the rounds that would decide them; empty if there are none."""
+    """Return a sentence on the undecided pairs and the rounds that would decide them. The list is empty if no pair is
+    undecided."""
     words = [
         f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)
     ]

@@ -1,4 +1,4 @@
-"""The report page for `hopmeter listen`, `publish` and `ask`, with a section for each command's folder."""
+"""The report page for `hopmeter listen`, `publish` and `ask`, with one section for each result directory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CAUTION = (
     "rely on a difference between rows only if another run confirms it."
 )
 TRANSIENT = ("Load before the run", "Stolen since boot, %")
-"""Facts about a machine that change from minute to minute."""
+"""Machine facts that change from minute to minute."""
 
 
 def page(folders: Sequence[Path]) -> Page:
-    """Return the report page for these folders. Raises StoreError if a log is damaged, and UsageError if a log is
+    """Return the report page for these directories. Raises StoreError if a log is damaged, and UsageError if a log is
     empty."""
     runs = [read(folder) for folder in folders]
     sections = [section(run, number) for number, run in enumerate(runs, 1)]
@@ -35,7 +35,7 @@ def page(folders: Sequence[Path]) -> Page:
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of one command; its figures are named after `number`."""
+    """Return the section of one command. `number` is part of the names of the section's figures."""
     return SECTIONS[participant(run.folder)](run, number)
 
 
@@ -46,7 +46,7 @@ def _question(participants: set[str]) -> str:
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
-    """Return the machine facts of each command, or a single entry if all are the same."""
+    """Return the machine facts of each command, or a single entry if they are equal."""
     known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
     alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
     return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

@@ -1,4 +1,4 @@
-"""The result folders of `hopmeter listen`, `publish` and `ask`: a CSV log with the columns of the study, and
+"""Result directories of `hopmeter listen`, `publish` and `ask`: a CSV log with the study's columns, and
 `by-hand.json`."""
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ TOO_FEW_MESSAGES = (
 )
 STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "Longest, µs", "mean": "Mean, µs"}
 Delays = NDArray[np.int64]
-"""The delay of each message in nanoseconds, in the order of the log."""
+"""The delay of each message in nanoseconds, in log order."""
 Names = tuple[str, str]
 """The first two columns of a log: middleware and plugin, or server and transport."""
 
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
-    """Return whether these are folders of such commands. Raises UsageError if only some of them are."""
+    """Return whether these are directories of programs that were started by hand. Raises UsageError if only some
+    directories are."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
@@ -56,14 +57,14 @@ def are_by_hand(folders: Sequence[Path]) -> bool:
 
 
 def participant(folder: Path) -> str:
-    """Return `listener`, `publisher` or `asker`; empty for other folders."""
+    """Return `listener`, `publisher` or `asker`, or an empty string for other directories."""
     if (folder / "run.json").exists():
         return ""
     return next((name for name, log in LOGS.items() if (folder / log).exists()), "")
 
 
 def read(folder: Path) -> Run:
-    """Return the folder as a run without rows. Raises StoreError if `by-hand.json` is damaged."""
+    """Return the directory as a run without rows. Raises StoreError if `by-hand.json` is damaged."""
     return Run(folder, _about(folder), [])
 
 
@@ -82,9 +83,9 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def delays(log: Path, names: Names) -> dict[Names, Delays]:
-    """Return the delays in a log, grouped by the values of two columns and in the order of the log. Raises StoreError
-    if the log is damaged, UsageError if it is empty."""
-    import polars as pl  # slow to import, and other reports do not need it
+    """Return the delays of a log, grouped by two columns. Raises StoreError if the log is damaged, and UsageError if
+    the log is empty."""
+    import polars as pl  # imported here because it is slow to load and other reports do not need it
 
     texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:
@@ -102,8 +103,8 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
-    """Return a row with the statistics of these delays in nanoseconds, which the figures for runs can draw. The `lost`
-    messages count as slower than all others."""
+    """Return a row with the statistics of these delays, for use by the run figures. The `lost` messages count as slower
+    than all others."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
@@ -114,7 +115,7 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost:
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
-    """Return a table row: the two names, the statistics, and the command's additional values."""
+    """Return a table row with the two names, the statistics and additional values."""
     return Line([*(Value(name, sort=name) for name in names), *(_statistic(one, each) for each in STATISTICS), *more])
 
 
@@ -123,12 +124,12 @@ def _statistic(one: Row, name: str) -> Value:
 
 
 def number(value: float | None) -> Value:
-    """Return a table cell with a statistic."""
+    """Return a table cell that contains a statistic."""
     return Value(formatting.number(value), sort=value)
 
 
 def count(value: float | None) -> Value:
-    """Return a table cell with a whole number."""
+    """Return a table cell that contains an integer."""
     return Value(formatting.count(value), sort=value)
 
 
@@ -142,7 +143,7 @@ def section(
     figures: Sequence[Figure | None],
     warnings: Sequence[str],
 ) -> Section:
-    """Return the section of one command."""
+    """Return the report section of one command."""
     (first, second), more = heads
     columns = [Column(first, "name", heads=True), Column(second)]
     columns += [Column(head, "number") for head in (*STATISTICS.values(), *more)]
@@ -157,7 +158,7 @@ def section(
 
 
 def box_figure(run: Run, name: str, title: str, caption: str, boxes: Sequence[codec_rows.PlacedBox]) -> Figure | None:
-    """Return a figure with notched boxes; None if there are no boxes."""
+    """Return a figure with notched boxes, or None if there are no boxes."""
     if not boxes:
         return None
     medians = ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in boxes)

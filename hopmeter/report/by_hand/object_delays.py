@@ -1,4 +1,4 @@
-"""The sections of `hopmeter listen` and `publish`: framework objects, drawn as boxes as in their study."""
+"""Report sections of `hopmeter listen` and `publish`: a box plot of framework objects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MEANING = {
     "publisher": "The time that the sender takes to encode each message and to pass it to the middleware.",
 }
 Outcome = dict[str, Any]
-"""An entry of `by-hand.json` on one pair of middleware and plugin."""
+"""An entry of `by-hand.json` for one pair of middleware and plugin."""
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of a listener or publisher."""
+    """Return the report section of a listener or publisher."""
     end = participant(run.folder)
     found = delays(run.folder / LOGS[end], ("middleware", "plugin"))
     outcomes = _outcomes(run)
@@ -40,35 +40,35 @@ def section(run: Run, number: int) -> Section:
 
 
 def _title(run: Run, end: str) -> str:
-    """Return the section's title: `Listener: object 200×200 at 100 Hz`."""
+    """Return the section title, such as `Listener: object 200×200 at 100 Hz`."""
     width, height, rate = (run.about.get(name) for name in ("width", "height", "rate"))
     conditions = f": object {width}×{height} at {formatting.rate(rate)}" if width and height and rate else ""
     return f"{end.capitalize()}{conditions}"
 
 
 def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
-    """Return the outcome of each pair; empty for folders of earlier versions."""
+    """Return the outcome of each middleware and plugin. The dictionary is empty for directories written by earlier
+    versions."""
     recorded = run.about.get("outcomes")
     known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []
     return {(str(each.get("middleware")), str(each.get("plugin"))): each for each in known}
 
 
 def _counts(many: int, outcome: Outcome | None) -> list[Value]:
-    """Return the number of messages and, if recorded, of lost and wrong messages, as table cells."""
+    """Return table cells with the number of messages and, if recorded, of lost and wrong messages."""
     if outcome is None:
         return [count(many)]
     return [count(many), count(_lost(outcome)), count(outcome.get("wrong"))]
 
 
 def _lost(outcome: Outcome | None) -> int | None:
-    """Return the number of lost messages; None if it is unknown."""
+    """Return the number of lost messages, or None if it is unknown."""
     sent, received = (outcome.get(name) if outcome else None for name in ("sent", "received"))
     return max(0, sent - received) if isinstance(sent, int) and isinstance(received, int) else None
 
 
 def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
-    """Return a note for each reason, with its pairs: wrong, failed or missing measurements, and the clock
-    uncertainty."""
+    """Return a note for each distinct problem or clock uncertainty, with the pairs that it affects."""
     reasons: dict[str, list[str]] = {}
     for (middleware, plugin), each in outcomes.items():
         wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""

@@ -1,4 +1,4 @@
-"""The section of `hopmeter ask`: all servers together and each server alone, and the time beyond their requested
+"""Report section of `hopmeter ask`: the time for each server and for all servers, and the time beyond the requested
 work."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.codec_rows import PlacedBox
 
 ALL = "all servers"
-"""Stands for the transport in the row for all servers together; no transport's name contains spaces."""
+"""Appears in place of the transport in the row for all servers. No transport name contains spaces."""
 TOTAL = "For each frame: the time until a server's reply is received and decoded, and until all replies are."
 BEYOND_THE_WORK = "These times minus the requested work: the time for sending, waking up and waiting."
 MEANING = f"{TOTAL} Beyond the work: the mean minus the requested work."
@@ -24,16 +24,16 @@ Found = dict[Names, Delays]
 
 @dataclass(frozen=True)
 class ServerBox(PlacedBox):
-    """The box of one server, or of all servers; its label takes the place of a codec."""
+    """The box of one server or of all servers. The `codec` field contains the label."""
 
     @property
     def name(self) -> str:
-        """The label: `left over zeromq`, or `all at once`."""
+        """The label, such as `left over zeromq` or `all at once`."""
         return self.codec if self.series == ALL else super().name
 
 
 def section(run: Run, figure_number: int) -> Section:
-    """Return the section of one `hopmeter ask`."""
+    """Return the report section of one `hopmeter ask` run."""
     found = delays(run.folder / LOGS["asker"], ("server", "transport"))
     works = _works_ns(run, found)
     run.rows = [_row(run, names, known) for names, known in found.items()]
@@ -58,20 +58,20 @@ def _row(run: Run, names: Names, known: Delays) -> Row:
 
 
 def _lost(run: Run, names: Names) -> int:
-    """Return how many frames lack a reply or, for one server, how many requests had no reply; 0 in folders of earlier
-    versions."""
+    """Return the number of incomplete frames or, for one server, of requests without a reply. The number is 0 for
+    results of earlier versions."""
     known = run.about.get("lost_each")
     lost = known.get(names[0]) if isinstance(known, dict) else None
     return lost if isinstance(lost, int) else 0
 
 
 def _title(run: Run) -> str:
-    """Return the section's title: `Servers: frames of 640×480, called at once, 2 threads, coef 10`."""
+    """Return the section title, such as `Servers: frames of 640×480, called at once, 2 threads, coef 10`."""
     about = run.about
     parts = []
     if about.get("width") and about.get("height"):
         parts.append(f"frames of {about['width']}×{about['height']}")
-    sequential = about.get("sequential", about.get("in_turn"))  # `in_turn` is the name in folders of earlier versions
+    sequential = about.get("sequential", about.get("in_turn"))  # earlier versions wrote `in_turn`
     if sequential is not None:
         parts.append("called one after another" if sequential else "called at once")
     if (many := about.get("threads") or 1) > 1:
@@ -82,8 +82,8 @@ def _title(run: Run) -> str:
 
 
 def _works_ns(run: Run, found: Found) -> dict[Names, float]:
-    """Return the duration of the requested work for each row in nanoseconds; empty if unknown. The first row of the log
-    stands for all servers together."""
+    """Return the requested work of each row in nanoseconds, or an empty dictionary if unknown. The first log row
+    represents all servers together."""
     ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
     if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
         return {}
@@ -97,7 +97,7 @@ def _more(one: Row, work_ns: float | None) -> list[Value]:
 
 
 def _details(run: Run) -> str:
-    """Return the work of each server for a frame, and the file that the frames come from."""
+    """Return the work of each server and the source file of the frames."""
     servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
     works = formatting.join([f"{each.get('name')} {each.get('work')}" for each in servers])
     pictures = run.text("pictures")
@@ -116,7 +116,7 @@ def _warnings(run: Run) -> list[str]:
 
 
 def _place(run: Run, found: Found) -> list[PlacedBox]:
-    """Return the boxes: all servers together first, then each server, separated by a gap."""
+    """Return the boxes: all servers together first, then each server after a gap."""
     placed: list[PlacedBox] = []
     for place, (names, known) in enumerate(found.items()):
         if each := box(known / 1000, _lost(run, names)):

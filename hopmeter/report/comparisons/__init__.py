@@ -1,1 +1,1 @@
-"""Comparisons for readers: sentences, tables, a report section, and files for other tools."""
+"""Comparisons as text: sentences, tables, a report section, and files for other tools."""

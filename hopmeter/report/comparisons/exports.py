@@ -1,4 +1,4 @@
-"""Comparisons as files: a Markdown summary for a CI job, JUnit XML, and JSON for two services that track benchmarks."""
+"""Comparisons as files: Markdown for a CI job, JUnit XML, and JSON for two benchmark-tracking services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Export = Callable[[Sequence[Change], Sequence[Failure]], str]
 
 
 def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
-    """Return a job summary in Markdown."""
+    """Return a CI job summary in Markdown."""
     lines = ["## hopmeter", "", " ".join(map(words.sentence, by_unit(changes))), ""]
     if failures:
         lines += ["**The gate failed:**", "", *(f"- {each.change.name}: {each.why}" for each in failures), ""]
@@ -29,7 +29,7 @@ def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
 
 
 def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
-    """Return JUnit XML with a test case for each change."""
+    """Return JUnit XML with one test case for each change."""
     why = {(each.change.metric, each.change.cell.id): each.why for each in failures}
     count = sum((each.metric, each.cell.id) in why for each in changes)
     suite = ET.Element("testsuite", name="hopmeter", tests=str(len(changes)), failures=str(count))
@@ -51,8 +51,8 @@ def _detail(each: Change) -> str:
 
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return the Bencher Metric Format. For each cell it contains the new side, as latency in ns or share of missed
-    deadlines, and the ratio with its bounds."""
+    """Return Bencher Metric Format. The output contains the new side's value of each cell, and the ratio with its
+    bounds. The value is a latency in ns or a share of missed deadlines."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})
@@ -77,7 +77,7 @@ def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> 
 
 
 def full_name(each: Change) -> str:
-    """Return a name that is the same in every run: all conditions, the cell and the metric."""
+    """Return a name that is stable across runs: all conditions, the cell and the metric."""
     group = Group({name: each.cell[name] for name in CONDITIONS}, (each.row,))
     return f"{conditions.describe(group)}: {each.name} {each.metric}".replace(formatting.THIN, " ")
 

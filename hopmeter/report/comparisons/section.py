@@ -19,7 +19,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def sentences(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each of these runs that compares its sides."""
+    """Return a summary for each run that compares its two sides."""
     both = ((run, [compare_sides(run), missed.compare_sides(run)]) for run in runs)
     return [f"{_title(run)}. {' '.join(words.sentence(each) for each in found if each)}" for run, found in both]
 

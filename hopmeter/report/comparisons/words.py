@@ -1,4 +1,4 @@
-"""Comparisons in words: the change of each cell, and a sentence that summarizes all changes."""
+"""Text about comparisons: the change of each cell, and a sentence that summarizes all changes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ SPELLED_OUT = 3
 DRIFT = 1.25
 """If control cells change by more than this factor, the machine is the likely cause of the other changes."""
 LARGEST = 1000
-"""A ratio larger than this, or smaller than its inverse, is not printed."""
+"""A ratio above this value, or below its inverse, is not printed."""
 MULTIPLE = 2
-"""From this ratio on, a change is written as a multiple instead of a percentage."""
+"""A change of at least this ratio is written as a multiple instead of a percentage."""
 
 
 def titles(changes: Sequence[Change]) -> dict[str, str]:
-    """Return the title of each table, by its group key."""
+    """Return the title of each table by group key."""
     return {key: conditions.title(group) for key, group in tables(changes).items()}
 
 
 def tables(changes: Sequence[Change]) -> dict[str, Group]:
-    """Return a group with the conditions of each table, by its group key."""
+    """Return the conditions of each table by group key."""
     groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, (each.row,)) for each in changes}
     values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
     varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
@@ -49,7 +49,7 @@ def tables(changes: Sequence[Change]) -> dict[str, Group]:
 
 
 def unit(each: Change) -> str:
-    """Return the unit of the old and the new value."""
+    """Return the unit of the old and new values."""
     return "% missed" if each.is_share else "µs"
 
 
@@ -60,8 +60,8 @@ def value(each: Change, side: Side | None) -> str:
 
 
 def change(each: Change) -> str:
-    """Return the change as text: `+12 %`, `+1.2 points`, or `~` if the sides do not differ significantly. Two single
-    runs have no verdict, so their change is always shown."""
+    """Return the change as text, such as `+12 %` or `+1.2 points`, or `~` if the sides do not differ significantly. The
+    comparison of two single runs has no verdict, so the change is always shown."""
     size = each.difference if each.is_share else each.ratio
     if size is None:
         return formatting.NOTHING
@@ -79,22 +79,22 @@ def points(difference: float) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Return a ratio as a change, such as `+12 %`, or `3.4×` from a ratio of 2 on."""
+    """Return a ratio as a change, such as `+12 %`, or as a multiple such as `3.4×` if it is at least 2."""
     if ratio >= MULTIPLE:
         return multiple(ratio)
     return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
 
 
 def multiple(ratio: float) -> str:
-    """Return a ratio such as `3.4×`; an extreme ratio becomes `over 1,000×` or `under 1/1,000×`."""
+    """Return a ratio such as `3.4×`. An extreme ratio becomes `over 1,000×` or `under 1/1,000×`."""
     if not 1 / LARGEST <= ratio <= LARGEST:
         return f"over {LARGEST:,}×" if ratio > 1 else f"under 1/{LARGEST:,}×"
     return formatting.times(ratio)
 
 
 def interval(each: Change) -> str:
-    """Return the interval of the change, such as `+9 % to +15 %`, or `0.4× to 2.5×` if its upper end is at least 2;
-    empty if there is none."""
+    """Return the interval of the change, such as `+9 % to +15 %`, or as multiples if its upper end is at least 2. The
+    text is empty if there is no interval."""
     if each.low is None or each.high is None:
         return ""
     if each.is_share:
@@ -104,12 +104,13 @@ def interval(each: Change) -> str:
 
 
 def shown_verdict(each: Change) -> str:
-    """Return the verdict for a table; empty for two single runs, which have none."""
+    """Return the verdict for a table. The string is empty for two single runs, because such a comparison has no
+    verdict."""
     return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
 
 def on_one_side(changes: Sequence[Change]) -> list[str]:
-    """Return a sentence for each side that has cells which the other side lacks."""
+    """Return a sentence for each side with cells that the other side lacks."""
     found = []
     for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
         names = [each.name for each in changes if each.verdict == word]
@@ -120,9 +121,9 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
 
 
 def verdict(each: Change) -> str:
-    """Return the verdict in words; if undecided, with the reason or the smallest detectable change."""
+    """Return the verdict in words. An undecided verdict includes the reason or the smallest detectable change."""
     words, (reason, code) = _words(each), split_code(each.reason)
-    if reason and code != SINGLE_RUNS:  # a sentence above the table gives this reason once
+    if reason and code != SINGLE_RUNS:  # a sentence above the table states this reason
         return f"{words}: {reason}"
     if each.verdict == UNDECIDED and each.detectable is not None:
         return f"{words}; a change of {_size(each, each.detectable)} would be detected"
@@ -165,7 +166,7 @@ def _why(changes: Sequence[Change]) -> str:
 
 
 def _drift(drift: Mapping[str, float]) -> str:
-    """Return a sentence on how much the control cells changed between two runs."""
+    """Return a sentence on the change of the control cells between two runs."""
     if not drift:
         return " The drift of this machine is unknown. To see the drift, measure `memory` or `shm` in both runs."
     low, high = min(drift.values()), max(drift.values())
@@ -174,8 +175,8 @@ def _drift(drift: Mapping[str, float]) -> str:
 
 
 def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[str]:
-    """Return a warning that the machine changed, if the comparison is decided and a control cell changed too much;
-    otherwise empty."""
+    """Return a warning that the machine changed between the runs. The list is empty if the control cells changed little
+    or nothing is decided."""
     is_decided = any(each.estimate for each in changes)
     if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
         return []

@@ -1,1 +1,1 @@
-"""What figures share: colours, axes, legends, label placement and SVG."""
+"""Shared parts of figures: colours, axes, legends, label placement and SVG."""

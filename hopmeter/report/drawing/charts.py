@@ -1,4 +1,4 @@
-"""Common parts of figures: transport colours, logarithmic latency axes, legends that fit, and shared charts."""
+"""Shared parts of figures: transport colours, logarithmic latency axes, legends and common charts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LATENCY = (
     " : datum.value < 999900 ? format(datum.value / 1e3, '.3~r') + ' ms'"
     " : format(datum.value / 1e6, '.3~r') + ' s'"
 )
-"""A Vega expression for the label of a latency tick, in a suitable unit; the values are in microseconds."""
+"""A Vega expression that formats a latency tick in a suitable unit. The input is in microseconds."""
 PLAIN = (
     "datum.value < 1000 ? format(datum.value, '.3~r')"
     " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"
 )
-"""A Vega expression for a tick label without a unit, in the format of `formatting.number`."""
+"""A Vega expression that formats a tick label like `formatting.number`."""
 SYMBOL = 46.0
-"""The width of a legend symbol with its gaps, in pixels."""
+"""The width of a legend symbol including its gaps, in pixels."""
 ROOM = int((theme.WIDTH - SYMBOL) // folding.WIDE)
-"""How many characters fit on one line of a legend."""
+"""The number of characters on one line of a legend."""
 ROW = 26
 """The height of a row of dots, in pixels."""
 SHAPE = alt.condition("datum.who == 'all'", alt.value("diamond"), alt.value("circle"))
@@ -40,25 +40,24 @@ class Figure:
     """A chart with its title and a caption that explains how to read it."""
 
     name: str
-    """The figure's anchor in the page and the stem of its file names."""
+    """The figure's anchor in the page, and the stem of its file names."""
     title: str
     caption: str
     chart: alt.TopLevelMixin
     alternative: str
-    """A text alternative that describes the content for readers who cannot see the chart."""
+    """A text alternative for readers who cannot see the chart."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """A colour for each transport, and a dash pattern for each language and profile; the same in the whole report."""
+    """The colour of each transport and the dash pattern of each language and profile, for the whole report."""
 
     transports: tuple[str, ...]
     variants: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Style:
-        """Return a style in which colours and dashes are assigned by name, so that reports on the same transports look
-        alike."""
+        """Return a style that assigns colours and dashes by name, so that reports on the same transports look alike."""
         rows = [row for run in runs for row in run.measured_rows]
         variants = sorted(
             {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]), variant[1])
@@ -71,14 +70,13 @@ class Style:
         return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
 
     def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None, channel: Any = alt.Color) -> Any:
-        """Return the colour channel for the column `series`, which contains the names in `named`; `channel` may also be
-        `alt.Fill` or `alt.Stroke`."""
+        """Return the colour channel for the column `series`. `channel` may also be `alt.Fill` or `alt.Stroke`."""
         shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """Return the dash channel for the column `series`. With the same legend object, Vega merges it with the
-        colour's legend."""
+        """Return the dash channel for the column `series`. If both channels share a legend object, Vega merges their
+        legends."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -93,7 +91,7 @@ def _language(name: str) -> tuple[int, str]:
 
 
 def frame(chart: Any, height: float) -> alt.TopLevelMixin:
-    """Return the chart with the common width of all figures, which includes axis labels."""
+    """Return the chart with the common figure width, which includes the axis labels."""
     framed: alt.TopLevelMixin = chart.properties(
         width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
@@ -101,12 +99,12 @@ def frame(chart: Any, height: float) -> alt.TopLevelMixin:
 
 
 def legend(labels: Sequence[str]) -> alt.Legend | None:
-    """Return a legend above the figure; None for a single series."""
+    """Return a legend above the figure, or None for a single series."""
     return fit_legend(labels, symbolType="stroke") if len(labels) > 1 else None
 
 
 def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
-    """Return a legend with as many columns as fit; long names are wrapped."""
+    """Return a legend with as many columns as fit, wrapping long names."""
     widest = min(ROOM, max(map(len, labels)))
     columns = max(1, int(theme.WIDTH // (widest * folding.WIDE + SYMBOL)))
     how = folding.fold_labels(labels, ROOM) | how
@@ -114,7 +112,7 @@ def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
 
 
 def ticks(low: float, high: float, room: int) -> list[float]:
-    """Return at most `room` round values between two positive ends, for the ticks of a logarithmic axis."""
+    """Return at most `room` round values between two positive bounds, as ticks of a logarithmic axis."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1, 3), (1,)):
         found = [step * 10.0**power for power in decades for step in steps if low <= step * 10.0**power <= high]
@@ -125,7 +123,7 @@ def ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _fine_ticks(low: float, high: float, room: int) -> list[float]:
-    """Return evenly spaced round values, for an axis of less than a decade."""
+    """Return evenly spaced round values for an axis that spans less than a decade."""
     for step in (step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)):
         first = math.ceil(low / step)
         if (many := math.floor(high / step) - first + 1) <= min(room, 6):
@@ -135,7 +133,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Drop values if their ticks would overlap on a logarithmic axis."""
+    """Remove values whose ticks would overlap on a logarithmic axis."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:
@@ -144,13 +142,13 @@ def _thin(values: Sequence[float], ratio: float) -> list[float]:
 
 
 def span(values: Iterable[float | None], margin: float = 1.12) -> Ends | None:
-    """Return the ends of a logarithmic axis that contains all positive values; None if there are none."""
+    """Return the bounds of a logarithmic axis that contains all positive values, or None if there are none."""
     positive = [value for value in values if value is not None and value > 0 and math.isfinite(value)]
     return (min(positive) / margin, max(positive) * margin) if positive else None
 
 
 def log_axis(ends: Ends, title: str, room: int, expression: str = LATENCY, grid: bool = False) -> dict[str, Any]:
-    """Return the `scale` and `axis` arguments of a channel with a logarithmic axis."""
+    """Return the `scale` and `axis` arguments for a channel with a logarithmic axis."""
     more: dict[str, Any] = {"grid": True} if grid else {}
     return {
         "scale": alt.Scale(type="log", domain=list(ends), nice=False, zero=False),
@@ -159,7 +157,7 @@ def log_axis(ends: Ends, title: str, room: int, expression: str = LATENCY, grid:
 
 
 def table(rows: Data) -> alt.InlineData:
-    """Return rows as inline chart data, rounded to five digits because figures show at most four."""
+    """Return rows as inline chart data. Values are rounded to five digits, because figures show at most four."""
     return alt.InlineData(
         values=[
             {key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()}
@@ -169,8 +167,8 @@ def table(rows: Data) -> alt.InlineData:
 
 
 def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
-    """Return a chart with one line for each row: a dot at `p50`, a bar from `low` to `high`, a tick at `p99` and, if
-    present, a ring at `ring`."""
+    """Return a chart with one line for each row: a dot at `p50`, a bar from `low` to `high`, a tick at `p99`, and
+    optionally a ring at `ring`."""
     names = list(named)
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))
@@ -193,8 +191,8 @@ def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> 
 
 
 def receiver_layers(base: alt.Chart, ends: Ends) -> list[alt.Chart]:
-    """Return chart layers: a dot at `p50` (a diamond for all receivers together), a line to `p99`, and a ring at
-    `ring`."""
+    """Return chart layers: a dot at `p50`, a line to `p99` and a ring at `ring`. The dot for all receivers together is
+    a diamond."""
     tails = base.transform_filter("datum.p99 != null")
     rings = base.transform_filter("datum.ring != null").mark_point(filled=False, size=56, strokeWidth=1.2, opacity=1)
     lines = tails.mark_rule(strokeWidth=1.2, opacity=0.6)

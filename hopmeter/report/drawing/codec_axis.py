@@ -1,4 +1,4 @@
-"""The axis of codec figures, which shows the position and the name of each codec."""
+"""The axis of codec figures, which shows the position and name of each codec."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 
 def vertical(stands: Sequence[PlacedBox]) -> alt.Y:
-    """Return the vertical channel for a column `y` that contains positions."""
+    """Return the vertical channel for a column `y` of positions."""
     scale = alt.Scale(domain=[-0.7, stands[-1].place + 0.7], reverse=True, nice=False)
     return alt.Y("y:Q", axis=_axis(stands), scale=scale)
 
 
 def _axis(stands: Sequence[PlacedBox]) -> alt.Axis:
-    """Return an axis that labels each codec at the middle of its boxes or, if there is only one codec, each series."""
+    """Return an axis with a label at the middle of each codec's boxes. If there is only one codec, the labels name the
+    series."""
     by_codec = len({each.codec for each in stands}) > 1
     places: dict[str, list[float]] = {}
     for each in stands:

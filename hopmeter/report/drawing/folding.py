@@ -1,4 +1,4 @@
-"""Wrap names that are too long for one line of a figure, so that no name is truncated."""
+"""Wrap long names in figures, so that no name is truncated."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from typing import Any
 
 LETTER, WIDE, LINE = 6.3, 7.5, 13.0
-"""In pixels: the mean width of a letter, its width in the widest fallback font, and the height of a line."""
+"""In pixels: the mean letter width, the letter width in the widest fallback font, and the line height."""
 AXIS = int(220 / WIDE)
-"""How many characters fit on one line next to an axis."""
+"""The number of characters on one line next to an axis."""
 
 
 def fold(name: str, room: int) -> list[str]:
-    """Return lines of at most `room` characters, broken between words if possible."""
+    """Split a name into lines of at most `room` characters, between words if possible."""
     return textwrap.wrap(name, room, break_on_hyphens=False) or [""]
 
 
 def fold_labels(names: Sequence[str], room: int) -> dict[str, Any]:
-    """Return arguments with which an axis or a legend wraps long names."""
+    """Return the arguments that make an axis or a legend wrap long names."""
     lines = {name: each for name in names if len(each := fold(name, room)) > 1}
     return {"labelLimit": 0} | ({"labelExpr": f"{json.dumps(lines)}[datum.label] || datum.label"} if lines else {})
 
 
 def axis_labels(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
-    """Return arguments for an axis with names. `above` is the fraction of a name's lines above its tick, and `key` the
-    Vega datum field that identifies the name.
+    """Return the arguments for an axis that wraps names.
 
-    All names get as many lines as the longest, because an axis shifts all its labels by the same amount.
+    All names get as many lines as the longest, because an axis shifts all labels equally. `above` is the fraction of a
+    label's lines that are above its tick. `key` is the Vega datum field that identifies the name.
     """
     most = line_count(names)
     lines = [_pad(fold(name, AXIS), most, above) for name in names]
@@ -48,5 +48,5 @@ def line_count(names: Sequence[str]) -> int:
 
 
 def row_height(names: Sequence[str], least: float) -> float:
-    """Return the height of a row in pixels, so that the axis labels fit."""
+    """Return a row height in pixels that fits the axis labels."""
     return max(least, LINE * line_count(names) + 8)

@@ -1,4 +1,4 @@
-"""Place labels next to dots so that they cover neither each other nor a dot."""
+"""Place labels next to dots so that no label covers another label or a dot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Plot:
-    """The area of a plot with two logarithmic axes, in axis units and in pixels."""
+    """A plot area with two logarithmic axes, in axis units and in pixels."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -26,11 +26,11 @@ class Plot:
     height: float
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """Return the pixel position of a point, measured from the upper left corner."""
+        """Return the pixel position of a point, relative to the upper left corner."""
         return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
 
     def value(self, across: float, down: float) -> tuple[float, float]:
-        """Return the point, in axis units, at a pixel position."""
+        """Return the point at a pixel position, in axis units."""
         return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
 
 
@@ -44,7 +44,7 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 @dataclass(frozen=True)
 class Label:
-    """A label, the position of its dot, and its offset from the dot."""
+    """A label with the position of its dot and its offset from the dot."""
 
     text: str
     x: float
@@ -53,10 +53,10 @@ class Label:
     dx: float
     dy: float
     covers: float = 0.0
-    """How much of the label covers other labels and dots or lies outside the plot, as a weighted area."""
+    """The weighted area in which the label covers other labels and dots, or extends beyond the plot."""
 
     def leader(self, plot: Plot) -> tuple[float, float] | None:
-        """Return the end of the line from the dot to the label; None if the label is right next to the dot."""
+        """Return the end of the line from the dot to the label, or None if the label is adjacent to the dot."""
         far = math.hypot(self.dx, self.dy)
         if far < RINGS[0]:
             return None
@@ -75,9 +75,9 @@ CHOICES: tuple[tuple[Side, float, float], ...] = (
     ("right", -8.0, -12.0),
     ("right", -8.0, 13.0),
 )
-"""The preferred offsets of a label, best first; all are close enough to need no line."""
+"""The preferred offsets of a label, best first. All these offsets are so small that no line to the dot is needed."""
 NUMBER = 0.7
-"""The factor by which labels of one or two digits are closer to their dots."""
+"""The factor that moves labels of one or two digits closer to their dots."""
 RINGS = (20.0, 28.0, 37.0, 47.0, 58.0, 70.0)
 """The distances at which a numeric label is tried if it does not fit next to its dot."""
 AROUND: tuple[tuple[Side, float, float], ...] = tuple(
@@ -88,8 +88,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """Place a label for each dot, in the given order: at the first position that covers nothing, otherwise at the
-    position that covers least."""
+    """Return a label for each dot, in the given order. Each label takes the first free position, or the position that
+    covers the least."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:
@@ -119,7 +119,6 @@ def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]
 
 
 def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
-    """Return the covered area plus three times the area outside the plot."""
     inside = _common(box, (0, 0, plot.width, plot.height))
     whole = (box[2] - box[0]) * (box[3] - box[1])
     return sum(_common(box, other) for other in taken) + 3 * (whole - inside)

@@ -1,4 +1,4 @@
-"""The single servers of a scatter: how long each takes to reply, and which server is last."""
+"""The individual servers of a scatter: their reply times, and which server replies last."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hopmeter.analysis.results.run_results import Row
 
 @dataclass(frozen=True)
 class ServerTimes:
-    """The times of one server that a client calls, in µs."""
+    """The times of one server of a scatter, in µs."""
 
     number: int
     p50: float
     p99: float | None
     held: float | None
     last: float | None
-    """The share of messages for which this server replied last; None if servers are called one after the other."""
+    """The share of messages for which this server replied last, or None if servers are called one after another."""
 
 
 @dataclass(frozen=True)
 class ScatterRow:
-    """A row of a scatter with its servers."""
+    """A row of a scatter and its servers."""
 
     row: Row
     name: str
@@ -30,13 +30,13 @@ class ScatterRow:
 
     @property
     def straggler(self) -> ServerTimes | None:
-        """The server that most often replied last; None if servers are called one after the other."""
+        """The server that most often replied last, or None if servers are called one after another."""
         known = [each for each in self.servers if each.last is not None]
         return max(known, key=lambda each: each.last or 0.0, default=None)
 
 
 def scatter_rows(group: Group) -> list[ScatterRow]:
-    """Return the rows of a scatter that have the median of at least one server; empty for other patterns."""
+    """Return the scatter rows with a median for at least one server. The list is empty for other patterns."""
     if group.conditions["pattern"] != "scatter":
         return []
     found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured_rows]

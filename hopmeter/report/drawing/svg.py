@@ -17,7 +17,7 @@ from hopmeter.report.drawing.charts import Figure
 from hopmeter.store.disk import writing
 
 PNG_SCALE = 3
-"""A figure of 430 pixels becomes 1290 pixels wide, which is sharp in print too."""
+"""A 430-pixel figure becomes 1290 pixels wide, which is sharp in print too."""
 
 NOISE = (
     (re.compile(r' (?:aria-roledescription|pointer-events|stroke-miterlimit|xmlns:xlink|version)="[^"]*"'), ""),
@@ -27,18 +27,18 @@ NOISE = (
     (re.compile(r' class="[^"]*"'), ""),
     (re.compile(r' font-family="[^"]*"'), ""),
 )
-"""Patterns for SVG attributes and paths from Vega that the page does not use."""
+"""Patterns for Vega's SVG attributes and paths that the page does not use."""
 FILE_NAMES = re.compile(r"(?:group-\d+|sweep|across)-[a-z0-9-]+\.(?:svg|png)")
-"""The pattern of figure file names."""
+"""The pattern of the figures' file names."""
 GEOMETRY = re.compile(r' (?:d|transform|points|x|y|[xyr][12]?|c[xy]|width|height|stroke-width)="[^"]*"')
-"""SVG attributes that are rounded to a tenth of a pixel; texts and labels keep every digit."""
+"""SVG attributes whose values are rounded to a tenth of a pixel. Texts and labels keep all digits."""
 DECIMALS = re.compile(r"(\d+\.\d)\d+")
 EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>")
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
 def skip_schema_check() -> AbstractContextManager[None]:
-    """Turn off Altair's schema validation, which takes half of a report's time; the tests validate all figures."""
+    """Turn off Altair's schema validation, which takes half of the report time. The tests validate all figures."""
     return schemapi.debug_mode(False)
 
 
@@ -50,12 +50,13 @@ def specification(figure: Figure) -> dict[str, Any]:
 
 
 def draw(figure: Figure) -> str:
-    """Return the figure as a standalone SVG, in light colours on white."""
+    """Return the figure as a standalone SVG with light colours on white."""
     return str(vl_convert.vegalite_to_svg(specification(figure)))
 
 
 def inline(figure: Figure, whole: str) -> str:
-    """Convert a figure's SVG for use within the page; ids get the figure's name as a prefix so that they are unique."""
+    """Convert a figure's SVG for use within the page. The figure's name is the prefix of all ids, which makes the ids
+    unique."""
     for pattern, instead in NOISE:
         whole = pattern.sub(instead, whole)
     whole = GEOMETRY.sub(lambda found: DECIMALS.sub(r"\1", found[0]), whole)
@@ -74,7 +75,7 @@ def _escape(text: str) -> str:
 
 
 def write_files(whole: str, folder: Path, stem: str) -> None:
-    """Write `STEM.svg` and `STEM.png` to the folder."""
+    """Write `STEM.svg` and `STEM.png` to the directory."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{stem}.svg").write_text(whole, encoding="utf-8", errors="backslashreplace")
     (folder / f"{stem}.png").write_bytes(vl_convert.svg_to_png(whole, scale=PNG_SCALE))
@@ -82,7 +83,8 @@ def write_files(whole: str, folder: Path, stem: str) -> None:
 
 @contextmanager
 def replacing_figures(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder. When the `with` block ends, its files replace the figures of an earlier report."""
+    """Yield a temporary directory. When the `with` block ends, the files in this directory replace the figures of the
+    previous report."""
     folder = folder.resolve()
     fresh = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -98,7 +100,7 @@ def replacing_figures(folder: Path) -> Iterator[Path]:
 
 
 def clear_files(folder: Path) -> None:
-    """Remove the figure files of an earlier report, and nothing else."""
+    """Remove only the figure files of a previous report."""
     for path in folder.glob("*"):
         if FILE_NAMES.fullmatch(path.name):
             path.unlink()

@@ -1,13 +1,13 @@
-"""The style of figures. Colours are defined only here; the page replaces them by CSS variables, which allows a dark
-mode."""
+"""The figure style and the only definition of its colours. The page replaces the colours with CSS variables for its
+dark mode."""
 
 from __future__ import annotations
 
 from typing import Any
 
 WIDTH = 430
-"""The width of a figure in pixels: two figures fit side by side on a desktop, one fills a phone, and text stays
-legible."""
+"""The width of a figure in pixels. Two figures of this width fit side by side on a desktop, and one figure fills a
+phone screen."""
 
 FONT = "'Source Sans 3','Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
@@ -17,8 +17,8 @@ LINE = "#c5ccd4"
 GRID = "#e6e9ed"
 PAPER = "#ffffff"
 
-# Eight hues based on Okabe and Ito, darkened to a contrast of at least 3:1 on white; distinguishable with every common
-# colour blindness.
+# Eight hues based on Okabe and Ito, darkened to a contrast of at least 3:1 on white. The colours remain distinguishable
+# with all common types of colour blindness.
 SERIES = ("#0067a5", "#c8510a", "#00795a", "#a4508b", "#3b8fc4", "#9a6b00", "#5b4fa2", "#6b7680")
 SERIES_DARK = ("#56b4e9", "#f0883e", "#3fbf97", "#dd8fc0", "#9ad3f5", "#e0b040", "#a79df0", "#a9b4be")
 MISSED, MISSED_DARK = "#b3261e", "#ff8f85"
@@ -37,7 +37,7 @@ VARIABLES = {
 
 
 def config() -> dict[str, Any]:
-    """Return the Vega-Lite configuration of every figure."""
+    """Return the Vega-Lite configuration shared by all figures."""
     return {
         "background": PAPER,
         "font": FONT,

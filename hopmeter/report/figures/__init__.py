@@ -1,7 +1,7 @@
-"""The figures, one module each; the report finds the modules by listing this folder.
+"""The figures of a report, one module each. The report finds the modules by listing this package.
 
-Each module has `ORDER`, its position in the report, and one of two functions: `draw(group, style)` returns a `Figure`,
-or None if the group has no data for it; `across(groups, style)` yields figures over all groups.
+Each module defines its position `ORDER` and one function. `draw(group, style)` returns a `Figure`, or None if the group
+has no data for it. `across(groups, style)` yields figures over all groups.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hopmeter.report.drawing.charts import Figure, Style
 
 
 def modules(function: str) -> list[ModuleType]:
-    """Return the figure modules that have a function of this name, in the order of the report."""
+    """Return the figure modules that define this function, in report order."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     return sorted((module for module in found if hasattr(module, function)), key=lambda module: int(module.ORDER))
 
@@ -28,6 +28,6 @@ def draw(group: Group, style: Style) -> list[Figure]:
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield all figures that compare several groups."""
+    """Yield the figures that compare several groups."""
     for module in modules("across"):
         yield from module.across(groups, style)

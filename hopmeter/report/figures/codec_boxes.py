@@ -1,4 +1,4 @@
-"""Objects of many frameworks over many transports: a notched box plot for each, with the times at the receiver."""
+"""Notched box plots of codec latencies, for frameworks and transports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 1
 THICK, WAIST = 0.36, 0.17
-"""Half the height of a box, and half its height at the notch, in rows."""
+"""Half the box height, and half its height at the notch, in rows."""
 UNIT = 1000.0
-"""The number of microseconds in a millisecond, the unit in which the study shows times."""
+"""Microseconds per millisecond. The study shows times in milliseconds."""
 CAPTION = (
     "The time of each message until the receiver has the whole object. Box: the middle half of the messages. Notch: "
     "the 95 % interval of the median; a notch that is wider than the box folds back. Whiskers: the messages within "
@@ -27,7 +27,7 @@ CAPTION = (
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a figure for every set of conditions with encoded objects."""
+    """Yield a box figure for each set of conditions with encoded objects."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         if placed := codec_rows.placed_rows(family):
             yield Figure(
@@ -45,12 +45,12 @@ def _on_gpu(placed: Sequence[PlacedBox]) -> str:
 
 
 def chart(placed: Sequence[PlacedBox], style: Style) -> alt.TopLevelMixin:
-    """Return the box chart with the common width of all figures."""
+    """Return the box chart with the common figure width."""
     return frame(layers(placed, style), codec_rows.height(placed))
 
 
 def layers(placed: Sequence[PlacedBox], style: Style) -> alt.LayerChart | alt.FacetChart:
-    """Return the boxes over a logarithmic axis, as chart layers."""
+    """Return the box chart layers over a logarithmic axis."""
     named = {each.series: each.row for each in placed}
     shown = legend(list(named)) if len({each.codec for each in placed}) > 1 else None
     place: dict[str, Any] = {
@@ -84,7 +84,7 @@ def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
 
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:
-    """Return the interval of the median; None if there were too few good trials."""
+    """Return the interval of the median, or None if too few trials succeeded."""
     return each.row.bounds
 
 
@@ -99,7 +99,7 @@ def _datum(each: PlacedBox, us: float, y: float, **more: Any) -> dict[str, Any]:
 
 
 def _outline(each: PlacedBox) -> list[dict[str, Any]]:
-    """Return the points of a box's outline in drawing order, with the notch on both sides."""
+    """Return the outline points of a box in drawing order, with a notch on both sides."""
     box, known = each.box, _notch(each)
     notch = [(known[0], THICK), (box.p50, WAIST), (known[1], THICK)] if known else []
     upper = [(box.q1, THICK), *notch, (box.q3, THICK)]

@@ -1,4 +1,4 @@
-"""The figure that splits the time of an object into encoding, transport and decoding."""
+"""Figure that splits the time of an object into encoding, transport and decoding."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 2
 PARTS = {"encode": theme.SERIES[1], "transport": theme.SERIES[7], "decode": theme.SERIES[0]}
-"""The parts of the time in order, each with its colour."""
+"""The parts of the time in drawing order, with their colours."""
 THICK = 0.34
 BAR = 170.0
-"""The length of a full bar in pixels; the row names are to the right of the bars."""
+"""The length of a full bar in pixels. Row names are to the right of the bars."""
 
 
 def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
-    """Yield a figure for every set of conditions with encoded objects whose parts add up to the whole time."""
+    """Yield a figure for each set of conditions where encoding, transport and decoding add up to the total time."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         placed = [each for each in codec_rows.placed_rows(family) if parts(each)]
         if placed:
@@ -38,7 +38,7 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 
 
 def parts(each: PlacedBox) -> dict[str, float] | None:
-    """Return the mean time of each part in microseconds. Return None if the parts do not add up to the whole, or if the
+    """Return the mean time of each part in microseconds. Return None if the parts do not add up to the total, or if the
     transport itself encodes."""
     row = each.row
     whole, encode, decode = (row.get(f"{name}_mean_us") for name in ("service", "encode", "decode"))
@@ -57,7 +57,7 @@ def _words(each: PlacedBox) -> str:
 
 
 def _data(each: PlacedBox) -> list[dict[str, Any]]:
-    """Return a datum for each part of the bar; each part starts where the previous one ends."""
+    """Return a datum for each part of the bar. Each part starts where the previous one ends."""
     found, start, data = parts(each) or {}, 0.0, []
     whole = sum(found.values())
     for name, us in found.items():

@@ -1,4 +1,4 @@
-"""The distribution of latencies: a ridge for each row, over a common logarithmic axis."""
+"""The latency distribution: a ridge for each row over a common logarithmic axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OVERLAP = 0.92
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure. Each ridge is scaled to its own tallest bin, so it shows the shape and the position, not the
+    """Return the figure, or None without data. Each ridge is scaled to its tallest bin, so its height does not show the
     number of messages."""
     ranges = [(row, known) for row in group.measured_rows if (known := bulk(row))]
     if not ranges:

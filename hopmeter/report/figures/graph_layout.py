@@ -1,4 +1,4 @@
-"""The positions of participants and hosts in the graph of a workload."""
+"""Positions of participants and hosts in the workload graph."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hopmeter.model.workload import Workload
 from hopmeter.report.words.host_words import group_by_host
 
 COLUMN, ROW = 230.0, 92.0
-"""The distances between the centres of two participants, in pixels."""
+"""The distances between the centres of adjacent participants, in pixels."""
 BOX_WIDTH, BOX_HEIGHT = 112.0, 36.0
 FRAME, HOST_NAME, APART = 16.0, 20.0, 80.0
-"""In pixels: the margin between a host's frame and its participants, the height of the host's name, and the additional
-distance between two hosts."""
+"""In pixels: the margin between a host's frame and its participants, the height of the host name, and the gap between
+hosts."""
 Places = dict[str, tuple[float, float]]
 
 
 def place_participants(workload: Workload) -> Places:
-    """Return positions: each participant is one row below the first participant that sends to it, and hosts are side by
+    """Return the position of each participant: one row below the first participant that sends to it. Hosts are side by
     side."""
     rows: dict[str, int] = {}
     for flow in workload.flows:
@@ -35,14 +35,13 @@ def place_participants(workload: Workload) -> Places:
 
 
 def names_by_host(names: Iterable[str], workload: Workload) -> dict[str, list[str]]:
-    """Return the names of the boxes on each host; the second line of a box name, if any, is the transport of a
-    process."""
+    """Return the box names of each host. The optional second line of a box name is a transport."""
     hosts = {each.name: each.host for each in workload.participants}
     return group_by_host((name, hosts[name.partition("\n")[0]]) for name in names)
 
 
 def _place_row(names: list[str], row: int, left: float, workload: Workload, places: Places) -> None:
-    """Place participants in one row of their host, whose left edge is at `left`."""
+    """Place participants in one row of their host, starting at `left`."""
     wanted = {name: _middle_of_sources(name, workload, places) for name in names}
     right = left - COLUMN
     for name in sorted(names, key=lambda name: wanted[name]):
@@ -51,14 +50,14 @@ def _place_row(names: list[str], row: int, left: float, workload: Workload, plac
 
 
 def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
-    """Return the mean horizontal position of the participants that send to this one, so that few arrows cross; 0 if
-    none is placed yet."""
+    """Return the mean horizontal position of the participants that send to this one, so that few arrows cross. The
+    position is 0 if no sender is placed yet."""
     found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
     return sum(found) / len(found) if found else 0.0
 
 
 def frame_hosts(workload: Workload, places: Places) -> list[dict[str, Any]]:
-    """Return a frame around the participants of each host, as high as the whole graph; empty if all run on one
+    """Return a frame around the participants of each host, with the height of the graph. The list is empty for a single
     machine."""
     down = max(y for _, y in places.values())
     aside = BOX_WIDTH / 2 + FRAME

@@ -1,4 +1,4 @@
-"""Latency at every hop of a chain, which shows whether a single hop or the whole chain is slow."""
+"""Latency at each hop of a chain, which shows whether one hop or the whole chain is slow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Hops = list[tuple[int, float, float]]
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure with the median at each hop; None if the group is not a chain."""
+    """Return the figure with the median at each hop, or None if the group is not a chain."""
     if not group.conditions["relays"]:
         return None
     found = [(row, hops) for row in group.measured_rows if len(hops := hop_percentiles(row)) > 1]

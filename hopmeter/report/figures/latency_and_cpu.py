@@ -1,4 +1,4 @@
-"""Latency against CPU: a fast row often needs much CPU, and the rows on the Pareto front show the best trade-offs."""
+"""Latency against CPU. The rows on the Pareto front are the best trade-offs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAPTION = (
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a dot for each row: further left needs less CPU, further down is faster."""
+    """Return a figure with a dot for each row. Dots further left use less CPU, and lower dots are faster."""
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)
@@ -50,7 +50,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """Return the rows that no other row beats in both values, in order of rising CPU."""
+    """Return the Pareto front: the rows that no other row beats in both CPU and latency, by rising CPU."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -60,7 +60,7 @@ def front(rows: list[Row]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Names:
-    """The labels next to the dots, the legend of rows with a number as label, and a sentence for the caption."""
+    """The dot labels, the legend of numbered rows, and a sentence for the caption."""
 
     labels: list[Label]
     numbered: dict[str, str]
@@ -68,8 +68,8 @@ class Names:
 
 
 def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
-    """Return names for all dots if they fit. Otherwise return names for the rows on the front that fit, and numbers for
-    the other rows."""
+    """Return names for all dots if they fit. Otherwise, name the rows on the front where possible and number the
+    others."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
@@ -97,7 +97,7 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 
 
 def _legend(names: Sequence[str]) -> alt.Legend | None:
-    """Return the legend that explains the numbers, below the figure; None if there are none."""
+    """Return the legend that explains the numbers, or None if there are none."""
     return fit_legend(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
 
 
@@ -121,8 +121,8 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
-    """Return the Pareto front as a line from edge to edge; every row above it or to its right is beaten by a row on
-    it."""
+    """Return the Pareto front as a line across the plot. Each row above the line or to its right is beaten by a row
+    on the line."""
     corners = [{"cpu": row["cpu_us_per_message"], "us": row.p50} for row in best]
     data = [{"cpu": corners[0]["cpu"], "us": plot.y[1]}, *corners, {"cpu": plot.x[1], "us": corners[-1]["us"]}]
     return (
@@ -133,7 +133,7 @@ def _front(best: list[Row], plot: Plot) -> Any:
 
 
 def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
-    """Return lines that connect dots with numbers that do not fit next to them."""
+    """Return lines that connect dots with numeric labels that are placed further away."""
     ends = [(label, end) for label in labels if (end := label.leader(plot))]
     data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
     rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
@@ -141,7 +141,8 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
-    """Return labels with the same offset from their dots, or, with `halo`, their outlines in the background colour."""
+    """Return labels that share an offset from their dots. With `halo`, return the labels' background outlines
+    instead."""
     first = alike[0]
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo

@@ -1,4 +1,4 @@
-"""Latency over time in each trial: the median and the slowest message of every interval."""
+"""Latency over time in each trial: the median and the slowest message of each interval."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hopmeter.report.words import formatting
 ORDER = 40
 ROW = 50
 AXIS_ROOM = 66
-"""The width that the latency axis takes from the plot, in pixels."""
+"""The width of the latency axis in pixels."""
 GAP = 0.06
 """The gap between two trials, as a fraction of the longest trial."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a narrow strip for each row, all with the same axes; None without data."""
+    """Return a narrow strip for each row, all with the same axes, or None without data."""
     strips = [(row, stretches) for row in group.measured_rows if (stretches := latency_over_time(row))]
     every = [stretch for _, stretches in strips for stretch in stretches]
     ends = span(value for stretch in every for value in (stretch.p50_us, stretch.worst_us))

@@ -1,4 +1,4 @@
-"""The figure with the median and the interval of every row."""
+"""Figure of the median and interval of each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDER = 10
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with the fastest row first; None for fewer than two rows."""
+    """Return the figure with the fastest row first, or None for fewer than two rows."""
     rows = group.measured_rows
     ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(row.bounds or ())))
     if len(rows) < 2 or ends is None:

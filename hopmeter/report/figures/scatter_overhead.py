@@ -1,4 +1,4 @@
-"""The overhead of calling several servers: the wait for all replies minus the servers' own work."""
+"""The overhead of calling several servers: the time until all replies arrive minus the servers' own work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ ORDER = 62
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with the wait of each row beyond the servers' hold time and beyond their requested work."""
+    """Return a figure with each row's wait beyond the servers' hold time and beyond their requested work. Return None
+    without data."""
     rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
     columns = ("p50", "p50_low", "p50_high", "p99")
     ends = span([row.get(f"{name}_{each}_us") for row in rows for name in ("overhead", "excess") for each in columns])

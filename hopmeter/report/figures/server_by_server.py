@@ -1,4 +1,4 @@
-"""How long each server takes to reply, and how long the client waits for all servers."""
+"""Figure of the reply time of each server, and of the time until all servers have replied."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hopmeter.report.words import formatting
 
 ORDER = 61
 ROW, GAP = 15, 0.5
-"""The height of a line for a server or for a row's name, in pixels; the gap between two rows, in lines."""
+"""The line height in pixels, and the gap between two rows in lines."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a line for each server of each row and a line for all servers together."""
+    """Return the figure, with a line for each server and one for all servers together. Return None without data."""
     found = scatter_rows(group)
     data = _data(found)
     ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
@@ -47,14 +47,14 @@ def _words(one: ScatterRow) -> str:
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:
-    """Return the server's label, with its share of last replies if it is the straggler."""
+    """Return the server's label. The straggler's label includes its share of last replies."""
     last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
     return f"server {server.number}{last}"
 
 
 def _data(found: Sequence[ScatterRow]) -> Data:
-    """Return a datum for each line, with its position from the top. If there are several rows, the name of each is
-    above its lines."""
+    """Return a datum for each line, with its vertical position. If there are several rows, each row's name is above its
+    lines."""
     data: Data = []
     name = 1.0 if len(found) > 1 else 0.0
     place = name

@@ -1,4 +1,4 @@
-"""How long a message takes to reach each sink, and to reach all sinks, if the sinks differ."""
+"""Figure of the time until a message reaches each sink and all sinks, for sinks that differ."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ROW = 17
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a line for each sink of each row and a line for all sinks together; None if all sinks
-    behave alike."""
+    """Return the figure, with a line for each sink and one for all sinks together. Return None if all sinks behave
+    alike."""
     if not _is_mixed(group):
         return None
     data = [datum for row in group.measured_rows for datum in _data(row, group.label(row))]
@@ -64,6 +64,6 @@ def _datum(series: str, who: str, p50: float, mean: float | None, p99: float | N
 
 
 def _name(row: Row, number: int) -> str:
-    """Return the sink's label, with its wait if the sinks wait differently."""
+    """Return the sink's label, which includes its wait mode if the sinks differ."""
     waits = waits_of(str(row["wait"]))
     return f"sink {number + 1}" + (f" ({waits[number]})" if len(waits) > 1 else "")

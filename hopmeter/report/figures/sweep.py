@@ -1,4 +1,4 @@
-"""Latency against one condition while all others are equal: rate, size, relays, sinks or pairs."""
+"""Latency as a function of one condition: rate, size, relays, sinks or pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEIGHT = 260
 STEPS = 3
 """The minimum number of values in a sweep."""
 MARKED = 5
-"""If the axis has at most this many values, each of them is a tick."""
+"""If the axis has at most this many values, each value has a tick."""
 AXES = {
     "rate_hz": "messages per second",
     "payload_bytes": "payload, bytes",
@@ -35,7 +35,7 @@ TITLES = {
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a figure for every condition that has several values while all others are equal."""
+    """Yield a figure for each condition that varies while the others are equal."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -96,8 +96,7 @@ def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[
 
 
 def _x(axis: str, values: list[float]) -> alt.X:
-    """Return the horizontal axis, which is logarithmic if the values span at least a factor of 8 and do not include
-    0."""
+    """Return the horizontal axis. The axis is logarithmic if the values span at least a factor of 8 and exclude 0."""
     title, known = AXES[axis], sorted(set(values))
     if known[0] <= 0 or known[-1] / known[0] < 8:
         return alt.X(

@@ -1,4 +1,4 @@
-"""The graph of a workload: its participants, and the flows between them."""
+"""Workload graph: the participants, and the flows between them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ from hopmeter.report.words.workload_words import graph_lines, is_whole, most_spl
 
 ORDER = 5
 BELOW = 8.0
-"""The distance from the middle of a box to each of its two lines of text, in pixels."""
+"""The distance from the middle of a box to each of its two text lines, in pixels."""
 ROOM = 30.0
 SLANTED = 0.35
-"""The position of a slanted arrow's label along the arrow: close to the sender, away from other arrows that end at the
-receiver."""
+"""The relative position of a label on a slanted arrow. The label is close to the sender, away from other arrows that
+end at the receiver."""
 SPREAD, LINE = 22.0, 13.0
-"""In pixels: the distance between two flows with the same participants, and between their labels."""
+"""In pixels: the distance between flows of the same participants, and between the labels of these flows."""
 LARGE = 10
-"""CPU values from this percentage on have no decimals."""
+"""CPU percentages of at least this value have no decimals."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the graph, with participants from top to bottom in the direction of the flows; None if the group is not a
-    whole workload."""
+    """Return the graph, drawn from top to bottom along the flows. Return None if the group is not a whole workload."""
     del style
     cell = most_split(row.cell for row in group.rows)
     if cell is None or cell.workload is None or not is_whole(group):
@@ -65,8 +64,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
-    """Return a workload for drawing: each process is a participant, and each bridge comes before the flow to which it
-    leads. `axis` names the transport of flows that name no transport themselves."""
+    """Return a workload for drawing, in which each process is a participant. Each bridge precedes the flow that it
+    leads to. `axis` is the default transport."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
@@ -89,21 +88,22 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
 
 
 def _shortest(carrier: Carrier, workload: Workload) -> str:
-    """Return the name of a carrier's transport, with its settings if other carriers use the same transport."""
+    """Return the name of a carrier's transport. The settings are included if other carriers use the same transport."""
     others = {each.carrier.name for each in workload.flows if each.carrier}
     alike = [name for name in others if name.split()[0] == carrier.transport]
     return carrier.transport if len(alike) == 1 else carrier.name
 
 
 def _late_flows(group: Group) -> set[str]:
-    """Return the names of flows with messages that missed their deadline."""
+    """Return the names of the flows that missed a deadline."""
     graph = group.rows[0].cell.graph
     rows = [row for run in {id(row.run): row.run for row in group.rows}.values() for row in run.rows]
     return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["missed"]}
 
 
 def _cpu_texts(group: Group) -> dict[str, str]:
-    """Return the CPU of each participant as text: `12 % CPU`, or `3.1–12 % CPU` if it differs between transports."""
+    """Return the CPU use of each participant as text, such as `12 % CPU`. If the transports differ, the text shows a
+    range."""
     shares: dict[str, list[float]] = {}
     for row in group.rows:
         for process in processes(row):
@@ -122,11 +122,11 @@ def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> lis
     for target in flow.targets:
         between = [each.name for each in workload.flows if {flow.source, target} <= {each.source, *each.targets}]
         place = between.index(flow.name) - (len(between) - 1) / 2
-        # `aside` is on the same side for flows in both directions
+        # `aside` has the same sign for flows in both directions
         aside = SPREAD * (place if flow.source < target else -place)
         label = flow.name if found else _label(flow)
         edge: dict[str, Any] = dict(_edge(places[flow.source], places[target], aside))
-        edge["label_y"] += place * LINE  # so that the labels of parallel flows do not overlap
+        edge["label_y"] += place * LINE  # prevents overlapping labels of parallel flows
         found.append(edge | {"late": is_late, "label": label, "bridge": bool(flow.bridged)})
     return found
 
@@ -140,16 +140,15 @@ def _label(flow: Flow) -> str:
 
 
 def _edge(source: tuple[float, float], target: tuple[float, float], aside: float) -> dict[str, Any]:
-    """Return an arrow from the edge of one box to the edge of another, shifted sideways by `aside`, with the angle of
-    its head."""
+    """Return an arrow between the edges of two boxes, shifted sideways by `aside`."""
     (x, y), (x2, y2) = source, target
     length = math.hypot(x2 - x, y2 - y) or 1.0
     along = ((x2 - x) / length, (y2 - y) / length)
     x, x2 = x - along[1] * aside, x2 - along[1] * aside
     y, y2 = y + along[0] * aside, y2 + along[0] * aside
     sides = zip((BOX_WIDTH / 2, BOX_HEIGHT / 2), along, strict=True)
-    # A label extends to the right of its position. On an arrow to the left, it therefore starts further from the
-    # sender, so that it does not cover the sender's box.
+    # A label extends to the right of its position. On an arrow to the left, the label starts further from the sender,
+    # so that it does not cover the sender's box.
     slanted = SLANTED if x2 >= x else 1 - SLANTED
     away = min(half / abs(part) for half, part in sides if abs(part) > 1e-6)
     return {
@@ -175,7 +174,7 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
 
 
 def _box_words(name: str, place: tuple[float, float], used: Mapping[str, str]) -> dict[str, Any]:
-    """Return a participant's name, with its CPU or the transport of this process below it."""
+    """Return a participant's name, with its CPU use or transport below."""
     first, _, second = name.partition("\n")
     below = second or used.get(first, "")
     return {

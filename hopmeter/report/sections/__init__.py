@@ -1,1 +1,1 @@
-"""The sections of a page; each module converts rows to headings, tables and figures."""
+"""The sections of a page. Each module converts rows to headings, tables and figures."""

@@ -1,4 +1,4 @@
-"""The sections on the limits of a report: warnings, and what was not measured."""
+"""Sections on the limits of a report: warnings, and what was not measured."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ READING = (
 
 
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return the section with all warnings, in a list; empty without warnings."""
+    """Return a list with the warnings section, or an empty list without warnings."""
     found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
     return [Section("Warnings", notes=found, id="warnings")] if found else []
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return the section on dropped cells, failed cells and failed trials, grouped by reason, in a list; empty if there
-    are none."""
+    """Return a list with the section on dropped cells, failed cells and failed trials, or an empty list if there are
+    none."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         _add_cells(run, found)

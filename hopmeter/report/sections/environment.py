@@ -1,4 +1,4 @@
-"""The sections on the environment: how to repeat the run, the machine, versions and the instrument's own cost."""
+"""Sections on the environment: the repeat command, the machine, versions and the instrument's own cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.report.words.steal_sentences import describe as describe_steal
 Facts = list[tuple[str, str]]
 
 COUNTED = re.compile(r" for \d+ of \d+ frames received")
-"""Matches the part of `carried_by` that differs in every cell. A separate warning reports frames that took another
+"""Matches the part of `carried_by` that differs in each cell. A separate warning reports frames that took another
 path."""
 
 MACHINE = (
@@ -46,12 +46,12 @@ MACHINE = (
     ("load", "Load before the run"),
     ("busy_percent", "Busy with other processes before the run, %"),
 )
-"""The most important facts about a machine; run.json contains all facts."""
+"""The most important machine facts. run.json contains all facts."""
 HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
 
 
 def machine(run: Run) -> Facts:
-    """Return the known facts about the machine of a run, with the CPU time stolen during the trials."""
+    """Return the known machine facts of a run, and the CPU time stolen during its trials."""
     stolen = steal_of([run])
     facts = _machine_facts(run.part("machine"))
     return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
@@ -62,8 +62,8 @@ def _machine_facts(machine: Mapping[str, Any]) -> Facts:
 
 
 def hosts(run: Run) -> list[tuple[str, Facts]]:
-    """Return the facts about each host of a run over several hosts. For the coordinator's own machine, return only its
-    address, because another section describes this machine."""
+    """Return the facts of each host. The coordinator's entry contains only its address, because another section
+    describes that machine."""
     found = []
     for name, host in run.part("hosts").items():
         if host.get("here"):
@@ -76,7 +76,7 @@ def hosts(run: Run) -> list[tuple[str, Facts]]:
 
 
 def noise(run: Run) -> Facts:
-    """Return, for each core, how long and how often a spinning thread was interrupted before the run."""
+    """Return how long and how often a spinning thread was interrupted on each core before the run."""
     return [
         (
             f"Core {core['core']}",
@@ -88,15 +88,15 @@ def noise(run: Run) -> Facts:
 
 
 def versions(runs: Sequence[Run]) -> Facts:
-    """Return the versions of hopmeter and of every library in these runs."""
+    """Return the versions of hopmeter and of the libraries in these runs."""
     own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
     rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
     return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """Return the paths that messages took according to their transports (device, shared memory, rmw), and the size of
-    the mapped shared memory."""
+    """Return the path that messages took over each transport (device, shared memory, rmw), and the size of its mapped
+    shared memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
@@ -108,8 +108,8 @@ def paths(runs: Sequence[Run]) -> Facts:
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return each path, with the names of its runs if other runs took another path. For example, runs of ROS 2 may
-    differ only in the rmw."""
+    """Return the paths of a transport. If the runs took different paths, each path is shown with the names of its
+    runs."""
     every = {name for names in ways.values() for name in names}
     return [
         way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
@@ -122,14 +122,14 @@ def _mapped_memory(most_mb: float) -> list[str]:
 
 
 def payload_files(runs: Sequence[Run]) -> Facts:
-    """Return the image files that were sent and the recordings that were replayed, with what was sent of each."""
+    """Return descriptions of the image files that were sent and the recordings that were replayed."""
     found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
     found += [(f"flow {flow}", replayed(about)) for run in runs for flow, about in run.part("recordings").items()]
     return list(dict.fromkeys(found))
 
 
 def builds(run: Run) -> Facts:
-    """Return the compilers and flags of the nodes; nodes that were built alike share an entry."""
+    """Return the compilers and flags of the nodes. Nodes with the same build share an entry."""
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)
@@ -137,7 +137,7 @@ def builds(run: Run) -> Facts:
 
 
 def instrument(run: Run) -> Facts:
-    """Return the cost of the instrument itself, which is part of every latency."""
+    """Return the instrument's own cost, which is part of each latency."""
     own = run.part("instrument")
     named = (
         ("clock_ns", "Reading the clock", "ns"),
@@ -158,7 +158,7 @@ def instrument(run: Run) -> Facts:
 
 
 def _ends(values: Iterable[Any]) -> str:
-    """Return the smallest and the largest value of all cells; empty without values."""
+    """Return the range of the values, or an empty string without values."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return ""
@@ -184,17 +184,17 @@ def section(runs: Sequence[Run]) -> Section:
 
 
 def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
-    """Return a section with lists of facts side by side."""
+    """Return a section with several lists of facts side by side."""
     return Section(title, parts=[Section(name, terms=facts) for name, facts in parts], id="machine", style="facts")
 
 
 def repeat_section(runs: Sequence[Run]) -> Section:
-    """Return the section with the exact commands that repeat the runs."""
+    """Return the section with the commands that repeat these runs."""
     return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
 
 
 def command(run: Run) -> str:
-    """Return the command of the run with its seed, so that the trials have the same order."""
+    """Return the command of a run with its seed, which makes the trials run in the same order."""
     words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []

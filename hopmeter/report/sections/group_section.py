@@ -1,4 +1,4 @@
-"""The section of a group: its table, the resources of its processes, why its slowest messages are slow, and figures."""
+"""The section of a group: its table, process resources, slowest messages and figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) -> Section:
-    """Return the section of a group; `in_answer` omits sentences that the answer of the page already contains."""
+    """Return the section of a group. `in_answer` omits sentences that the page's answer already contains."""
     table = group_table(group, in_answer)
     return Section(
         table.label,

@@ -1,4 +1,4 @@
-"""The results of searches for the highest rate: the highest rate that held, and why the next rate failed."""
+"""Results of searches for the highest rate: the highest sustained rate, and why the next rate failed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Search:
-    """One search: the row at the highest rate that held (or the first row if none held), and why the next rate
-    failed."""
+    """One search: its row at the highest sustained rate, and why the next rate failed. If no rate was sustained, `row`
+    is the first row."""
 
     name: str
     row: Row
@@ -41,7 +41,7 @@ class Search:
 
     @property
     def highest(self) -> str:
-        """The highest rate that held, as text."""
+        """The highest sustained rate as text."""
         if self.holds_hz is None:
             return "no rate held"
         return formatting.rate(self.holds_hz) if self.fails_hz else f"{formatting.rate(self.holds_hz)} or more"
@@ -49,20 +49,20 @@ class Search:
 
 @dataclass(frozen=True)
 class SearchGroup:
-    """Searches under the same conditions; the one with the highest rate is first."""
+    """Searches under the same conditions, sorted by highest rate."""
 
     title: str
     searches: list[Search]
 
     @property
     def sentence(self) -> str:
-        """The sentence that lists the searches by their highest rate."""
+        """A sentence that lists the searches by highest rate."""
         rates = [f"{each.name} {each.highest}" for each in self.searches]
         return f"Highest rate that held ({self.title}): {', '.join(formatting.first(rates, SPELLED_OUT))}."
 
 
 def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
-    """Return the searches of all runs, grouped by their conditions."""
+    """Return the searches of all runs, grouped by conditions."""
     machines = machine_names.names(runs)
     alike: dict[tuple[Any, ...], list[list[Row]]] = {}
     for run in runs:
@@ -73,7 +73,7 @@ def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
 
 
 def _steps(run: Run) -> list[list[Row]]:
-    """Return the rows of each search, in the order in which they were measured."""
+    """Return the rows of each search, in measurement order."""
     found: dict[str, list[Row]] = {}
     for row in run.measured_rows:
         if row.cell.comparison.search:
@@ -99,7 +99,7 @@ def _search(name: str, steps: Sequence[Row]) -> Search:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return the section on searches in a list; empty if no run searched for the highest rate."""
+    """Return a list with the section on highest-rate searches, or an empty list if there were none."""
     tables = [
         table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
         for each in search_groups(runs)
@@ -114,6 +114,5 @@ def _line(search: Search) -> Line:
 
 
 def _latency(row: Row, column: str) -> Value:
-    """Return a percentile with its interval."""
     value = row.tail(column) if column in TAILS else row.p50
     return Value(formatting.number(value), notes(formatting.interval(*row.interval(column))))

@@ -1,4 +1,4 @@
-"""The section that compares machines: whether the rows have the same order on each machine."""
+"""Section that compares machines: whether they rank the rows in the same order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAPTION = Markup(
 
 
 def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
-    """Return the section in a list; empty if all runs come from one machine."""
+    """Return a list with this section, or an empty list if all runs come from one machine."""
     names = machine_names.names(runs)
     if not names:
         return []
@@ -36,7 +36,7 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
 
 
 def machines(runs: Sequence[Run]) -> Table:
-    """Return a table with the system, kernel, container and runs of each machine."""
+    """Return a table of the machines: system, kernel, container and runs."""
     names = machine_names.names(runs)
     lines = []
     for alike in machine_names.hosts(runs).values():
@@ -76,8 +76,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """Return the rows whose order relative to this row differs between machines, significantly or possibly by
-    chance."""
+    """Return the rows whose order relative to this row differs between machines."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
@@ -87,7 +86,7 @@ def mark(name: str, flips: Sequence[Flip]) -> str:
 
 
 def summary(compared: Comparison) -> list[str]:
-    """Return sentences on the rank correlations and the significant flips."""
+    """Return sentences on the rank correlations and the significant order changes."""
     flips = [
         f"{flip.one} is faster than {flip.other} on {flip.first}, and slower on {flip.second}."
         for flip in compared.flips

@@ -1,4 +1,4 @@
-"""The section on the resources of each process of a group."""
+"""Section on the resources of each process of a group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hopmeter.report.tables.processes import ProcessRow, each_table, is_sampled,
 
 
 def sections(group: Group) -> list[Section]:
-    """Return the section in a list, unfolded if the scenario samples CPU; empty if no process is known."""
+    """Return a list with this section, or an empty list if no process is known. The section is open if the scenario
+    samples CPU."""
     rows = process_rows(group)
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""The parts of a page: sections with text, tables and figures, which `report_file` renders."""
+"""Building blocks of a page: sections with text, tables and figures. `report_file` renders the sections."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hopmeter.report.tables.model import Table
 
-if TYPE_CHECKING:  # a slow import that the terminal and pages without figures do not need
+if TYPE_CHECKING:  # the terminal and pages without figures do not need this slow import
     from hopmeter.report.drawing.charts import Figure
 
 
 @dataclass(frozen=True)
 class Note:
-    """A caution for the reader. It is `grave` if values are wrong or missing, rather than only less certain."""
+    """A warning for the reader. `grave` means that values are wrong or missing, not merely less certain."""
 
     text: str
     title: str = ""
@@ -26,7 +26,7 @@ Fold = Literal["", "open", "closed"]
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: its title, the question that it answers, and the answer as sentences, tables, figures and
+    """A section of a page: its title, the question that it answers, and the answer as text, tables, figures and
     notes."""
 
     title: str
@@ -39,17 +39,17 @@ class Section:
     figures: Sequence[Figure] = ()
     notes: Sequence[Note] = ()
     terms: Sequence[tuple[str, str]] = ()
-    """Words with their meanings, or facts with their values."""
+    """Terms with their meanings, or facts with their values."""
     commands: Sequence[str] = ()
     id: str = ""
     style: str = ""
     fold: Fold = ""
-    """Whether the reader can fold the section, and its initial state."""
+    """Whether the reader can collapse the section, and its initial state."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page; `answer` contains the sentences that answer the question, the most important first."""
+    """A whole page. `answer` contains the sentences that answer the question, the most important first."""
 
     title: str
     question: str
@@ -61,11 +61,11 @@ class Page:
 
     @property
     def links(self) -> list[Section]:
-        """The sections to which the page links at its top; empty if there is only one."""
+        """The sections that the page links at its top. The list is empty if there is only one section."""
         found = [section for section in self.sections if section.style == "group"]
         return found if len(found) > 1 else []
 
     @property
     def warnings(self) -> int:
-        """The number of notes in the section `warnings`."""
+        """The number of notes in the `warnings` section."""
         return sum(len(section.notes) for section in self.sections if section.id == "warnings")

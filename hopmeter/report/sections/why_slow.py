@@ -1,4 +1,4 @@
-"""Why the slowest messages are slow: a folded section with a line for each row."""
+"""A collapsed section that explains the slowest messages, with a line for each row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {
 LEAST_SHARE = 0.005
 """A part with a smaller share of the latency is not mentioned."""
 MOST_ROWS, MOST_PARTS = 4, 2
-"""The largest number of rows in the summary of a run, and of parts for each row."""
+"""The maximum number of rows in a run's summary, and of parts for each row."""
 EXPLANATION = (
     "These values come from an additional trial of each row, which no other value of this report includes. In this "
     "trial, each thread reads the kernel's counters at every message. The shares divide the latency of the slowest "
@@ -31,7 +31,7 @@ EXPLANATION = (
 
 
 def sections(group: Group) -> list[Section]:
-    """Return the section with a line for each row, in a list; empty if the run did not measure this."""
+    """Return a list with this section, or an empty list if the run did not measure the slowest messages."""
     found = [(group.label(row), text) for row in group.rows if (text := sentence(row))]
     if not found:
         return []
@@ -40,7 +40,7 @@ def sections(group: Group) -> list[Section]:
 
 
 def summary(groups: Sequence[Group]) -> list[str]:
-    """Return a line for each row, slowest messages first: `nng (rust): 73 % waiting for a core, …`."""
+    """Return a line for each row, slowest first, such as `nng (rust): 73 % waiting for a core, …`."""
     known = [(group, row) for group in groups for row in group.rows if row["why_messages"]]
     known = sorted(known, key=lambda each: -each[1].number("why_mean_us"))
     lines = [f"{_name(group, row)}: {_short(row)}" for group, row in known]
@@ -52,14 +52,14 @@ def _name(group: Group, row: Row) -> str:
 
 
 def _short(row: Row) -> str:
-    """Return how slow a row's slowest messages are, and the largest parts of their latency."""
+    """Return the mean latency of a row's slowest messages, and its largest parts."""
     mean = formatting.microseconds(row["why_mean_us"])
     return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
 
 def sentence(row: Row) -> str:
-    """Return `slowest 1 % (20 messages), at least 812 µs …: 41 % waiting for a core …`; empty if the run did not
-    measure this."""
+    """Return the breakdown of a row's slowest messages, such as `slowest 1 % (20 messages), at least 812 µs …`. The
+    string is empty if the run did not measure the slowest messages."""
     messages = row["why_messages"]
     if not messages:
         return row["why_note"] or ""
@@ -76,8 +76,8 @@ def sentence(row: Row) -> str:
 
 
 def _which(messages: int) -> str:
-    """Return which messages count as slowest: `1 % (20 messages)`, or only the number in a short trial, where their
-    share is larger."""
+    """Return which messages count as the slowest, such as `1 % (20 messages)`. A short trial gives only the number,
+    because the share is larger."""
     named = f"{formatting.count(messages)} messages"
     return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
 

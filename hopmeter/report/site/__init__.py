@@ -1,1 +1,1 @@
-"""Pages over many runs: a site that filters all runs, and the history of each cell."""
+"""Pages about many runs: a site that filters all runs, and the history of each cell."""

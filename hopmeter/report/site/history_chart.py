@@ -1,4 +1,4 @@
-"""The chart of a cell over all runs: the median and p99 of each run, and the level between changes."""
+"""The history chart of a cell: the median and p99 of each run, and the levels between changes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hopmeter.report.words.history_words import changes_in_words
 
 HEIGHT = 190
 DATES = 5
-"""The largest number of dates that the axis shows."""
+"""The maximum number of runs whose dates the axis shows."""
 
 
 def figure(name: str, title: str, series: Sequence[Series], runs: Sequence[Run]) -> Figure | None:
-    """Return the chart for the series of one cell, where `runs` are all runs of its machine; None without positive
-    values."""
+    """Return the history chart of one cell, or None without positive values. `runs` are all runs of the cell's
+    machine."""
     ends = span((value for each in series for point in each.points for value in _values(point)), margin=1.3)
     if ends is None:
         return None
@@ -68,7 +68,7 @@ def _chart(series: Sequence[Series], places: dict[int, int], ends: Ends) -> alt.
 
 
 def _x(series: Sequence[Series], places: dict[int, int]) -> alt.X:
-    """Return the horizontal axis of runs, with the dates of some of them."""
+    """Return the horizontal axis of runs, with some of their dates."""
     days = {str(places[id(point.run)]): _day(point) for each in series for point in each.points}
     known = sorted(map(int, days))
     shown = known[:: -(-len(known) // DATES)]

@@ -1,4 +1,4 @@
-"""The history page: what changed and when, then a table and charts for each group of cells."""
+"""The history page: a summary of changes, then a table and charts for each group of cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READING = (
 
 
 def write(history: History, out: Path) -> Path:
-    """Write the history page as a single HTML file, and return its path."""
+    """Write the history as a single HTML file, and return its path."""
     text = report_file.render(page(history))
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The data that the site's page filters and draws: runs and cells as plain data."""
+"""Runs and cells as JSON data, which the site's page filters and draws."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hopmeter.report.words.history_words import changes_in_words
 from hopmeter.report.words.pace_words import rate_words
 
 FILTERS = ("payload", "rate", "transport", "language", "scenario", "machine")
-"""The keys of a cell by which a reader can filter."""
+"""The cell properties that the reader can filter by."""
 
 
 def site_data(history: History, pages: Mapping[int, str]) -> dict[str, Any]:
-    """Return the data of the site; `pages` contains the path of each run's page, by `id` of the run object."""
+    """Return the data of the site. `pages` maps the `id` of a run object to the path of its page."""
     places = {id(run): place for place, run in enumerate(history.runs)}
     cells = [_cell(history, group, row, places) for group in history.groups() for row in group.rows]
     return {
@@ -63,7 +63,7 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
 
 
 def _rank(row: Row) -> str:
-    """Return the row's rank in the table of the newest run, such as `1–3`; empty for a row without a rank."""
+    """Return the row's rank in its newest run, such as `1–3`, or an empty string for an unranked row."""
     ends = formatting.distinct(str(row[name] or "") for name in ("rank_low", "rank_high"))
     return "–".join(ends)
 
@@ -77,5 +77,5 @@ def _changes(series: Series, places: Mapping[int, int]) -> list[dict[str, Any]]:
 
 
 def _short(value: float) -> float:
-    """Round to four significant digits, which is what readers see."""
+    """Round to four significant digits, the precision that readers see."""
     return float(f"{value:.4g}")

@@ -1,4 +1,4 @@
-"""Write a site: a page that filters all runs, and a page for each run. It needs no server and no network."""
+"""Write a site: a page that filters all runs, and a page for each run. The site needs no server or network."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 MARKER = "hopmeter-site.json"
-"""The file that marks a folder as a site; it records hopmeter's version and the run folder of each page."""
+"""This file marks a directory as a site. The file records hopmeter's version and the run directory of each page."""
 PAGES = "runs"
 
 
 def write(runs: Sequence[Run], out: Path) -> Path:
-    """Write or update the site in `out`, and return the path of its first page.
+    """Write or update the site in `out`, and return the path of its start page.
 
-    Pages of unchanged runs are not written again. Raises UsageError if `out` contains other files.
+    Pages of unchanged runs are not rewritten. Raises UsageError if `out` contains other files.
     """
     old = _stored_pages(out)
     found = history(runs)
     pages = dict(_page_names(runs))
     with writing(out):
         (out / PAGES).mkdir(parents=True, exist_ok=True)
-    write_json(out / MARKER, _marker(old))  # after an interruption, the next command can update the site
+    write_json(out / MARKER, _marker(old))  # allows the next command to update the site after an interruption
     for run in runs:
         _write_page(run, out / PAGES / pages[id(run)], old)
     _write_text(out / "index.html", _index(found, {key: f"{PAGES}/{name}" for key, name in pages.items()}))
@@ -55,8 +55,8 @@ def _marker(pages: dict[str, str]) -> dict[str, Any]:
 
 
 def _stored_pages(out: Path) -> dict[str, str]:
-    """Return the pages of an earlier site with their run folders; empty for a new folder. Raises UsageError if the
-    folder is not a site."""
+    """Return the pages of the previous site with their run directories. The result is empty for a new site. Raises
+    UsageError if the directory is not a site."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
     try:
@@ -72,7 +72,7 @@ def _stored_pages(out: Path) -> dict[str, str]:
 
 
 def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
-    """Yield the page name of each run; runs with the same name get a number."""
+    """Yield the page name of each run. Runs with the same name get a number."""
     used: dict[str, int] = {}
     for run in runs:
         name = run.name if NAMES.fullmatch(run.name) else "run"
@@ -81,8 +81,7 @@ def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
 
 
 def _write_page(run: Run, page: Path, old: dict[str, str]) -> None:
-    """Copy the report of a run, or render one without figures if the run has none. An up-to-date page is not written
-    again."""
+    """Copy the report of a run, or render one without figures if the run has none. Up-to-date pages are skipped."""
     report = run.folder / "report.html"
     is_same = old.get(page.name) == str(run.folder.resolve())
     if is_same and page.exists() and page.stat().st_mtime_ns > _changed_ns(run.folder):

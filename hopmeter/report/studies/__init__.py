@@ -1,2 +1,1 @@
-"""The studies that hopmeter's scenarios repeat: their published values and claims, compared with the results of a
-run."""
+"""Studies that hopmeter's scenarios repeat: their published values and claims, compared with the results of a run."""

@@ -1,4 +1,4 @@
-"""Decide whether a study's claim holds here; an interval that contains a bound leaves the claim undecided."""
+"""Test the claims of a study. A claim is unresolved if an interval contains a bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer on a claim, and the values that decide it."""
+    """The verdict on a claim, and the values that support it."""
 
     answer: Answer
     numbers: str
@@ -28,15 +28,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One value or ratio that tests a claim, with its interval and a description; no value if there are too few
-    messages."""
+    """A value or ratio that tests a claim, with its description. The value is None if there are too few messages."""
 
     value: Value | None
     words: str
 
     def answer(self, claim: Claim) -> Answer:
-        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if it is entirely outside,
-        otherwise `not resolved`."""
+        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if it is outside, and `not
+        resolved` otherwise."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -48,7 +47,7 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Return the verdict of these runs on a claim. The claim holds if every comparison holds, and fails if one
+    """Return the verdict of these runs on a claim. The claim holds if all comparisons hold, and fails if any comparison
     fails."""
     if claim.test:
         return TESTS[claim.test](runs)
@@ -63,17 +62,17 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
-    """Return a run that contains the rows of all these runs."""
+    """Return a run with the rows of all these runs."""
     return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 
 ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
-"""The answers that decide a claim, in order: first a comparison that fails, then an undecided one."""
+"""If any comparison gives one of these answers, the claim gets that answer. The first takes precedence."""
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
-    """Return the deciding comparison in words: the one nearest to a bound or, if the claim does not hold, the one
-    farthest beyond it."""
+    """Return the deciding comparison in words: the comparison nearest to a bound. For a claim that does not hold, the
+    comparison farthest beyond a bound decides."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
@@ -81,7 +80,7 @@ def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many:
 
 
 def _room(claim: Claim, value: float) -> float:
-    """Return the distance of a value from the nearest bound, on a logarithmic scale if both are positive."""
+    """Return the distance between a value and the nearest bound, on a logarithmic scale if both are positive."""
     bounds = [each for each in (claim.at_least, claim.at_most) if each is not None]
     return min(abs(math.log(value / each)) if value > 0 and each > 0 else abs(value - each) for each in bounds)
 
@@ -147,14 +146,14 @@ def _alike(one: Row, other: Row, free: set[str]) -> bool:
 
 
 def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
-    """Return whether the two rows differ only in settings in which the claim lets them differ."""
+    """Return whether two rows differ only in settings that the claim allows to differ."""
     here, there = one.cell.carriage.settings, other.cell.carriage.settings
     differing = {name for name in {*here, *there} if here.get(name) != there.get(name)}
     return not claim.only or differing <= set(claim.only)
 
 
 def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
-    """Return both rows, the one with the higher value on the axis first."""
+    """Return both rows, with the higher axis value first."""
     return (one, other) if one.get(axis) > other.get(axis) else (other, one)
 
 
@@ -180,16 +179,15 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an undecided comparison if none of these rows has the value because of too few messages or too many lost
-    ones; otherwise None."""
+    """Return an undecided comparison if these rows have too few messages or too many lost ones. Otherwise, return
+    None."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
     return Comparison(None, " and ".join(f"{why_unresolved(row, column)} of {_name(row, row)}" for row in rows))
 
 
 def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
-    """Return the ratio of two values, with the interval that follows from their intervals; None if the second is not
-    positive."""
+    """Return the ratio of two values with its interval, or None if the second value is not positive."""
     if other.value <= 0:
         return None
     low = one.low / other.high if one.low is not None and other.high else None
@@ -199,8 +197,8 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """Return the row's name with its rate and the conditions in which it differs from `other`; with its profile if both
-    are the same row."""
+    """Return the row's name with its rate and the conditions that differ from `other`. If both are the same row, the
+    name includes the profile."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
     differing = [str(row.get(key) or "") for key in keys]
@@ -209,8 +207,8 @@ def _name(row: Row, other: Row) -> str:
 
 
 def same_order(runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on whether all machines order the rows alike: it fails if two rows have significantly opposite
-    orders."""
+    """Return the verdict on whether all machines rank the rows in the same order. The claim fails if two machines
+    significantly disagree on a pair of rows."""
     compared = compare_machines(groups(runs))
     flips = [flip for each in compared for flip in each.flips]
     known = [one for each in compared for one in each.correlations if one.kendall is not None]
@@ -227,4 +225,4 @@ def same_order(runs: Sequence[Run]) -> Verdict:
 
 
 TESTS: dict[str, Callable[[Sequence[Run]], Verdict]] = {"same order on every machine": same_order}
-"""Functions that decide claims on more than two rows, by the name of the test."""
+"""Functions that test claims about more than two rows, by test name."""

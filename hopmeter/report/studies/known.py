@@ -1,4 +1,4 @@
-"""The published values and claims of studies, read from the files next to this one."""
+"""Published values and claims of studies, read from files in this package."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 Selector = dict[str, Any]
-"""The required values of columns: a single value, a list of allowed values, or `!value` for any other value."""
+"""The required column values: a single value, a list of allowed values, or `!value` for any other value."""
 
 
 class Strict(BaseModel):
-    """The base of the models below; unknown keys are errors."""
+    """Base of the models below, which reject unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Study(Strict):
-    """A study, the source of published values."""
+    """A study that published values."""
 
     name: str
     title: str
@@ -33,8 +33,8 @@ class Study(Strict):
 
 
 class Published(Strict):
-    """A published value with its conditions; a condition is None if the study does not state it or it makes no
-    difference."""
+    """A published value with its conditions. A condition is None if the study does not state the condition or if the
+    condition does not matter."""
 
     study: str
     transport: str | None
@@ -50,30 +50,30 @@ class Published(Strict):
     payload: str | None
     rate_hz: float | None
     settings: str | None
-    """The settings of the transport, as `name=value name=value`."""
+    """The transport settings, as `name=value name=value`."""
     codec: str | None
     hardware: str
     statistic: str
     column: str | None
-    """The result column with the same meaning; None if there is no such column."""
+    """The result column with the same meaning, or None if there is none."""
     value: float | None
     unit: str
     note: str | None
 
 
 class Claim(Strict):
-    """A statement of a study, and the test that decides it from result columns.
+    """A statement of a study, and the test of this statement on result columns.
 
-    The test compares `column` of the rows that match `of` with the rows that match `than`, with another column of the
-    same row (`than_column`), or along an axis (`along`, the higher value against the lower). Without any of these, it
-    tests the value itself. The ratio or value must be between `at_least` and `at_most`. Two rows are compared if they
-    come from one run and agree in all conditions, except those that the claim names or lists in `differ`.
+    The test compares `column` of the rows that match `of` with one of three values: the rows that match `than`, another
+    column of the same row (`than_column`), or the lower value along an axis (`along`). Without these keys, the test
+    applies to the value itself. The ratio or value must be between `at_least` and `at_most`. Two rows are compared if
+    they belong to one run and agree in all conditions except those that the claim names or lists in `differ`.
     """
 
     study: str
     text: str
     said: Literal["text", "figures"]
-    """Whether the study's text makes the statement, or its figures show it."""
+    """Whether the statement comes from the study's text or its figures."""
     reading: str
     """How the statement was converted to a test."""
     column: str = ""
@@ -84,11 +84,11 @@ class Claim(Strict):
     along: str | None = None
     differ: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    """The settings in which compared rows may differ; if empty, they may differ in any setting."""
+    """The settings that may differ between compared rows. If empty, all settings may differ."""
     at_least: float | None = None
     at_most: float | None = None
     test: str = ""
-    """The name of a test in `judging.TESTS`, which replaces `column` and its bounds."""
+    """The name of a test in `judging.TESTS`, used instead of `column` and its bounds."""
 
     @model_validator(mode="after")
     def _check_test(self) -> Claim:
@@ -110,14 +110,14 @@ def studies() -> dict[str, Study]:
 
 @cache
 def published_values() -> tuple[Published, ...]:
-    """Return all published values, in the order of the file."""
+    """Return all published values in file order."""
     rows = csv.DictReader(_text("published.csv").splitlines())
     return tuple(Published.model_validate({key: value or None for key, value in row.items()}) for row in rows)
 
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """Return all claims, in the order of the file."""
+    """Return all claims in file order."""
     return tuple(Claim.model_validate(table) for table in tomllib.loads(_text("claims.toml"))["claim"])
 
 

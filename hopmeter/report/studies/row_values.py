@@ -1,4 +1,4 @@
-"""The measured value, with its interval, that corresponds to a published value."""
+"""Measured values with intervals, which correspond to published values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.report.words import formatting
 
 @dataclass(frozen=True)
 class Value:
-    """A value and the ends of its interval, which are None if there is no interval."""
+    """A value and the bounds of its interval, which are None if there is no interval."""
 
     value: float
     low: float | None = None
@@ -21,7 +21,7 @@ class Value:
 
 
 def row_value(row: Row, column: str) -> Value | None:
-    """Return the value of a row in a result column or in a column of COMPUTED; None if it has no valid value."""
+    """Return the row's value in a result column or a column of COMPUTED. Return None if the row has no valid value."""
     if column in COMPUTED:
         return COMPUTED[column](row)
     if column == f"{row.headline}_p50_us" and row["median_us"] is not None:
@@ -46,8 +46,8 @@ def is_unresolved(row: Row, column: str) -> bool:
 
 
 def why_unresolved(row: Row, column: str) -> str:
-    """Return why a measured row has no value in a latency column: too few messages, or so many lost messages that the
-    percentile is a lost message."""
+    """Return why a row has no value in a latency column: too few messages, or a percentile that falls on a lost
+    message."""
     latency, _, statistic = column.removesuffix("_us").rpartition("_")
     is_lost = row.headline == latency and row.state(statistic) == "lost"
     return "lost messages" if is_lost else "too few messages"
@@ -60,13 +60,13 @@ def _interval_end(column: str, end: str) -> str:
 
 
 def _loss(row: Row) -> Value | None:
-    """Return the share of lost messages. Losses are counted exactly, so both ends of the interval equal the value."""
+    """Return the share of lost messages. Losses are counted exactly, so both interval bounds equal the value."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
 def _gather_times_work(row: Row) -> Value | None:
-    """Return the wait for all servers as a multiple of their work: the slowest server's work or, for sequential calls,
-    the sum."""
+    """Return the wait for all servers divided by their work. The work is that of the slowest server or, for sequential
+    calls, the sum."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -78,10 +78,10 @@ def _gather_times_work(row: Row) -> Value | None:
 
 
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
-    """Return the median's interval. If trials have too few messages for an interval, return the latency of the fastest
-    and the slowest message instead.
+    """Return the interval of the median. If there are too few messages for an interval, return the smallest and largest
+    latency.
 
-    This happens if frames take seconds, so that a trial cannot send twenty of them.
+    Trials have too few messages if frames take seconds and a trial cannot send twenty of them.
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
@@ -89,13 +89,13 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
 
 
 def _cpu(row: Row, role: str) -> Value | None:
-    """Return the CPU of the process with this role in percent, sampled every second; None if it was not sampled."""
+    """Return the sampled CPU percentage of the process with this role, or None if it was not sampled."""
     percent = sampled_percent(row, role) if row.ok else None
     return None if percent is None else Value(percent)
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """Return the mean latency of the blocking sink, if the sinks wait differently; otherwise None."""
+    """Return the mean latency of the blocking sink if the sinks wait differently, otherwise None."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
     return None if mean_us is None else Value(mean_us)
@@ -108,11 +108,11 @@ COMPUTED: dict[str, Callable[[Row], Value | None]] = {
     "waiting_sink_mean_us": _waiting_sink,
     "cpu_percent_sink": lambda row: _cpu(row, "sink"),
 }
-"""Functions for values that no single result column contains."""
+"""Functions for values that are not in a single result column."""
 
 
 def with_unit(value: float | None, column: str) -> str:
-    """Return a column's value as text with its unit."""
+    """Return a column value as text, with its unit."""
     if column == "loss":
         return formatting.percent(value)
     for ending, unit in (("_us", "µs"), ("_hz", "Hz")):

@@ -1,4 +1,4 @@
-"""The section on studies: each claim with its verdict, and published values next to measured values."""
+"""Section on studies: each claim with its verdict, and published values next to measured values."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ ANSWERS: dict[Answer, tuple[str, str]] = {
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return the section on studies in a list; empty if these runs repeat no study, not even in part."""
+    """Return a list with the section on studies, or an empty list if these runs repeat no part of a study."""
     parts = [study_section(each, runs) for each in tables(runs)]
     return [Section("", parts=parts, id="studies")] if parts else []
 
 
 def study_section(values: StudyTable, runs: Sequence[Run]) -> Section:
-    """Return the section of one study; it is folded if nothing was measured under the study's conditions."""
+    """Return the section of one study. The section is collapsed if the run measured none of the study's conditions."""
     judged = [(claim, judge(claim, runs)) for claim in claims() if claim.study == values.study.name]
     judged.sort(key=lambda each: each[1].answer == "not measured")
     is_measured = any(line.is_measured for line in values.lines) or any(
@@ -69,7 +69,7 @@ def summary(judged: Judged) -> str:
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
-    """Return the titles of the columns with measured values, one for each run."""
+    """Return the column title of each run's measured values."""
     named = machine_names.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]

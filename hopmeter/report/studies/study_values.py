@@ -1,4 +1,4 @@
-"""Published values next to the values that were measured under the same conditions."""
+"""Published values next to values measured under the same conditions."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ CONDITIONS = (
     "rate_hz",
     "codec",
 )
-"""A row must agree with a published value in all of these conditions that the study states."""
+"""A row must match all of these conditions that the study states."""
 UNSTATED = {"sinks": 1, "pairs": 1, "work": "none", "codec": "none"}
 """The assumed values of conditions that a study does not state."""
 
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A published value on each of the study's machines, and the corresponding values measured here."""
+    """A published value for each of the study's machines, and the corresponding local values."""
 
     conditions: str
     what: str
     statistic: str
     published: dict[str, str]
-    """The published values, by hardware."""
+    """The published values by hardware name."""
     here: list[list[tuple[str, str]]]
-    """For each run, the values of its rows, each with its interval and what distinguishes the row from others."""
+    """The matching values of each run, with their intervals and distinguishing conditions."""
     note: str
 
     @property
@@ -49,7 +49,7 @@ class StudyLine:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """The values of a study that correspond to some runs."""
+    """The values of a study for these runs."""
 
     study: Study
     hardware: list[str]
@@ -64,8 +64,8 @@ def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
 
 
 def tables(runs: Sequence[Run]) -> list[StudyTable]:
-    """Return a table for each repeated study, with the values whose conditions were measured, or with all values if
-    none were."""
+    """Return a table for each repeated study. A table contains the values whose conditions were measured, or all values
+    if none were."""
     found = []
     for study in studies().values():
         if is_repeated(study, runs):
@@ -83,7 +83,7 @@ def _belongs(one: Published, runs: Iterable[Run]) -> bool:
 
 
 def agree(one: Published, row: Row) -> bool:
-    """Return whether a row has the conditions of a published value, regardless of its transport."""
+    """Return whether a row matches the conditions of a published value. The transport is ignored."""
     for name in CONDITIONS:
         wanted = getattr(one, name)
         wanted = UNSTATED.get(name) if wanted is None else wanted
@@ -108,11 +108,11 @@ def _rows(one: Published, rows: Iterable[Row]) -> list[Row]:
 
 
 CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_mean": "process"}
-"""The role whose CPU a column contains; `process` if there is only one process."""
+"""The role whose CPU each column contains. `process` means that there is only one process."""
 
 
 def published_cpu(row: Row) -> dict[str, str]:
-    """Return the CPU that studies published for the conditions of a row, by role."""
+    """Return the CPU that studies published for the row's conditions, by role."""
     found: dict[str, list[str]] = {}
     for each in published_values():
         if each.column in CPU and each.value is not None and _rows(each, [row]):
@@ -175,7 +175,7 @@ def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[st
 
 
 def conditions(one: Published) -> str:
-    """Return the conditions as text: `pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
+    """Return the conditions as text, such as `pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
     placement = {"thread": "one process", "process": "one process each"}.get(one.placement or "", "")
     return ", ".join(
         formatting.distinct(

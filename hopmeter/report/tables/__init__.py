@@ -1,2 +1,1 @@
-"""Tables: a common model, a builder for each kind of table, and renderers for terminal, page, Markdown, CSV and
-JSON."""
+"""Tables: a common model, builders, and renderers for terminal, page, Markdown, CSV and JSON."""

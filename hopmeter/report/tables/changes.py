@@ -1,4 +1,4 @@
-"""The tables of a comparison: each cell's old and new value, the change with its interval, and the verdict."""
+"""Tables of a comparison: each cell's old value, new value, change with interval, and verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIDES = ("Old", "New")
 
 
 def change_tables(changes: Sequence[Change]) -> list[Table]:
-    """Return the tables of a comparison: for each group of comparable cells, one for latencies and one for missed
+    """Return the tables of a comparison. Each group of comparable cells has a table of latencies and a table of missed
     deadlines."""
     return [
         _table(group, alike)
@@ -33,7 +33,7 @@ def change_tables(changes: Sequence[Change]) -> list[Table]:
 
 
 def by_unit(changes: Sequence[Change]) -> list[list[Change]]:
-    """Return two lists, latencies and shares of missed deadlines; an empty list is left out."""
+    """Return the latency changes and the missed-deadline changes as two lists, leaving out empty lists."""
     both = ([each for each in changes if each.is_share is is_share] for is_share in (False, True))
     return [own for own in both if own]
 
@@ -49,7 +49,7 @@ def _table(group: Group, changes: Sequence[Change]) -> Table:
 
 
 def _metric_name(each: Change) -> str:
-    """Return the name of the metric: `p50` for the column `response_p50_us`."""
+    """Return the name of the metric, such as `p50` for the column `response_p50_us`."""
     return "missed deadlines" if each.is_share else each.metric.removesuffix("_us").rpartition("_")[2]
 
 

@@ -1,4 +1,4 @@
-"""The model of a table, which all renderers share: columns, rows under headings, and explanatory sentences."""
+"""The table model shared by all renderers: columns, rows under headings, and sentences."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ Place = Literal["own", "below", "heading"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `style` contains the CSS classes of its cells."""
+    """A column of a table. `style` contains the CSS classes of its cells."""
 
     title: str
     style: str = ""
     unit: str = ""
-    """The unit, in small type below the title."""
+    """The unit, shown in small type below the title."""
     heads: bool = False
     """Whether the column's cells are row headings."""
     short: str | None = None
-    """The title in terminals and Markdown, where each row is a single line; by default, title and unit on two lines."""
+    """The title in terminals and Markdown. The default is the title and the unit on two lines."""
     key: str = ""
-    """The name in CSV and JSON, derived from the title by default."""
+    """The name in CSV and JSON, which defaults to a name derived from the title."""
     place: Place = "own"
-    """Where a page shows the values: in a column, below the value of the previous column, or in the row's heading."""
+    """Where a page shows the values: in a column, below the previous column's value, or in the row heading."""
     least: int = 0
-    """In a narrow terminal, the column with the lowest number above 0 is dropped first; a column with 0 always
-    stays."""
+    """A narrow terminal drops the column with the lowest positive number first. A column with 0 is never dropped."""
     optional: bool = False
     """Whether terminals and Markdown omit the column if no row has a value."""
 
@@ -40,7 +39,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are right-aligned numbers; ranks are not."""
+        """Whether the values are right-aligned numbers. Ranks are not."""
         return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
 
     @property
@@ -55,23 +54,22 @@ class Value:
 
     text: str = ""
     notes: tuple[str, ...] = ()
-    """Small lines below the text, on a page."""
+    """Small lines below the text on a page."""
     sort: Any = None
-    """The value by which a sortable table compares rows; None comes last."""
+    """The sort key in a sortable table. None is sorted last."""
     style: str = ""
     bar: float | None = None
     """The length of the bar before the text, in percent."""
     short: str | None = None
-    """The text in terminals and Markdown, if it is shorter because the column's title or other columns contain the
-    rest."""
+    """The shorter text for terminals and Markdown, if other columns contain the rest."""
     inline: str = ""
-    """What terminals and Markdown append to the text instead of notes: `(14.9–15.6)`."""
+    """Text that terminals and Markdown append instead of the notes, such as `(14.9–15.6)`."""
     below: str = ""
     """The text to show below another value, without a column title."""
     ends: tuple[float | None, float | None] | None = None
     """The interval of `sort`, for CSV and JSON."""
     data: Any = None
-    """The value in CSV and JSON, by default `sort`."""
+    """The value in CSV and JSON, which defaults to `sort`."""
 
     @property
     def line_text(self) -> str:
@@ -86,12 +84,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table; `style` contains its CSS classes, such as `failed` and `reference`."""
+    """A row of a table. `style` contains its CSS classes, such as `failed` and `reference`."""
 
     values: Sequence[Value]
     style: str = ""
     remarks: tuple[str, ...] = ()
-    """Remarks on the row: a page shows them below the row's heading, other renderers at the row's end."""
+    """Remarks on the row. A page shows the remarks below the row heading, and other renderers at the end of the row."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `label` is its title, and `caption` explains its columns."""
+    """A table. `label` is its title, and `caption` explains its columns."""
 
     label: str
     columns: Sequence[Column]
@@ -113,21 +111,21 @@ class Table:
     caption: str = ""
     style: str = "plain"
     sentences: Sequence[str] = ()
-    """Sentences that state the table's results, the most important first."""
+    """Sentences on the results in the table, the most important first."""
     chips: Sequence[str] = ()
     """Conditions that the title does not contain, as labels of one or two words."""
     hints: Sequence[str] = ()
-    """The contents of cell notes as sentences, for renderers without notes."""
+    """The cell notes as sentences, for renderers without notes."""
 
     @property
     def lines(self) -> list[Line]:
-        """The rows of all bodies."""
+        """All rows of the table."""
         return [line for body in self.bodies for line in body.lines]
 
     @property
     def line_columns(self) -> list[int]:
-        """The indices of the columns in terminals and Markdown. The status is not a column there: `line_end` contains
-        it."""
+        """The indices of the columns in terminals and Markdown. The status is not a column there; `line_end` contains
+        the status."""
         return [
             place
             for place, column in enumerate(self.columns)
@@ -136,7 +134,7 @@ class Table:
         ]
 
     def line_end(self, line: Line) -> str:
-        """Return the text at the end of a row in terminals and Markdown: the status of a row without a result, then its
+        """Return the text at the end of a row in terminals and Markdown: the status unless it is `ok`, then the
         remarks."""
         place = next((at for at, column in enumerate(self.columns) if column.style == "status"), None)
         status = "" if place is None else line.values[place].line_text

@@ -1,5 +1,4 @@
-"""Convert a table for a page: some values move below others in the same cell, and remarks move below the row's
-heading."""
+"""Convert a table for a page: some values move below others, and remarks move below row headings."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from hopmeter.report.tables.model import Line, Table, Value, notes
 
 
 def on_page(table: Table) -> Table:
-    """Return the table with the columns that a page shows; the values of other columns become notes of neighbouring
+    """Return the table with only the columns that a page shows. Values of other columns become notes of adjacent
     cells."""
     columns = [column for column in table.columns if column.place == "own"]
     bodies = [replace(body, lines=[_line(table, line) for line in body.lines]) for body in table.bodies]

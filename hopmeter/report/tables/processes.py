@@ -36,12 +36,13 @@ BELOW = {
     "major_faults_per_message": "{} from disk",
     "shared_mapped_mb": "maps {} shared",
 }
-"""The format of statistics that a page shows below the previous value; zeros are not shown."""
+"""Formats of statistics that a page shows below the previous value. Zeros are omitted."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
-"""A workload's participants handle messages of several flows, so their context switches are counted per second."""
+"""A participant of a workload handles several flows, so its context switches are counted per second instead of per
+message."""
 ROW = Column("Row", short="", place="heading", key="row")
-"""The column with the row's name; on a page, the heading of the body shows it instead."""
+"""The column with the row name. A page shows the name as a heading instead."""
 NAME = Column("Process", "name", heads=True, short="process")
 PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
@@ -57,7 +58,7 @@ MAPPED = " Shared memory that a process <em>maps</em> counts as the process's me
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """A row of the results with its processes."""
+    """A result row and its processes."""
 
     row: Row
     name: str
@@ -65,8 +66,7 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, merged by role if there are many; a workload's participants stay separate because they have
-        names."""
+        """The processes, merged by role if a role has many. Named participants of a workload remain separate."""
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
@@ -79,8 +79,8 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows of a group whose processes are known. Empty for a flow or path, because its processes belong to
-    the whole workload."""
+    """Return the rows with known processes. The list is empty for a flow or path, because its processes belong to the
+    whole workload."""
     if is_part(group):
         return []
     found = [(row, processes(row)) for row in group.rows]
@@ -88,7 +88,7 @@ def process_rows(group: Group) -> list[ProcessRow]:
 
 
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
-    """Return the names of the statistics that these rows have; sampled CPU is included only if it was requested."""
+    """Return the names of the statistics of these rows. Sampled CPU is included only if it was requested."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
     others = PER_SECOND if rows and rows[0].row.cell.workload is None else PER_MESSAGE
     return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
@@ -100,7 +100,7 @@ def is_sampled(rows: Sequence[ProcessRow]) -> bool:
 
 
 def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> Table:
-    """Return the table of the processes' resources, merged by role unless `each` is set."""
+    """Return a table of the resources that processes used. Processes are merged by role unless `each` is true."""
     names, title = statistics(rows), what_used(group).lower()
     is_shared = any(mapped_mb(one.row) for one in rows)
     bodies = [Body(_lines(one, one.processes if each else one.by_role, names), one.name, one.summary) for one in rows]
@@ -114,18 +114,18 @@ def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> 
 
 
 def each_table(group: Group, rows: Sequence[ProcessRow], row: ProcessRow, title: str) -> Table:
-    """Return the table with each process of one row, and the same columns as the table of all rows."""
+    """Return a table with each process of one row, in the columns of the table of all rows."""
     whole = used_table(group, rows)
     return replace(whole, label=title, bodies=[Body(_lines(row, row.processes, statistics(rows)))], caption="")
 
 
 def what_used(group: Group) -> str:
-    """Return the section's title."""
+    """Return the title of the section on resources."""
     return f"What each {'participant' if is_whole(group) else 'process'} used"
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns. A narrow terminal drops the last ones first and never drops the first."""
+    """Return the columns. A narrow terminal drops the last column first and always keeps the first."""
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]
@@ -143,7 +143,7 @@ def _line(row: ProcessRow, process: Process, names: Sequence[str], heading: str)
 
 
 def _value(row: ProcessRow, process: Process, name: str) -> Value:
-    """Return a statistic. In a terminal, only CPU shows its spread, because space is scarce."""
+    """Return a statistic. In a terminal, only CPU includes its range, because space is limited."""
     found = process[name]
     if found is None or (name in BELOW and not found.high):
         return Value(formatting.NOTHING)
@@ -159,24 +159,24 @@ def _value(row: ProcessRow, process: Process, name: str) -> Value:
 
 
 def text(found: Spread) -> str:
-    """Return the median as text, such as `12.4`, with two digits if it is below 1."""
+    """Return the median as text, such as `12.4`. Values below 1 have two digits."""
     return formatting.number(found.middle, 3 if found.middle >= 1 else 2)
 
 
 def between(found: Spread) -> str:
-    """Return the spread, such as `12 to 13`; empty if both ends look the same."""
+    """Return the range, such as `12 to 13`. The string is empty if both bounds are formatted alike."""
     low, high = (formatting.number(end, 2) for end in (found.low, found.high))
     return f"{low} to {high}" if low != high else ""
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """Return the CPU that studies published for the same conditions; empty if there is none."""
+    """Return the CPU that studies published for the same conditions. The list is empty if no study published any."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []
 
 
 def process_tables(groups: Iterable[Group]) -> list[Table]:
-    """Return a table for each group whose processes are known, with a line for each process."""
+    """Return a table for each group with known processes, with one line for each process."""
     known = [(group, process_rows(group)) for group in groups]
     return [used_table(group, rows, each=True) for group, rows in known if rows]

@@ -1,4 +1,4 @@
-"""The table of a group, with its rows ranked by latency and the columns that apply to it."""
+"""The table of a group, with its rows ranked by latency."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SAMPLED = "cpu_percent_mean"
 
 @dataclass(frozen=True)
 class Context:
-    """The group on which the values of a row depend, and what is derived from it."""
+    """A group with derived values that its rows need."""
 
     group: Group
 
     @cached_property
     def ranks(self) -> dict[int, Rank]:
-        """The rank of each row that has one, by `id` of the row object."""
+        """The rank of each ranked row, by `id` of the row object."""
         return {id(rank.row): rank for rank in ranks(self.group)}
 
     @cached_property
@@ -49,13 +49,13 @@ class Context:
 
     @cached_property
     def longest(self) -> float:
-        """The largest multiple of the floor, which gets the longest bar."""
+        """The largest multiple of the floor, which is drawn as the longest bar."""
         return max((row["times_floor"] or 0 for row in self.group.measured_rows), default=0)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A column of the table, the function that returns its values, and whether a group has this column."""
+    """A column of the table, a function for its values, and a predicate that selects the groups with this column."""
 
     column: Column
     value: Callable[[Context, Row], Value]
@@ -97,7 +97,8 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _without_result(value: Value) -> Value:
-    """Return a value for a row without a result; only a page shows the latency of a queue."""
+    """Return a value without its terminal text, for a row without a result. A page still shows the latency of a
+    saturated row."""
     return replace(value, short="", inline="") if value.inline or value.line_text == formatting.NOTHING else value
 
 
@@ -105,7 +106,7 @@ def _caption(group: Group) -> str:
     words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
     is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
     explained = [formatting.EMPTY_HOP] if is_explained else []
-    # for a flow or path, the table of the whole workload names the hosts
+    # the whole workload's table names the hosts of its flows and paths
     hosts = "" if is_part(group) else hosts_sentence(group.measured_rows)
     return " ".join(filter(None, [*words, *explained, hosts, background_sentence(group.measured_rows)]))
 
@@ -121,7 +122,8 @@ def _name(context: Context, row: Row) -> Value:
 
 
 def _ties(group: Group, rank: Rank | None) -> str:
-    """Return the rows that do not differ significantly from this one, as text; empty without an interval."""
+    """Return a phrase that lists the rows that do not differ significantly from this row. The phrase is empty if the
+    row has no interval."""
     if rank is None or rank.best is None or not rank.ties:
         return ""
     names = [group.label(other) for other in rank.ties]
@@ -129,8 +131,8 @@ def _ties(group: Group, rank: Rank | None) -> str:
 
 
 def _percentile(name: str) -> Callable[[Context, Row], Value]:
-    """Return a function for the values of a percentile. A tail percentile without an interval is not shown, because it
-    would look like a result."""
+    """Return a function that formats a percentile. A tail percentile without an interval is hidden, because it would
+    look like a result."""
 
     def value(_: Context, row: Row) -> Value:
         found = row.p50 if name == "p50" else row.tail(name)
@@ -149,7 +151,7 @@ def _times_best(_: Context, row: Row) -> Value:
 
 
 def _times_floor(context: Context, row: Row) -> Value:
-    """Return the median as a multiple of the floor's median; a saturated row has none."""
+    """Return the median as a multiple of the floor's median. A saturated row has no multiple."""
     if not row.ok:
         return Value(formatting.NOTHING)
     value, bar = _ratio(row, "times_floor"), row["times_floor"]
@@ -169,7 +171,7 @@ def _cpu_time(_: Context, row: Row) -> Value:
 
 
 def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
-    """Return a function for CPU values as a percentage of one core."""
+    """Return a function that formats CPU as a percentage of one core."""
 
     def value(_: Context, row: Row) -> Value:
         percent = row.get(column)
@@ -180,7 +182,7 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
 
 
 def _missed_value(_: Context, row: Row) -> Value:
-    """Return the share of missed deadlines; empty without a deadline."""
+    """Return the share of missed deadlines, or an empty value without a deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
     ends = (row["missed_share_low"], row["missed_share_high"])
     style = "missed" if row["missed"] else ""
@@ -195,8 +197,7 @@ def _missed_value(_: Context, row: Row) -> Value:
 
 
 def _scenario_columns(group: Group) -> list[str]:
-    """Return the columns that the scenario requests, without those that every table has and without the headline
-    median."""
+    """Return the columns that the scenario requests in addition to those in every table."""
     shown = {name for part in (*BEFORE, *AFTER) for name in (part.column.key, *ELSEWHERE)}
     medians = {f"{row.headline}_p50_us" for row in group.rows}
     wanted = formatting.distinct(name for row in group.rows for name in row.run.about.get("columns") or [])
@@ -212,7 +213,7 @@ def _scenario_part(column: str) -> Part:
 
 
 def _title(column: str) -> tuple[str, str]:
-    """Return the title and the unit of a column: `chain_per_hop_p50_us` becomes `hop p50` in µs."""
+    """Return the title and the unit of a column. For example, `chain_per_hop_p50_us` becomes `hop p50` in µs."""
     name, its_unit = unit(column.removeprefix("chain_per_"))
     return name.replace("_", " "), its_unit
 
@@ -229,7 +230,7 @@ def _text(value: Any) -> str:
 
 
 ELSEWHERE = ("response_p50_us", "response_p99_us", "lost", SAMPLED)
-"""Result columns that every table shows under another name."""
+"""Result columns that each table shows under another name."""
 
 
 def _has_ratios(group: Group) -> bool:
@@ -237,15 +238,15 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether the table needs multiples of the floor: not if the floor itself is the best row, and not for a
-    workload."""
+    """Return whether the table shows multiples of the floor. The multiples are omitted if the floor is the best row,
+    and for workloads."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 
 
 def _has_cpu(group: Group) -> bool:
-    """Return whether CPU is shown for each row; a workload's processes carry several flows, so CPU has no meaning for
-    one flow."""
+    """Return whether each row has a CPU value. The processes of a workload carry several flows, so a single flow has no
+    CPU value."""
     return not is_part(group)
 
 

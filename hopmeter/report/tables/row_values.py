@@ -1,4 +1,4 @@
-"""Values that several kinds of tables share: a row's name, losses, trials, status and remarks."""
+"""Values shared by several tables: row name, losses, trials, status and remarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.report.warnings.warning_rules import setting_hints
 from hopmeter.report.words import formatting
 
 LONGEST_REASON = 140
-"""The longest reason that fits into a table, in characters."""
+"""The maximum length of a reason in a table, in characters."""
 RANK = Column("Rank", "number place", short="", key="rank")
 TRANSPORT = Column("Transport", "name", heads=True, short="transport", key="transport")
 LANGUAGE = Column("Language", short="language", key="language", place="heading")
@@ -30,7 +30,7 @@ TITLES = {
 
 
 def name_value(group: Group, row: Row, *further: str) -> Value:
-    """Return the heading of a row; on a page, with how it differs from other rows and with hints on its settings."""
+    """Return the row heading. On a page, the heading includes the differences from other rows and hints on settings."""
     label = group.label(row)
     profile = str(row["profile"] or "")
     hints = [split_code(text)[0] for text, _ in setting_hints([row])]
@@ -44,7 +44,7 @@ def loss_value(row: Row) -> Value:
 
 
 def trials_value(row: Row) -> Value:
-    """Return the number of good trials and of all trials."""
+    """Return the number of good trials and the number of all trials."""
     text = f"{row['trials_good'] or 0}/{row['trials'] or 0}"
     return Value(text, sort=row["trials_good"], below=f"{text} trials", data=text)
 
@@ -55,14 +55,14 @@ def status_value(row: Row) -> Value:
 
 
 def amount_value(value: float | None, low: float | None = None, high: float | None = None) -> Value:
-    """Return a number with its interval."""
+    """Return a table cell that contains a number and its interval."""
     text, ends = formatting.number(value), formatting.interval(low, high)
     inline = "" if value is None else formatting.bracket(low, high)
     return Value(text, notes(ends), value, inline=inline, ends=(low, high))
 
 
 def ratio_value(value: float | None, low: float | None = None, high: float | None = None) -> Value:
-    """Return a ratio with its interval; the row by which all others are divided has the ratio 1 and no interval."""
+    """Return a table cell that contains a ratio and its interval. The base row has the ratio 1 and no interval."""
     if value is None:
         return Value(formatting.NOTHING)
     is_base = value == low == high or (value == 1 and low is None)
@@ -79,14 +79,14 @@ def line_style(row: Row) -> str:
 
 
 def remarks(row: Row, *further: str) -> tuple[str, ...]:
-    """Return the remarks on a row: why it has no result, its verdict on the requirements, its role, and the `further`
-    texts."""
+    """Return the remarks on a row: the reason for a missing result, the verdict on the requirements, its role, and
+    `further`."""
     return notes(_reason(row), verdict_text(row), "" if row.role is Role.CHOICE else row.role, *further)
 
 
 def _reason(row: Row) -> str:
     """Return why a row has no result, without a traceback. A long reason is truncated; the section *What was not
-    measured* contains all of it."""
+    measured* has the full text."""
     if row["status"] == "ok":
         return ""
     words, code = split_code(without_traceback(str(row["reason"] or "")))
@@ -95,12 +95,12 @@ def _reason(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """Return `meets`, or the requirements that a row misses or leaves undecided."""
+    """Return `meets`, or the requirements that the row misses or that are undecided."""
     return "; ".join(unmet(row["require_each"])) or row["require"] or ""
 
 
 def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors and references") -> list[Body]:
-    """Return the choices, grouped by verdict if there are requirements, then the references."""
+    """Return the choices, then the references. With requirements, the choices are grouped by verdict."""
     chosen = order_by_requirements(group, group.choices)
     titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in chosen]
     found = [
@@ -114,7 +114,7 @@ def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors 
 
 
 def hints(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return the settings that explain lost messages or overload, each with the names of its rows."""
+    """Return hints on settings that explain lost messages or overload, each with the names of its rows."""
     return [
         f"{formatting.join(formatting.distinct(map(group.label, alike)))}: {text}"
         for text, alike in setting_hints(rows)

@@ -1,4 +1,4 @@
-"""Print tables in a terminal: each row is a single line, and a narrow terminal drops the least important columns."""
+"""Print tables in a terminal. Each row is a single line, and a narrow terminal drops the least important columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console, visible
 
 STYLES = {"failed": "red", "saturated": "yellow", "reference": "dim", "missed": "red"}
-"""The terminal style for each CSS class of rows and cells; if several classes match, the first one in this list
-applies."""
+"""The terminal style of each CSS class. If several classes match, the first in this list applies."""
 NARROW = 1
-"""The number of spaces between columns if the terminal is too narrow for two."""
+"""The number of spaces between columns in a narrow terminal."""
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print the columns that fit; print all columns if the output is a file or a pipe."""
+    """Print the columns that fit. If the output is a file or a pipe, print all columns."""
     shown, gap = table.line_columns, 2
     while _is_too_wide(console, drawn := _draw(table, shown, gap)):
         if gap > NARROW:
@@ -62,7 +61,7 @@ def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
 
 
 def _texts(table: Table, place: int) -> list[Text]:
-    """Return the cells of a column, with texts and inline parts aligned."""
+    """Return the cells of a column with aligned texts."""
     values = [line.values[place] for line in table.lines]
     texts = [(visible(value.line_text), visible(value.inline)) for value in values]
     before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))

@@ -49,7 +49,7 @@ def _cell(value: Value) -> str:
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """Return the rows of all tables as CSV, each with its table's title; columns that a table lacks are empty."""
+    """Return the rows of all tables as CSV. Each row names its table, and columns that a table lacks are empty."""
     rows = [row for table in tables for row in _rows(table)]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
@@ -59,7 +59,7 @@ def as_csv(tables: Sequence[Table]) -> str:
 
 
 def as_json(tables: Sequence[Table]) -> str:
-    """Return a line of JSON for each table: its title, conditions, sentences and rows."""
+    """Return one line of JSON for each table: its title, conditions, sentences and rows."""
     return "".join(f"{json.dumps(_object(table), allow_nan=False)}\n" for table in tables)
 
 
@@ -71,7 +71,7 @@ def _object(table: Table) -> dict[str, Any]:
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the data of each row: the values behind the texts, with the ends of their intervals."""
+    """Yield the data of each row: unformatted values, with interval bounds."""
     has_ends = [any(line.values[place].ends for line in table.lines) for place in range(len(table.columns))]
     for line in table.lines:
         row: dict[str, Any] = {"table": _plain(table.label)}

@@ -1,4 +1,4 @@
-"""The table of a whole workload: each transport's missed deadlines, worst p99, CPU and loss."""
+"""The table of a whole workload: missed deadlines, worst p99, CPU and loss of each transport."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def table(group: Group) -> Table:
 
 
 def _line(group: Group, row: Row) -> Line:
-    """Return the table row of one transport."""
     loss = row_values.loss_value(row)
     values = [
         _rank(row),
@@ -72,14 +71,14 @@ def _line(group: Group, row: Row) -> Line:
 
 
 def _rank(row: Row) -> Value:
-    """Return the rank, such as `1` or `1–3`; empty for a row without a rank."""
+    """Return the rank, such as `1` or `1–3`. An unranked row has an empty rank."""
     low, high = row["rank_low"], row["rank_high"]
     text = "" if low is None else str(low) if low == high else f"{low}–{high}"
     return Value(text, sort=low, data=text)
 
 
 def _missed_share(row: Row) -> Value:
-    """Return the share of missed deadlines; it is red if any deadline was missed."""
+    """Return the share of missed deadlines, which is red if any deadline was missed."""
     share, low, high = missed_share(row)
     if share is None:
         return Value(formatting.NOTHING)

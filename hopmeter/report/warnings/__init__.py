@@ -1,1 +1,1 @@
-"""Cautions about a run: rules that check its results and its machine."""
+"""Warnings about a run: rules that check its results and its machine."""

@@ -1,4 +1,4 @@
-"""Warnings about the environment: the machine, its noise, and differing versions."""
+"""Warnings about the environment: the machine, its noise, and inconsistent versions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.steal_sentences import steal_sentence
 
 WORST_STEAL_PERCENT = 5.0
-"""A single trial that lost at least this percentage of its cores' time to the hypervisor causes a warning."""
+"""A trial causes a warning if the hypervisor took at least this percentage of its cores' time."""
 NOISY_GAP_US = 100.0
-"""Longer interruptions of a core cause tails that do not come from the transport."""
+"""Interruptions of a core that are longer than this cause latency tails that do not come from the transport."""
 
 
 @rule
 def noise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the machine itself interrupts programs for long."""
+    """Warn about long interruptions by the machine itself."""
     cores = [core for run in runs for core in run.part("noise").get("cores", [])]
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:
@@ -46,7 +46,8 @@ def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about unreadable sample files, whose messages are missing from figures although the table includes them."""
+    """Warn about unreadable sample files. The messages in such files are missing from figures, although tables include
+    them."""
     rows = [row for row in measured_rows(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
@@ -65,7 +66,7 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 @rule
 def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the hypervisor gave much of the cores' time to other guests during the trials."""
+    """Warn if the hypervisor stole much CPU time during the trials."""
     found = steal_of(runs)
     if found and (100 * found.share >= STEAL_PERCENT or 100 * found.worst >= WORST_STEAL_PERCENT):
         yield Caution(
@@ -75,8 +76,7 @@ def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if rows of a transport with the same settings used several library versions; settings may select a version
-    on purpose."""
+    """Warn if rows with the same transport, language and settings used several library versions."""
     seen: dict[tuple[str, str, str], set[str]] = {}
     for row in measured_rows(runs):
         if row["library_version"]:
@@ -105,7 +105,7 @@ def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def findings(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about the findings of `hopmeter doctor` on the machine and the hosts."""
+    """Report the findings of `hopmeter doctor` on the machine and the hosts."""
     seen: dict[str, Caution] = {}
     for run in runs:
         own = [("Machine", each) for each in run.findings if each.get("level") in ("note", "hurts")]

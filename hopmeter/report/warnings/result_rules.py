@@ -1,4 +1,4 @@
-"""Warnings about the results: each rule checks the rows, and explains the consequence for the reader."""
+"""Warnings about the results. Each rule checks the rows and explains the consequence for the reader."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from hopmeter.report.warnings.warning_rules import RULES, Caution, alike_texts, 
 from hopmeter.report.words import formatting
 
 PACING_US = 50.0
-"""A p99 pacing error above this causes a warning."""
+"""A source whose p99 pacing error exceeds this value causes a warning."""
 LEAST_BYTES = 2048.0
-"""Fewer bytes per message than this over the loopback device cannot be the payload."""
+"""Fewer bytes per message on the loopback device cannot be the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
-"""The percentiles that tables show: result columns with their names in sentences."""
+"""The percentiles in tables: result columns and their names in sentences."""
 MOST_LOST = 3
-"""The largest number of rows whose lost percentiles a warning lists."""
+"""The maximum number of rows whose lost percentiles a warning lists."""
 FULL = 0.95
-"""A cell that uses at least this share of its cores counts as using them fully."""
+"""A cell that uses at least this share of its cores counts as fully loaded."""
 BELOW = 0.97
-"""A multiple of the floor below this causes a warning."""
+"""A multiple of the floor below this value causes a warning."""
 
 __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Return all warnings: grave ones first, and warnings about results before warnings about the machine."""
+    """Return all warnings, severe ones first. Warnings about results precede warnings about the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -41,7 +41,7 @@ def warnings(runs: Sequence[Run]) -> list[Caution]:
 
 @rule
 def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a run was quick, with few or short trials."""
+    """Warn if a run was a quick look, with few or short trials."""
     if any(run.quick for run in runs):
         yield Caution(
             "W-QUICK",
@@ -53,7 +53,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A warning about all rows for which `applies` is true; `text` follows the names of these rows."""
+    """A warning about all rows that satisfy `applies`. The names of these rows precede `text`."""
 
     code: str
     title: str | Callable[[list[Row]], str]
@@ -70,7 +70,8 @@ class RowRule:
 
 
 def _unresolved_tails(row: Row) -> list[str]:
-    """Return the percentiles for which a row has too few messages, so that measuring more would help."""
+    """Return the percentiles for which a row has too few messages. Lost percentiles are excluded, because more messages
+    would not help."""
     return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
 
 
@@ -80,7 +81,7 @@ def _lacking_tails(rows: list[Row]) -> str:
 
 
 def _few_messages(rows: list[Row]) -> str:
-    """Return how many rows lack each percentile, and how many messages it needs."""
+    """Return how many rows lack each percentile, and the minimum number of messages."""
     each = []
     for tail in TAILS:
         if lacking := sum(tail in _unresolved_tails(row) for row in rows):
@@ -96,7 +97,7 @@ def _few_messages(rows: list[Row]) -> str:
 
 
 def _is_lost(row: Row) -> bool:
-    """Return whether a percentile that tables show is a lost message."""
+    """Return whether a percentile in the tables falls on a lost message."""
     return row["status"] == "ok" and not row.cell.is_whole_workload and bool(_lost_percentiles(row))
 
 
@@ -105,7 +106,7 @@ def _lost_percentiles(row: Row) -> list[str]:
 
 
 def _lost_text(rows: list[Row]) -> str:
-    """Return which percentiles of each row are lost messages, and why."""
+    """Return the lost percentiles of each row, with the reason."""
     each = [
         f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
         f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no value"
@@ -137,7 +138,8 @@ def _no_floor(rows: list[Row]) -> str:
 
 
 def _is_full(row: Row) -> bool:
-    """Return whether a row used its cores fully. Paces without a rate always use them fully, so they do not count."""
+    """Return whether a row used its cores fully. Paces without a rate always use the cores fully, so they are
+    excluded."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
@@ -232,7 +234,7 @@ def row_warnings(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about messages with wrong content, and about messages that match no measured message."""
+    """Warn about messages with wrong content, and messages that belong to no measurement."""
     for column, code, what in (
         ("content_errors", "W-CONTENT", "arrived with wrong content"),
         ("malformed", "W-MALFORMED", "were not hopmeter frames"),
@@ -250,18 +252,17 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about transports that did something other than requested, such as using UDP instead of shared memory."""
+    """Warn about transports that did not do what was requested, such as using UDP instead of shared memory."""
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:
-            continue  # the table shows these warnings below the row
+            continue  # tables show these warnings below the row
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport reports shared memory, but the loopback device carried the data or the kernel reports no
-    mapped shared memory."""
+    """Warn if a transport reports shared memory, but the kernel reports loopback traffic or no mapped shared memory."""
     rows = [row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "")]
     for row in rows:
         loopback = row["loopback_bytes_per_message"] or 0.0

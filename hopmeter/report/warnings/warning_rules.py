@@ -1,4 +1,4 @@
-"""The structure of a warning, and the registry of the rules that produce warnings."""
+"""The structure of a warning, and the registry of warning rules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hopmeter.messages import split_code, with_remedy
 from hopmeter.report.words import formatting
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
-"""Matches a separate number, but not one within a name such as `p99` or `robot1`."""
+"""Matches a separate number, but not a number within a name such as `p99` or `robot1`."""
 OTHER_NUMBERS = "the numbers differ in other rows or trials"
 FEW = 4
-"""How many names are listed before the rest are only counted."""
+"""The maximum number of names in a list. The remaining names are only counted."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Caution:
     """A warning for the reader."""
 
     code: str
-    """The warning's code in docs/messages.md."""
+    """The code of the warning in docs/messages.md."""
     title: str
     text: str
     grave: bool = False
-    """Whether values are wrong or missing, rather than only less certain."""
+    """Whether values are wrong or missing, not merely less certain."""
 
 
 Rule = Callable[[Sequence[Run]], Iterator[Caution]]
@@ -46,14 +46,14 @@ def measured_rows(runs: Sequence[Run]) -> list[Row]:
 
 
 def names(rows: Sequence[Row]) -> str:
-    """Return the names of the rows' transports; a long list is shortened."""
+    """Return the transport names of the rows, shortening a long list."""
     found = formatting.distinct(map(formatting.row_name, rows))
     return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each warning once, with its rows. Texts that differ only in numbers count as one warning, which shows the
-    first text's numbers."""
+    """Return each distinct warning with its rows. Texts that differ only in numbers count as equal, and the first is
+    kept."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
@@ -61,7 +61,7 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return the settings that explain lost messages or overload, each with its rows; tables show them."""
+    """Return hints on settings that explain lost messages or overload, each with its rows. Tables show these hints."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 

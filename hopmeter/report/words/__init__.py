@@ -1,1 +1,1 @@
-"""Words for numbers, conditions, hosts, flows and changes, which the page and the terminal share."""
+"""Text for numbers, conditions, hosts, flows and changes, shared by the page and the terminal."""

@@ -1,4 +1,4 @@
-"""Objects of many frameworks over many transports: comparable rows, and their positions in a figure."""
+"""Codec results over several transports: comparable rows, and their positions in a figure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.conditions import describe
 
 FREE = ("codec", "device", "share", "payload_bytes")
-"""A codec sets how many bytes travel; the object's device counts as part of the codec."""
+"""Conditions that may differ between codecs. For example, each codec has its own message size."""
 ROW, GAP = 17, 0.7
-"""The height of a row in pixels, and the gap between two codecs in rows."""
+"""The row height in pixels, and the gap between two codecs in rows."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class PlacedBox:
 
 
 def object_families(groups: Sequence[Group]) -> list[list[Group]]:
-    """Return sets of groups that differ only in the codec; sets without any codec are left out."""
+    """Return sets of groups that differ only in the codec. Sets without a codec are left out."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
 
 class CodecGroup(Group):
-    """The objects that one transport carries, fastest codec first; the codecs are the row names."""
+    """The codecs measured over one transport, fastest first. The row names are codecs."""
 
     @cached_property
     def labels(self) -> dict[int, str]:
@@ -52,7 +52,7 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """Return, for each transport with several codecs, a group of its rows by codec; the keys are titles."""
+    """Return a group of codec rows for each transport with several codecs. The keys are titles."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in object_families(groups)
@@ -62,7 +62,7 @@ def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
 
 
 def _object(group: Group) -> str:
-    """Return the object's description, such as `array 200×200 at 100 Hz`."""
+    """Return a description of the object, such as `array 200×200 at 100 Hz`."""
     named, rate = name_payload(str(group.conditions["payload"])), formatting.rate(group.conditions["rate_hz"])
     return named + ("" if rate == formatting.NOTHING else f" at {rate}")
 
@@ -76,28 +76,26 @@ def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:
 
 
 def common_conditions(family: Sequence[Group]) -> str:
-    """Return the conditions that all these groups share; the size is included only if it is the same for every
-    codec."""
+    """Return the conditions that all these groups share. The size is included only if it is the same for all codecs."""
     sizes = {group.conditions["payload_bytes"] for group in family}
     same = family[0].conditions | ({"payload_bytes": 0} if len(sizes) > 1 else {})
     return describe(replace(family[0], conditions=same), "codec", "device", "share")
 
 
 def figure_title(title: str, family: Sequence[Group]) -> str:
-    """Return the title of a figure; in a workload, with the flow of the objects."""
+    """Return the title of a figure. In a workload, the title includes the flow of the objects."""
     flow = family[0].conditions.get("flow")
     return f"{title}: flow {flow}" if flow else title
 
 
 def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
-    """Return the boxes of all candidates that have samples, placed from top to bottom."""
+    """Return the boxes of all candidates with samples, placed from top to bottom."""
     rows = [row for group in family for row in group.candidates]
     return place_boxes([(row, box) for row in rows if (box := row_box(row))])
 
 
 def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
-    """Place boxes from top to bottom: codecs sorted by their fastest row, and each codec's rows with the fastest
-    first."""
+    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and rows within a codec by speed."""
     names, several = labels([row for row, _ in found], FREE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
@@ -112,8 +110,7 @@ def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
 
 
 def gpu_factors(stands: Sequence[PlacedBox]) -> list[str]:
-    """Return texts such as `torch over zeromq 1.30×`: the median on a GPU as a multiple of the median for the same
-    objects in memory."""
+    """Return the GPU median relative to the host-memory median for each object, such as `torch over zeromq 1.30×`."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.axes.place): each.box.p50 for each in stands}
     return [
         " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "with idle cores as they are", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
-"""Words for a usual condition, for reports in which other groups have an unusual value."""
+"""Words for a usual condition, shown if other groups of the report have an unusual value."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
 """Conditions that the title shows as a count, such as `20 relays`."""
 RATES = tuple(each.name for each in DECLARED.values() if each.unit == "hz")
 """Conditions that the description of the pace already contains."""
 IN_TITLE = {each.name for each in DECLARED.values() if each.leads_title} | {"payload_bytes", *OF_WORKLOAD}
 OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope == "flow")}
-"""Conditions that belong to a workload's single flows."""
+"""Conditions of the individual flows of a workload."""
 
 
 def title(group: Group) -> str:
-    """Return a title that distinguishes this group from others: `64 B at 1 000 Hz, 20 relays`."""
+    """Return a title that distinguishes this group from others, such as `64 B at 1 000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
     payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
@@ -47,7 +47,8 @@ def variations(group: Group) -> list[str]:
 
 
 def subject(group: Group) -> str:
-    """Return the subject of a sentence on this group: `a 64-byte message at 1,000 Hz, 20 relays`."""
+    """Return the group's description as the subject of a sentence, such as `a 64-byte message at 1,000 Hz, 20
+    relays`."""
     if named := workload_words.title(group):
         return named.partition(":")[0]
     words, payload = _words(group.conditions), str(group.conditions["payload"])
@@ -77,7 +78,7 @@ def chips(group: Group) -> list[str]:
 
 
 def describe(group: Group, *except_for: str) -> str:
-    """Return all conditions in words, except those named in `except_for`."""
+    """Return all conditions in words, except those listed in `except_for`."""
     left_out = {*except_for, "payload_bytes", "pace", *RATES}
     if "payload_bytes" in except_for:
         left_out.add("payload")
@@ -90,12 +91,12 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the group is a flow that other flows cause, so that it has no separate rate."""
+    """Return whether the group is a flow that other flows cause. Such a flow has no rate of its own."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 
 def _words(conditions: Mapping[str, Any]) -> dict[str, str]:
-    """Return each condition in words; empty text for a default value."""
+    """Return each condition in words. Default values are empty strings."""
     return {key: _word(key, conditions) for key in CONDITIONS}
 
 
@@ -115,7 +116,7 @@ def _payload(value: Any, conditions: Mapping[str, Any], with_folder: bool = Fals
 
 
 def _array(conditions: Mapping[str, Any]) -> str:
-    """Return the usual name for an array in the group's codec, such as `a NumPy array`."""
+    """Return the usual name of an array in the group's codec, such as `a NumPy array`."""
     if conditions["codec"] in (None, "none"):
         return ARRAY
     from hopmeter.node.payloads.forms import forms  # imports NumPy, which few tables need

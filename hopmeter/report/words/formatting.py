@@ -1,5 +1,5 @@
-"""Format numbers and names for readers: three significant digits and one unit, the same in the report and the
-terminal."""
+"""Format numbers and names for readers: three significant digits and one unit. The report and the terminal use the same
+format."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from hopmeter.system.humanize import plural as plural
 
 NOTHING = "–"
 LOST = "lost"
-"""Shown instead of a percentile that is a lost message."""
+"""Shown instead of a percentile that falls on a lost message."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with three significant digits by default: `0.495`, `16.4`, `837`, `1,249`."""
+    """Return a number with `digits` significant digits, such as `0.495`, `16.4`, `837` or `1,249`."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
         return "0"
-    rounded = float(f"{value:.{digits - 1}e}")  # rounding may add a digit: 0.9998 becomes 1.00, and 9.996 becomes 10.0
+    rounded = float(f"{value:.{digits - 1}e}")  # rounding may add a digit: 9.996 becomes 10.0
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:,.{places}f}"
 
 
 def count(value: float | None) -> str:
-    """Return a value rounded to a whole number."""
+    """Return a value rounded to an integer."""
     return NOTHING if value is None else f"{round(value):,}"
 
 
@@ -47,12 +47,14 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived without a transport, spent
 
 
 def empty_hop(value: float | None) -> str:
-    """Return the time in hopmeter's own code for a hop without a transport; empty if it was not measured."""
+    """Return the time that a hop takes in hopmeter's own code, without a transport. The string is empty if the time was
+    not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return `14.9 to 15.6`, or `at least 14.9` if the other end is unknown; empty without an interval."""
+    """Return an interval such as `14.9 to 15.6`, or `at least 14.9` if the upper bound is unknown. The string is empty
+    without an interval."""
     if low is None or high is None:
         return " ".join(f"{words} {number(end)}" for words, end in (("at least", low), ("at most", high)) if end)
     return f"{number(low)} to {number(high)}"
@@ -61,12 +63,12 @@ def interval(low: float | None, high: float | None) -> str:
 NO_INTERVAL = "?"
 """Shown instead of an interval that is unknown or too wide."""
 WIDEST = 1000
-"""An interval is too wide to show if its ends differ by more than this factor."""
+"""An interval whose bounds differ by more than this factor is too wide to show."""
 
 
 def bracket(low: float | None, high: float | None) -> str:
-    """Return `(303–1,443)`, or `(≥303)` if one end is unknown; `(?)` if the interval is unknown or its ends differ by
-    more than a factor of 1,000."""
+    """Return an interval such as `(303–1,443)`, or `(≥303)` if one bound is unknown. The result is `(?)` if the
+    interval is unknown or too wide."""
     if (low is None) != (high is None):
         return f"(≤{number(high)})" if low is None else f"(≥{number(low)})"
     if low is None or high is None or 0 < low * WIDEST < high:
@@ -75,7 +77,7 @@ def bracket(low: float | None, high: float | None) -> str:
 
 
 def ratio_interval(low: float | None, high: float | None) -> str:
-    """Return `more than 1, at most 1.54` if the lower end rounds to 1, otherwise the interval; empty without one."""
+    """Return the interval of a ratio. If the lower bound rounds to 1, return `more than 1, at most 1.54`."""
     if low is None or high is None:
         return ""
     if _is_beside_one(low) and low > 1:
@@ -84,7 +86,7 @@ def ratio_interval(low: float | None, high: float | None) -> str:
 
 
 def ratio_bracket(low: float | None, high: float | None) -> str:
-    """Return `(>1–1.54)` if the lower end rounds to 1; otherwise the same as `bracket`."""
+    """Return the interval of a ratio in brackets. If the lower bound rounds to 1, return `(>1–1.54)`."""
     if low is None or high is None:
         return bracket(low, high)
     if _is_beside_one(low) and low > 1:
@@ -93,7 +95,7 @@ def ratio_bracket(low: float | None, high: float | None) -> str:
 
 
 def _is_beside_one(limit: float) -> bool:
-    """Return whether a value is not exactly 1, but rounds to 1 with three digits."""
+    """Return whether a value is not exactly 1 but rounds to 1."""
     return limit != 1 and number(limit) == number(1)
 
 
@@ -103,12 +105,12 @@ def times(value: float | None) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return a ratio such as `2.1` or `37`; below 2 with two decimals, such as `1.05`."""
+    """Return a ratio such as `2.1` or `37`. Ratios below 2 have two decimal places, such as `1.05`."""
     return f"{value:.2f}" if value < 1.995 else number(value, 2)
 
 
 def percent(share: float | None) -> str:
-    """Return a fraction as a percentage; a small fraction is not rounded to zero."""
+    """Return a fraction as a percentage. Small fractions are not rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"
@@ -120,17 +122,17 @@ def payload_bytes(value: float) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Return a rate in Hz, with its unit."""
+    """Return a rate with its unit, Hz."""
     return NOTHING if not value else f"{count(value) if float(value).is_integer() else number(value)}{THIN}Hz"
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that a narrow column can break only after `=` or `_`."""
+    """Return a name with line-break opportunities only after `=` and `_`."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[=_])", name))
 
 
 def code(text: str) -> Markup:
-    """Return the text as markup, with the parts between backticks as code."""
+    """Return the text as markup, with backticked parts as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -138,7 +140,7 @@ def code(text: str) -> Markup:
 
 
 def _command(text: str) -> Markup:
-    """Return code markup in which options are not broken after their hyphens."""
+    """Return code markup that keeps options on one line."""
     words = (
         Markup("<span>{}</span>").format(word) if word.startswith("-") else escape(word) for word in text.split(" ")
     )
@@ -146,10 +148,10 @@ def _command(text: str) -> Markup:
 
 
 def row_name(row: Any) -> str:
-    """Return a row's transport and language: `tcp (Rust)`."""
+    """Return a row's transport and language, such as `tcp (Rust)`."""
     return f"{row['transport']} ({language_name(str(row['language']))})"
 
 
 def distinct(values: Iterable[str]) -> list[str]:
-    """Return the non-empty values without repeats, in order of first appearance."""
+    """Return the distinct non-empty values, in order of first appearance."""
     return [value for value in dict.fromkeys(values) if value]

@@ -1,4 +1,4 @@
-"""A history in words: what changed, when, and which versions were new then."""
+"""A history in words: what changed, when, and which versions were new."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hopmeter.report.words import conditions, formatting
 SHARED = 0.5
 """If at least this share of a machine's cells change at one run, the machine is the likely cause."""
 MOST = 8
-"""The largest number of changed cells that are listed above the tables."""
+"""The maximum number of changed cells listed above the tables."""
 FEWEST = 4
-"""If fewer cells than this change at a run, the machine is not named as the cause."""
+"""If fewer cells change at a run, the machine is not named as the cause."""
 
 
 def cell_name(row: Row) -> str:
-    """Return a cell's name: `zeromq (python) hwm=1000`."""
+    """Return a cell's name, such as `zeromq (python) hwm=1000`."""
     return " ".join(filter(None, [formatting.row_name(row), str(row["profile"] or "")]))
 
 
 def sentences(history: History) -> list[str]:
-    """Return sentences on the number of changed cells, on machines that changed, and on each changed cell."""
+    """Return sentences on the number of changed cells, on changed machines, and on each changed cell."""
     return [*summary(history), *_cell_sentences(history)]
 
 
@@ -74,7 +74,8 @@ def _cell_sentences(history: History) -> list[str]:
 
 
 def changes_in_words(series: Series) -> list[str]:
-    """Return each change of a series: `p50 1.31× since 2026-11-21T041200-quick (zeromq 4.3.4 → 4.3.5)`."""
+    """Return a text for each change of a series, such as `p50 1.31× since 2026-11-21T041200-quick (zeromq 4.3.4 →
+    4.3.5)`."""
     return [_change_in_words(series, place) for place in range(len(series.changes))]
 
 

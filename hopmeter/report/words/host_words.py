@@ -1,4 +1,4 @@
-"""The hosts of a run in words: which nodes run on each host."""
+"""Text about the hosts of a run and the nodes on each host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
-    """Return the participants, or the nodes of one pair, on each host; empty if all run on one machine."""
+    """Return the participants on each host, or the nodes of one pair. The result is empty if all nodes run on one
+    machine."""
     if not cell.nodes.hosts:
         return {}
     if cell.workload is not None:
@@ -26,7 +27,7 @@ def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
 
 
 def group_by_host(placed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the names on each host, in the order in which the hosts first appear."""
+    """Return the names on each host, in order of first appearance."""
     found: dict[str, list[str]] = {}
     for name, host in placed:
         found.setdefault(host, []).append(name)
@@ -34,14 +35,14 @@ def group_by_host(placed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def host_lines(cell: Cell) -> list[str]:
-    """Return a line for each host of a cell, with its nodes: `alpha  source, relays 3 and 6`."""
+    """Return a line for each host with its nodes, such as `alpha  source, relays 3 and 6`."""
     placed = nodes_by_host(cell)
     longest = max(map(len, placed), default=0)
     return [f"{host:{longest}}  {join_numbered(names)}" for host, names in placed.items()]
 
 
 def hosts_sentence(rows: Iterable[Row]) -> str:
-    """Return a sentence on which nodes ran on each host; empty if all ran on one machine."""
+    """Return a sentence on the nodes of each host, or an empty string if all nodes ran on one machine."""
     placed = [(str(row["hosts"]), row.cell) for row in rows if row["hosts"]]
     words = formatting.distinct(_placement(nodes_by_host(cell)) for _, cell in placed)
     if len(words) > 1:
@@ -54,7 +55,8 @@ def _placement(placed: Mapping[str, Sequence[str]]) -> str:
 
 
 def describe_placement(hosts: str) -> str:
-    """Return the value of the column `hosts` in words: `nodes one by one on a and b`, or `camera on a; motor on b`."""
+    """Return a value of the column `hosts` in words, such as `nodes one by one on a and b` or `camera on a; motor on
+    b`."""
     if ":" not in hosts:
         return f"nodes one by one on {formatting.join(hosts.split('>'))}"
     pairs = (each.partition(":") for each in hosts.split(" "))
@@ -63,13 +65,13 @@ def describe_placement(hosts: str) -> str:
 
 
 def name_hosts(hosts: str) -> str:
-    """Return the hosts in a value of the column `hosts`, without their nodes: `on a and b`."""
+    """Return the host names in a value of the column `hosts`, such as `on a and b`."""
     names = hosts.split(">") if ":" not in hosts else [each.partition(":")[2] for each in hosts.split(" ")]
     return f"on {formatting.join(formatting.distinct(names))}"
 
 
 def join_numbered(names: Sequence[str]) -> str:
-    """Return names as a list in words, with the numbers of equal kinds grouped: `source, relays 3 and 6, sink`."""
+    """Return names as a text list that groups numbered names, such as `source, relays 3 and 6, sink`."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         kind, _, number = name.rpartition(" ")

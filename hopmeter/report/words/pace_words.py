@@ -11,21 +11,21 @@ from hopmeter.report.words import formatting
 
 
 def describe_pace(conditions: Mapping[str, Any]) -> str:
-    """Return the pace, such as `at 100 Hz`, `at 100 Hz (poisson)` or `one at a time`; `conditions` contains the values
-    by column."""
+    """Return the pace in words, such as `at 100 Hz (poisson)` or `one at a time`. `conditions` maps column names to
+    values."""
     name: PaceName = conditions["pace"] or "open"
     rates = {each.key: formatting.rate(conditions.get(each.name)) for each in DECLARED.values() if each.unit == "hz"}
     return PACES[name].describe(name, rates)
 
 
 def flow_pace(planned: object) -> str:
-    """Return the pace of a flow that has a clock, such as `100 Hz (poisson)`."""
+    """Return the pace of a scheduled flow, such as `100 Hz (poisson)`."""
     return describe_pace({each.name: getattr(planned, each.name) for each in OF_FLOWS}).removeprefix("at ")
 
 
 def rate_words(planned: object) -> str:
-    """Return the rate of a cell's axes or of a flow, such as `100 Hz`, or the range of a changing rate; empty if there
-    is no rate."""
+    """Return the rate of a cell or flow, such as `100 Hz`, or the range of a changing rate. The string is empty if
+    there is no rate."""
     rates = rates_of(planned)
     if rates is None:
         return ""

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from hopmeter.analysis.results.run_results import Run
 
 OF_ONE_RUN = ("--out", "--seed", "--resume")
-"""Options with a value that apply to a single run only."""
+"""Options with a value that apply only to a single run."""
 FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run without the options that apply to this run only, and without the options in
-    `values`."""
+    """Return the command of a run without single-run options and without the options in `values`."""
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 
@@ -24,7 +23,8 @@ def recorded_command(run: Run) -> list[str]:
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Return a command without some options; `values` lists options with a value, and `flags` options without one."""
+    """Return a command without some options. `values` lists options with a value, and `flags` lists options without
+    one."""
     before = ["", *words]
     return [
         word

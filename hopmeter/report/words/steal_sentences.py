@@ -1,4 +1,4 @@
-"""Sentences on the CPU time that the hypervisor took away during a run."""
+"""Sentences on the CPU time that the hypervisor took during a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DONE = "Trials that lost much time have less weight in the comparison"
 
 
 def steal_sentence(runs: Sequence[Run]) -> str:
-    """Return a sentence on the stolen share, the worst trial and how such trials were treated; empty if nothing was
-    stolen."""
+    """Return a sentence on the stolen CPU time, the worst trial and the repeated trials. The string is empty if no time
+    was stolen."""
     found = steal_of(runs)
     if not found or not found.worst:
         return ""
@@ -25,8 +25,8 @@ def steal_sentence(runs: Sequence[Run]) -> str:
 
 
 def describe(found: Steal) -> str:
-    """Return the stolen share: `2.4 % of the measured cores' time, and 31 % in the worst trial (zeromq (C++), trial
-    3)`."""
+    """Return the stolen CPU time, such as `2.4 % of the measured cores' time, and 31 % in the worst trial (zeromq
+    (C++), trial 3)`."""
     cores = "the measured cores'" if found.measured_cores else "all cores'"
     worst = (
         f"{formatting.percent(found.worst)} in the worst trial ({formatting.row_name(found.row)}, trial {found.trial})"

@@ -1,4 +1,4 @@
-"""A workload in words: the titles of its tables, its graph as text, and the values of its rows."""
+"""A workload in words: table titles, its graph as text, and row values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def title(group: Group) -> str:
-    """Return the title of a workload's table: its flow or path with a description; empty for an ordinary table."""
+    """Return the title of a workload's table, with its flow or path. The title is empty for an ordinary table."""
     cell = group.rows[0].cell
     if cell.workload is None:
         return ""
@@ -31,7 +31,7 @@ def title(group: Group) -> str:
 
 
 def graph_lines(workload: Workload) -> list[str]:
-    """Return a line for each participant, flow, bridge and path of a workload."""
+    """Return a text line for each participant, flow, bridge and path of a workload."""
     longest = max(map(len, _names(workload)))
     lines = list(_participant_lines(workload, longest))
     lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
@@ -40,7 +40,7 @@ def graph_lines(workload: Workload) -> list[str]:
 
 
 def _participant_lines(workload: Workload, longest: int) -> Iterator[str]:
-    """Yield a line for each participant, grouped under its host if it has one."""
+    """Yield a line for each participant, grouped by host."""
     for host, names in group_by_host((each.name, each.host) for each in workload.participants).items():
         if host:
             yield f"on {host}:"
@@ -63,21 +63,21 @@ def _participant_words(name: str, workload: Workload) -> str:
 
 
 def _bridge_words(bridge: Flow) -> str:
-    """Return between which flows a bridge passes messages, and their size."""
+    """Return the flows that a bridge connects, and the message size."""
     back = " and replies back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
     return f"in {bridge.source}: passes {bridge.bridged} on to {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell whose participants have the most processes, which depends on the transport; None without
-    workloads."""
+    """Return the cell whose participants have the most processes, or None without workloads. The number depends on the
+    transport."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
 
 def programs(cell: Cell) -> tuple[Participant, ...]:
-    """Return the participants of a cell; empty for an ordinary cell."""
+    """Return the participants of a cell. The tuple is empty for an ordinary cell."""
     return cell.workload.participants if cell.workload else ()
 
 
@@ -168,31 +168,31 @@ def is_part(group: Group) -> bool:
 
 
 def missed_text(row: Row) -> str:
-    """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`; empty without deadlines."""
+    """Return the share of missed deadlines with its interval, such as `18.6 % (12.5–26.1)`. The string is empty without
+    deadlines."""
     share, low, high = missed_share(row)
     return f"{share_percent(share)} {share_bracket(low, high)}" if share is not None else ""
 
 
 def missed_share(row: Row) -> tuple[float | None, float | None, float | None]:
-    """Return the share of missed deadlines and the two ends of its interval."""
+    """Return the share of missed deadlines and both interval bounds."""
     return row["missed_share"], row["missed_share_low"], row["missed_share_high"]
 
 
 def share_percent(share: float | None) -> str:
-    """Return a share such as `98.4 %`. A share close to 0 or 1 keeps two significant digits of its distance: `99.98
-    %`."""
+    """Return a share such as `98.4 %`. A share close to 0 or 1 has more decimals, such as `99.98 %`."""
     return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
 
 
 def share_bracket(low: float | None, high: float | None) -> str:
-    """Return the interval of a share: `(97.5–99.0)`, or `(?)` if it is unknown."""
+    """Return the interval of a share, such as `(97.5–99.0)`, or `(?)` if it is unknown."""
     ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
     return f"({formatting.NO_INTERVAL if ends is None else ends})"
 
 
 def _percent_digits(share: float) -> str:
-    """Return a share as a percentage with two significant digits of its distance from 0 or 1; `>0` or `<100` if that
-    needs more than three decimals."""
+    """Return a percentage with more decimals close to 0 and 100. If more than three decimals would be needed, return
+    `>0` or `<100`."""
     if share in (0, 1):
         return str(round(100 * share))
     missing = 100 * min(share, 1 - share)
@@ -202,7 +202,7 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
+    """Return the worst p99 of a whole workload, such as `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
@@ -213,7 +213,7 @@ def worst_text(row: Row) -> str:
 
 
 def cpu_text(row: Row) -> str:
-    """Return the CPU of all participants: `12 % of a core (11–13)`; empty if unknown."""
+    """Return the total CPU of the participants, such as `12 % of a core (11–13)`, or an empty string if unknown."""
     share = row["cpu_core_percent"]
     if share is None:
         return ""
@@ -227,23 +227,24 @@ def parts_of(row: Row) -> list[Row]:
 
 
 def behind_text(row: Row) -> str:
-    """Return which readers of a whole workload fall behind: `the reader of frames falls behind by 320 ms/s`; empty if
-    none does."""
+    """Return which receivers fall behind, such as `the reader of frames falls behind by 320 ms/s`. The string is empty
+    if no receiver falls behind."""
     return ", ".join(f"the reader of {each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
 
 
 def slow_flows(row: Row) -> list[Row]:
-    """Return the flows of a whole workload whose reader falls behind."""
+    """Return the flows of a whole workload whose receiver falls behind."""
     return [each for each in parts_of(row) if each["backlog_ms_per_s"]]
 
 
 def growth_text(row: Row) -> str:
-    """Return how fast the age of a flow's messages grows: `320 ms/s`."""
+    """Return how fast the age of a flow's messages grows, such as `320 ms/s`."""
     return f"{formatting.number(row['backlog_ms_per_s'])}{formatting.THIN}ms/s"
 
 
 def part_missed_text(row: Row) -> str:
-    """Return the flow or path with the most missed deadlines: `frames misses 4.1 %`; empty if none was missed."""
+    """Return the flow or path with the most missed deadlines, such as `frames misses 4.1 %`. The string is empty if no
+    deadline was missed."""
     worst = next((each for each in parts_of(row) if row["missed_part"] in (each["flow"], each["path"])), None)
     if not row["missed_part"] or worst is None:
         return ""

@@ -1,1 +1,1 @@
-"""Files that a run makes from the user's files before its first trial, and removes when it ends."""
+"""Temporary files that a run creates from the user's files before its first trial."""

@@ -17,7 +17,7 @@ Pictures = dict[str, Decoded]
 
 
 def decode_payloads(plan: Plan) -> AbstractContextManager[Pictures]:
-    """Decode the frames that the cells send; the frames exist inside the `with` block, in a folder of this run.
+    """Decode the frames that the cells send. The frames exist inside the `with` block, in a directory of this run.
 
     Raises PictureError if a file cannot be decoded, and InterruptedRunError on a signal.
     """
@@ -31,7 +31,7 @@ def _decode(payload: str, most: int | None, into: Path, check: Callable[[], None
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """Return, for each payload, how many of its frames a trial sends at most; None if the number is unknown."""
+    """Return the maximum number of frames of each payload that a trial sends, or None if unknown."""
     needed: dict[str, int | None] = {}
     for flow in (flow for cell in plan.runnable for flow in flows(cell)):
         if parse_source(flow.payload):

@@ -13,11 +13,11 @@ from hopmeter.recordings.replay_file import ReplayFile, write_replay
 from hopmeter.runtime.inputs.run_files import make_files
 
 Recordings = dict[str, ReplayFile]
-"""The replay file of each flow that replays a recording, by flow."""
+"""The replay file of each flow that replays a recording, by flow name."""
 
 
 def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
-    """Write the messages that flows replay; the files exist inside the `with` block, in a folder of this run.
+    """Write the messages that flows replay. The files exist inside the `with` block, in a directory of this run.
 
     Raises RecordingError if a recording cannot be replayed, and InterruptedRunError on a signal.
     """
@@ -31,6 +31,6 @@ def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
 
 
 def _replays(plan: Plan) -> dict[str, Replay]:
-    """Return the recording that each flow replays, by flow; all cells of a plan have the same flows."""
+    """Return the recording that each flow replays, by flow. All cells of a plan have the same flows."""
     workload = next((cell.workload for cell in plan.runnable if cell.workload), None)
     return {flow.name: flow.replay for flow in workload.flows if flow.replay} if workload else {}

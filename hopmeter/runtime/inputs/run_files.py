@@ -1,4 +1,4 @@
-"""The files that a run makes from the user's files before its first trial, such as decoded frames."""
+"""Files that a run creates from the user's files before its first trial, such as decoded frames."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ File = TypeVar("File")
 
 
 class RunFile(Protocol):
-    """A file that a run has made, and the facts about it in the result."""
+    """A file created by a run, and the facts about it in the result."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts about this file for the result; `path` is the user's file."""
+        """Return the facts about this file for the result. `path` is the user's file."""
 
 
 @contextmanager
 def make_files(
     needed: Mapping[str, Need], make: Callable[[str, Need, Path, Callable[[], None]], File]
 ) -> Iterator[dict[str, File]]:
-    """Make a file for each key; the files exist inside the `with` block, in a folder of this run.
+    """Create a file for each key. The files exist inside the `with` block, in a directory of this run.
 
-    `make` gets the key, its value in `needed`, the path of the new file, and a function that it must call often: this
-    function raises InterruptedRunError after Ctrl-C.
+    `make` receives the key, its value in `needed`, the path of the new file, and a check function. `make` must call the
+    check function often, because the check raises InterruptedRunError after Ctrl-C.
     """
     if not needed:
         yield {}
@@ -50,8 +50,7 @@ def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
 
 
 def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
-    """Raise UsageError if a file has changed since the run began: the continued run would send other messages than
-    before."""
+    """Raise UsageError if a file has changed since the run began. The resumed run would send different messages."""
     for key, found in facts(files).items():
         if found != before.get(key):
             what = f"{kind}{key} has different content than when this run began"

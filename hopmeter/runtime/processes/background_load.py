@@ -1,4 +1,4 @@
-"""The process that loads the machine while the nodes of a trial run."""
+"""The process that loads the machine during a trial."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 PATIENCE_S = 20.0
-"""How long the process may take to answer; before its first answer, it must map its memory."""
+"""The timeout for an answer of the process. Before its first answer, the process must map its memory."""
 GONE = "look at the log; without `background` the trial is measured without a load"
 
 
 @dataclass(frozen=True)
 class Achieved:
-    """The load that was achieved since `begin`; None for a kind of load that was not requested."""
+    """The load achieved since `begin`. A kind of load that was not requested is None."""
 
     cpu_percent: float | None
-    """How busy the load kept each of its cores, in percent."""
+    """The average utilization of the load's cores, in percent."""
     memory_gb_s: float | None
 
 
 class BackgroundLoad:
-    """A process that loads the machine until `close`, or until the launcher ends."""
+    """A process that loads the machine until `close`, or until the launcher exits."""
 
     def __init__(self, load: Load, log: Path) -> None:
-        """Start the load, and return once it runs. Raises TrialFailedError if the load does not start."""
+        """Start the load, and return when it is running. Raises TrialFailedError if the load does not start."""
         self._load, self._log = load, log
         words = [",".join(map(str, load.cores)), str(load.cpu_percent / 100), str(load.memory_gb_s * 1e9)]
         with log.open("wb") as errors:
@@ -54,14 +54,14 @@ class BackgroundLoad:
             raise
 
     def await_start(self) -> None:
-        """Do nothing: the load already runs."""
+        """Do nothing, because the load is already running."""
 
     def begin(self) -> None:
         """Begin the measured window."""
         self._say("begin")
 
     def reading(self) -> Achieved:
-        """Return what the load has achieved since `begin`. Raises TrialFailedError if its process has ended."""
+        """Return the load achieved since `begin`. Raises TrialFailedError if the process has exited."""
         self._say("read")
         said = self._hear()
         cpu_percent, memory_gb_s = (float(said[name]) for name in ("cpu_percent", "memory_gb_s"))
@@ -90,7 +90,7 @@ class BackgroundLoad:
         return TrialFailedError("E-BACKGROUND", f"the process of the background load {what}{said}", GONE)
 
     def close(self) -> None:
-        """End the process, and reap it."""
+        """Kill the process, and reap it."""
         kill_group(self.pid)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

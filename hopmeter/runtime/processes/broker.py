@@ -28,32 +28,31 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""How long a broker may take to end after SIGTERM: only the broker itself can release its shared memory, and a busy
+"""How long a broker may take to exit after SIGTERM. Only the broker itself can release its shared memory, and a busy
 machine is slow."""
 TRIES = 3
-"""How many times a broker is started at most, because another process may take the free port first."""
+"""The maximum number of attempts to start a broker. Another process may take the free port first."""
 TAIL_CHARACTERS = 400
 
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """The environment of a broker: its folder, settings, log, core and address."""
+    """The environment of a broker: its directory, settings, log, core and address."""
 
     run: str
     directory: Path
-    """A private folder for the broker's files."""
+    """A private directory for the broker's files."""
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
     host: str = LOOPBACK
     """The address on which the broker listens."""
     anonymous: bool = False
-    """Whether the broker also accepts programs without its password, that is, programs that are not nodes of
-    hopmeter."""
+    """Whether the broker also accepts clients without its password, which are not hopmeter nodes."""
 
 
 class BrokerProcess:
-    """A broker that runs inside the `with` block. The broker ends at the latest when the launcher ends."""
+    """A broker that runs inside the `with` block. The broker exits at the latest when the launcher exits."""
 
     def __init__(self, told: BrokerTable, ground: BrokerContext) -> None:
         self.title = told.title
@@ -150,7 +149,7 @@ class BrokerProcess:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has ended or is stopped, because messages can no longer arrive then."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because messages can no longer arrive."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -186,9 +185,9 @@ class BrokerProcess:
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
     def close(self) -> None:
-        """Request the broker to end, so that it can release its resources, then kill it and its children."""
-        # Popen's methods are not used here, because they would reap the process. Until the process is reaped, its
-        # process id and its process group stay reserved.
+        """Terminate the broker so that it can release its resources, then kill it and its children."""
+        # Popen's methods are avoided because they would reap the process. Until a process is reaped, its process id and
+        # process group stay reserved.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not handle SIGTERM
         self._wait()
@@ -208,7 +207,8 @@ class BrokerProcess:
 
 
 def _group() -> str:
-    """Return the name of the user's group, which some brokers use in the names of shared objects, or its number."""
+    """Return the name of the user's group, or its number if it has no name. Some brokers use the name for shared
+    objects."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
     except KeyError:

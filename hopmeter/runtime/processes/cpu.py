@@ -1,5 +1,5 @@
-"""Samples the CPU use of each process from /proc once a second, including the launcher, because sampling costs CPU
-too."""
+"""Samples the CPU use of each process from /proc once a second. The launcher is included, because sampling also costs
+CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes and brokers of a trial: call `sample` repeatedly from the start, and read `rows` at the end."""
+    """Samples all nodes and brokers of a trial. Call `sample` repeatedly from the start, and read `rows` at the end."""
 
     def __init__(self, nodes: Sequence[LocalNode], brokers: Sequence[BrokerProcess] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
@@ -43,7 +43,7 @@ class CpuSampler:
             self._last[pid] = (now, ticks)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the samples. A trial shorter than the sampling interval gets one sample, for its whole duration."""
+        """Return the samples. A trial shorter than the sampling interval gets one sample for its whole duration."""
         if not self._rows:
             self.sample()
         return self._rows
@@ -61,17 +61,15 @@ def _ticks(pid: int) -> int | None:
 
 
 def stolen_us() -> float:
-    """Return the CPU time in microseconds that the hypervisor gave to other guests since boot, summed over all
-    cores."""
+    """Return the CPU time in microseconds that the hypervisor has stolen since boot, summed over all cores."""
     return _stolen_s_of_cores().get("cpu", 0.0) * 1e6
 
 
 class Steal:
-    """The share of the time of some cores that the hypervisor has given to other guests since this object was
-    created."""
+    """The share of some cores' time that the hypervisor has stolen since this object was created."""
 
     def __init__(self, cores: Iterable[int] = ()) -> None:
-        """Watch these cores, or all cores if there are none."""
+        """Watch these cores, or all cores if none are given."""
         self._names = {f"cpu{core}" for core in cores}
         self._before, self._began = _stolen_s_of_cores(), time.monotonic()
 
@@ -80,12 +78,12 @@ class Steal:
         now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
         names = (self._names or set(now) - {"cpu"}) & set(now)
         stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)
-        # The kernel counts in ticks, so over a short interval the stolen time may seem longer than the interval.
+        # The kernel counts in ticks, so stolen time may appear longer than a short interval.
         return min(1.0, max(0.0, stolen_s / (lasted_s * len(names)))) if names and lasted_s else 0.0
 
 
 def _stolen_s_of_cores() -> dict[str, float]:
-    """Return the stolen seconds since boot of `cpu` (all cores together) and of each core: `cpu0`, `cpu1`, …"""
+    """Return the stolen seconds since boot of each core (`cpu0`, `cpu1`, …) and of all cores together (`cpu`)."""
     try:
         lines = [line.split() for line in STAT.read_text().splitlines() if line.startswith("cpu")]
         return {words[0]: int(words[8]) / TICKS for words in lines}

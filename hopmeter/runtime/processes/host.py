@@ -18,29 +18,29 @@ Step = Literal["note_usage", "usage", "collect", "close"]
 
 
 class Broker(Protocol):
-    """A transport's broker while it runs."""
+    """A running broker of a transport."""
 
     address: str
     environment: dict[str, str]
-    """The environment variables with which nodes find the broker."""
+    """The environment variables that nodes use to find the broker."""
     exit_watch: Any
-    """A descriptor that becomes readable when the broker ends."""
+    """A descriptor that becomes readable when the broker exits."""
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has ended or is stopped, because messages can no longer arrive then."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because messages can no longer arrive."""
 
 
 class Background(Protocol):
-    """The background load of a host, while it runs."""
+    """The running background load of a host."""
 
     def await_start(self) -> None:
-        """Wait until the load runs. Raises TrialFailedError if it does not start."""
+        """Wait until the load is running. Raises TrialFailedError if the load does not start."""
 
     def begin(self) -> None:
         """Begin the measured window."""
 
     def reading(self) -> Achieved:
-        """Return what the load has achieved since `begin`."""
+        """Return the load achieved since `begin`."""
 
     def close(self) -> None:
         """End the load."""
@@ -61,64 +61,65 @@ class BrokerOrder:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a trial's processes used on one host, from `go` until all nodes were done."""
+    """The resources that a trial's processes used on one host, from `go` until all nodes were done."""
 
     steal_share: float
     stopped_s: Mapping[int, float] = field(default_factory=dict)
-    """How many seconds each process was stopped, by process id; has only processes that were stopped."""
+    """The number of seconds that each process was stopped, by process id. Processes that were never stopped are
+    omitted."""
     pss_bytes: Mapping[int, int] = field(default_factory=dict)
     """The proportional set size of each process, by process id: the larger of the values before and after the
     measurement."""
     brokers: Sequence[dict[str, Any]] = ()
-    """One row per broker, in the order of their start."""
+    """One row for each broker, in start order."""
 
 
 class TrialHost(Protocol):
-    """The part of one trial that runs on one host: its folder, its processes, and their resource use."""
+    """The part of one trial that runs on one host: its directory, its processes, and their resource use."""
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the raw samples, as a path on the host."""
+        """Return the directory of the raw samples, as a path on the host."""
 
     @property
     def sites(self) -> Sequence[TransportContext]:
         """Return the environment of each transport's nodes, in the order of the trial's transports."""
 
     def start_broker(self, order: BrokerOrder) -> Broker | None:
-        """Start a transport's broker; return None if it has no broker. Raises TrialFailedError if the broker does
-        not start."""
+        """Start a transport's broker. Return None if the transport has no broker. Raises TrialFailedError if the broker
+        does not start."""
 
     def start_node(self, start: Start) -> Node:
         """Start a node. Raises TrialFailedError if the node does not start."""
 
     def watch(self) -> None:
-        """Detect stopped processes from now on. Start the processes of all trials first."""
+        """Begin to detect stopped processes. Start the processes of all trials first."""
 
     def note_usage(self) -> None:
-        """Record what the brokers have used so far, and the memory of all processes."""
+        """Record the resources used by the brokers so far, and the memory of all processes."""
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window on these cores, or on all cores if there are none."""
+        """Begin the measured window on these cores, or on all cores if none are given."""
 
     def sample_cpu(self) -> None:
         """Sample the CPU use of each process, unless the host does so itself."""
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Request a step of another host in advance, so that all hosts take the step at once. The step itself raises
+        """Request a step of another host in advance, so that all hosts execute it concurrently. The step itself raises
         its errors."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return what the processes have used since a time on this machine's clock. Raises TrialFailedError if a
-        broker has ended."""
+        """Return the resources used since a time on this machine's clock. Raises TrialFailedError if a broker has
+        exited."""
 
     def cpu_rows(self) -> list[dict[str, Any]]:
         """Return the CPU samples."""
 
     def collect(self) -> list[Path]:
-        """Return sample files on this machine, raw or Parquet; the files exist until `remove_files`."""
+        """Return sample files on this machine, either raw or Parquet. The files exist until `remove_files`."""
 
     def close(self) -> None:
-        """End the processes that still run."""
+        """End the processes that are still running."""
 
     def remove_files(self) -> None:
         """Remove all files of the trial, including its samples."""
@@ -129,10 +130,10 @@ class Host(Protocol):
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the schedule starts the host must receive `go`."""
+        """Return how long before the start of the schedule the host must receive `go`."""
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
-        """Prepare a trial with the transports of these manifests, one for each carrier; `run` is the trial's id."""
+        """Prepare a trial with these manifests, one for each carrier. `run` is the trial's id."""
 
     def start_background(self, load: Load, log: Path, /) -> Background:
         """Start a background load on the host. Raises TrialFailedError if the load does not start."""

@@ -1,4 +1,4 @@
-"""One node: its process, the launcher's end of its control channel, and its log."""
+"""A node: its process, the launcher's side of its control channel, and its log."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
 WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
 STARTING = ("bound", "ready", "quiet")
-"""The messages before which a node may open files. It sends none of them during the measurement."""
+"""Messages before which a node may open files. A node sends none of these messages during the measurement."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """What is needed to start a node."""
+    """The values needed to start a node."""
 
     name: str
-    """The node's name in messages to the user: `node 1 (zeromq python, sink)`."""
+    """The node's name in messages to the user, such as `node 1 (zeromq python, sink)`."""
     language: str
     command: Sequence[str]
     spec: dict[str, Any]
     spec_file: Path
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables in addition to those that every node gets."""
+    """Environment variables in addition to those of all nodes."""
     participant: str = ""
     """The name of the node's participant in a workload."""
     carrier: str = ""
@@ -48,7 +48,7 @@ class Start:
 
 
 class Node(ABC):
-    """A started node, on this machine or another host. `close` ends the node in any case."""
+    """A started node, on this machine or another host. `close` always ends the node."""
 
     has_news = False
     """Whether the node has unread messages that no descriptor reports."""
@@ -58,23 +58,24 @@ class Node(ABC):
         self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.host = ""
-        """The name of the node's host; empty if the run uses only this machine."""
+        """The name of the node's host, or empty if the run uses only this machine."""
         self.said: dict[str, dict[str, Any]] = {}
-        """The latest message of each kind that the node has sent."""
+        """The latest message of each kind from the node."""
 
     @property
     @abstractmethod
     def sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that become readable when the node reports or ends; nodes may share descriptors."""
+        """Return the descriptors that become readable when the node sends a message or exits. Nodes may share
+        descriptors."""
 
     @property
     @abstractmethod
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that report nothing more about this node."""
+        """Return the descriptors that will report nothing more about this node."""
 
     @abstractmethod
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node. If the node has ended, send nothing: other methods report its end."""
+        """Send a message to the node. If the node has exited, do nothing; other methods report the exit."""
 
     @abstractmethod
     def read_messages(self) -> Iterator[dict[str, Any]]:
@@ -82,27 +83,26 @@ class Node(ABC):
 
     @abstractmethod
     def has_ended(self) -> bool:
-        """Return whether the process has ended."""
+        """Return whether the process has exited."""
 
     @abstractmethod
     def ending(self) -> str:
-        """Describe how the node's process ended: its exit code or its signal."""
+        """Return a description of how the process exited: its exit code or its signal."""
 
     @abstractmethod
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the process was killed or still runs."""
+        """Return the exit code, or None if the process was killed or is still running."""
 
     @abstractmethod
     def tail(self) -> str:
-        """Return the end of the log in one line, or an empty string if the log is empty."""
+        """Return the end of the log as one line, or an empty string if the log is empty."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the process and its children, and reap it."""
+        """Kill the process and its children, and reap it."""
 
     def check_message(self, message: Any) -> dict[str, Any]:
-        """Return a message of the node, and store it in `said`. Raises TrialFailedError if no node sends such a
-        message."""
+        """Return a message of the node, and store it in `said`. Raises TrialFailedError if the message is malformed."""
         word = message.get("say") if isinstance(message, dict) else None
         if not isinstance(word, str) or word not in WORDS:
             raise self.garbage(json.dumps(message).encode())
@@ -110,7 +110,7 @@ class Node(ABC):
         return dict(message)
 
     def garbage(self, line: bytes) -> TrialFailedError:
-        """Return the error for a line that is not a message of a node."""
+        """Return the error for a line that is not a valid node message."""
         shown = line[:60].decode(errors="replace")
         return TrialFailedError(
             "E-NODE-GARBAGE",
@@ -123,7 +123,7 @@ class Node(ABC):
 class LocalNode(Node):
     """A node on this machine: a child process with a socket pair.
 
-    Calls `note_open_files` with its process id after each step of its start, and before it is killed.
+    Calls `note_open_files` with its process id after each startup step, and before it is killed.
     """
 
     def __init__(self, start: Start, note_open_files: Callable[[int], None]) -> None:
@@ -148,7 +148,7 @@ class LocalNode(Node):
         self.control.setblocking(False)
         self.pid = self._process.pid
         self.exit_watch = os.pidfd_open(self.pid)
-        """A descriptor that becomes readable when the process has ended."""
+        """A descriptor that becomes readable when the process has exited."""
 
     @staticmethod
     def _spawn(start: Start, control: socket.socket, log: int) -> subprocess.Popen[bytes]:
@@ -161,11 +161,11 @@ class LocalNode(Node):
             pass_fds=[fd],
             cwd=start.spec_file.parent,
             env={**environment(), **start.environment},
-            # The node gets its own process group: Ctrl-C reaches only the launcher, and the children of the node end
-            # with the node.
+            # The node has its own process group. Therefore, Ctrl-C reaches only the launcher, and the node's children
+            # end with the node.
             start_new_session=True,
-            # Python ignores SIGPIPE and SIGXFSZ, and the node inherits this: a broken pipe or a file-size limit is then
-            # an error that the node can report, not a signal that kills the node.
+            # Python ignores SIGPIPE and SIGXFSZ, and the node inherits this. A broken pipe or a file-size limit is then
+            # a reportable error instead of a fatal signal.
             restore_signals=False,
         )
 
@@ -176,8 +176,8 @@ class LocalNode(Node):
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that would stay readable forever and wake a selector. The process descriptor is
-        among them only after `has_ended` has seen the end of the process."""
+        """Return the descriptors that would stay readable and wake a selector forever. The process descriptor is
+        included only after `has_ended` has detected the exit."""
         over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
@@ -222,12 +222,12 @@ class LocalNode(Node):
         return checked
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended, without reaping it."""
+        """Return whether the process has exited, without reaping it."""
         self._is_over = self._is_over or has_ended(self.pid)
         return self._is_over
 
     def ending(self) -> str:
-        """Describe how the node's process ended: its exit code or its signal."""
+        """Return a description of how the process exited: its exit code or its signal."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if seen is None:
             return "is still running"
@@ -236,20 +236,20 @@ class LocalNode(Node):
         return f"was killed by {_signal_name(seen.si_status)}"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the process was killed or still runs."""
+        """Return the exit code, or None if the process was killed or is still running."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
 
     def tail(self) -> str:
-        """Return the end of the log in one line, or an empty string if the log is empty."""
+        """Return the end of the log as one line, or an empty string if the log is empty."""
         try:
             return tail_of(self.log.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return ""
 
     def close(self) -> None:
-        """End the process and its children, and reap it."""
-        # The process is not reaped yet, so its process id and its process group are still reserved.
+        """Kill the process and its children, and reap it."""
+        # The process is not yet reaped, so its process id and process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)
         self._process.wait()

@@ -1,4 +1,4 @@
-"""This machine as the host of trials: the processes are children of this process."""
+"""This machine as the host of trials. The processes are children of this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
 LEAD_NS = 15_000_000
-"""The time from `go` to the start of the schedule, which is long enough for every node to receive `go`."""
+"""The time from `go` to the start of the schedule, which is long enough for all nodes to receive `go`."""
 
 
 class LocalTrial:
@@ -48,18 +48,19 @@ class LocalTrial:
         self._pss_before: dict[int, int] = {}
 
     def _make_transport_context(self, number: int, manifest: Manifest) -> TransportContext:
-        """Create the folder for a transport's files; its path is short, because it contains socket files."""
+        """Create the directory for a transport's files. The path is short, because the directory contains socket
+        files."""
         ends = self.folder / (f"s{number}" if number else "s")
         ends.mkdir(mode=0o700)
         return TransportContext(ends, {"python": manifest.folder / "python"})
 
     @property
     def pids(self) -> list[int]:
-        """Return the process ids of the brokers and nodes that were started so far."""
+        """Return the process ids of the brokers and nodes started so far."""
         return [each.pid for each in self.brokers] + [node.pid for node in self.nodes]
 
     def start_broker(self, order: BrokerOrder) -> BrokerProcess | None:
-        """Start a transport's broker; return None if the transport has no broker."""
+        """Start a transport's broker. Return None if the transport has no broker."""
         chosen = self._manifests[order.number].for_settings(order.settings)
         if chosen.broker is None:
             return None
@@ -71,30 +72,30 @@ class LocalTrial:
         return broker
 
     def start_node(self, start: Start) -> LocalNode:
-        """Start a node as a child process; `close` ends it."""
+        """Start a node as a child process. `close` ends the process."""
         node = LocalNode(start, self._note_open_files)
         self._ends.callback(node.close)
         self.nodes.append(node)
         return node
 
     def _note_open_files(self, pid: int) -> None:
-        """Record the files that a node has open, because a killed node leaves them behind."""
+        """Record the open files of a node, because a killed node leaves them behind."""
         if self._open_files.note(pid):
             self._on_open_files()
 
     @property
     def open_files(self) -> set[OpenFile]:
-        """Return the files that the nodes have had open and that match a pattern in their manifests."""
+        """Return the files opened by nodes that match a pattern in their manifests."""
         return self._open_files.files
 
     def watch(self) -> None:
-        """Detect stopped processes from now on. Start the nodes of all trials first, because this method starts
+        """Begin to detect stopped processes. Start the nodes of all trials first, because this method starts
         threads."""
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Record what the brokers have used so far, and the memory of all processes: all endpoints are open now, and
-        some may be closed when the trial ends."""
+        """Record the resources used by the brokers so far, and the memory of all processes. At this point, all
+        endpoints are open."""
         self._used_before = [each.reading() for each in self.brokers]
         self._pss_before = self._read_pss()
 
@@ -112,10 +113,10 @@ class LocalTrial:
             self._sampler.sample()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Do nothing: steps of this machine need no advance request."""
+        """Do nothing, because this machine needs no advance requests."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return what the processes have used since a time."""
+        """Return the resources that the processes have used since a given time."""
         steal = self._steal.share()
         brokers = []
         for broker, before in zip(self.brokers, self._used_before, strict=True):
@@ -126,7 +127,7 @@ class LocalTrial:
         return Usage(steal, stopped, pss, brokers)
 
     def cpu_rows(self) -> list[dict[str, Any]]:
-        """Return the CPU samples; empty if CPU sampling is off."""
+        """Return the CPU samples, or an empty list if CPU sampling is off."""
         return self._sampler.rows() if self._sampler else []
 
     def collect(self) -> list[Path]:
@@ -134,7 +135,7 @@ class LocalTrial:
         return sorted(self.folder.glob("*.raw"), key=lambda path: int(path.stem))
 
     def close(self) -> None:
-        """End the processes that still run."""
+        """End the processes that are still running."""
         self._ends.close()
 
     def remove_files(self) -> None:
@@ -145,7 +146,7 @@ class LocalTrial:
 
 
 class ThisHost:
-    """This machine as a host; the folders of its trials are in a private scratch folder."""
+    """This machine as a host. The directories of its trials are in a private scratch directory."""
 
     lead_ns = LEAD_NS
 
@@ -155,7 +156,7 @@ class ThisHost:
         self._background: BackgroundLoad | None = None
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
-        """Prepare a trial and its folders."""
+        """Prepare a trial and its directories."""
         self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive))
         return self._trials[-1]
 
@@ -178,6 +179,6 @@ class ThisHost:
 
 
 def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
-    """Return a broker's row; its resources count like those of a node."""
+    """Return a broker's row. The resources of a broker count like those of a node."""
     facts = {"broker": broker.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}
