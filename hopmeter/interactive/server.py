@@ -44,7 +44,7 @@ class Server:
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Reject all notes, because a server expects none. Raises ValueError."""
-        raise ValueError(f"a server accepts no message such as {str(ask)[:60]}")
+        raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
         """Count the calls that the nodes of a trial have answered, after busy nodes have exited."""
