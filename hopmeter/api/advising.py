@@ -162,8 +162,8 @@ def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
 def prepare(
     asked: Request, hosts: HostSession | None = None, notes: Console | None = None
 ) -> tuple[Prepared, dict[str, str]]:
-    """Plan a run whose trials fit into the budget. Return the plan and the install command of each transport that is
-    not ready.
+    """Plan a run with trials that fit into the budget. Return the plan and the install command of each transport that
+    is not ready.
 
     Missing parts are built first if the request says so.
     """

@@ -104,7 +104,8 @@ def _words(error: HopmeterError) -> str:
 
 
 def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
-    """Build on all hosts each part that any host lacks. A cell whose host cannot build a part names that part."""
+    """Build on all hosts each part that any host lacks. If a host cannot build a part, the cells that need the part
+    name it."""
     every = {part.title: part for each in parts.values() for part in each}
     adapters = [part for part in every.values() if isinstance(part, Target)]
     messages = [part for part in every.values() if isinstance(part, MessageTarget)]

@@ -34,7 +34,7 @@ def run(
     default. With `progress`, this function prints notes and progress on stderr.
 
     With `build`, hopmeter first builds the missing parts of the cells: adapters, message code and codec frameworks.
-    Cells whose parts could not be built are dropped with the reason.
+    Cells are dropped with the reason if their parts could not be built.
 
     `hosts` is a file that lists other machines, and `cluster` is the address of a Dask scheduler. Dask's configuration
     names the certificates.

@@ -220,7 +220,7 @@ def _remove(record: Record) -> None:
     if directory.name.startswith(PREFIX):
         if record.owner.shares_namespaces:  # in other namespaces, processes that use these files may be invisible
             remove_unused(_noted_open_files(directory))
-        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous directory is inside this directory
+        _sweep(directory, "*/*.json")  # records of link ends that use a rendezvous directory inside this directory
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -163,7 +163,7 @@ class DuplexServer:
                 self._meet(caller)
 
     def _part(self, there: set[str]) -> None:
-        """Close the links of clients that have closed or whose process has exited."""
+        """Close the links of clients that have closed their links or exited."""
         for caller, known in list(self._callers.items()):
             if caller not in there or not known.record.lives:
                 self._callers.pop(caller).close()

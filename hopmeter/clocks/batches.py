@@ -12,7 +12,7 @@ from hopmeter.errors import HopmeterError
 MOST_NS = 1 << 60
 """The latest time that a clock may show. Sums and differences of a few such times fit into 64 bits."""
 ROUND_TRIP_S = 1.0
-"""The longest round trip between two hosts whose clocks can be compared."""
+"""The longest round trip for which the clocks of two hosts can be compared."""
 MOST_EXCHANGES = 64
 """The maximum number of exchanges in a stored batch. The instrument stores fewer."""
 

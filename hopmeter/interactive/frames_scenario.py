@@ -62,7 +62,8 @@ class Frames:
         return [multiply_work(each, self.coef) for each in servers]
 
     def works_ns(self, servers: Sequence[Server]) -> list[float] | None:
-        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, whose time is unknown."""
+        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, because its time is
+        unknown."""
         works = [units.work(each) for each in self.works(servers)]
         return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
 

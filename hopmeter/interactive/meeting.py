@@ -103,7 +103,7 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command whose agent has answered."""
+    """A connected command. Its agent has answered."""
 
     reached: Reached
     address: str

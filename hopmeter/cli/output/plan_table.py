@@ -57,7 +57,7 @@ def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
 
 
 def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
-    """Return a line that names the cell whose processes are shown, if other cells may have different processes."""
+    """Return a line that names the cell of the listed processes, if other cells may have different processes."""
     is_split = any(each.transports for each in programs(shown))
     return [f"This list shows the processes and bridges of {shown.id}."] if is_split and len(cells) > 1 else []
 

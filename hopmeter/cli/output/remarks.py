@@ -70,7 +70,7 @@ def _print_failed_trials(console: Console, run: Run) -> None:
 
 
 def print_warnings(console: Console, rows: Iterable[Row], left_out: Sequence[str] = ()) -> None:
-    """Print each distinct warning with its rows, except warnings whose code is in `left_out`."""
+    """Print each distinct warning with its rows, except warnings with a code in `left_out`."""
     texts = [(row, str(text)) for row in rows for text in row["warnings"] or []]
     found = alike_texts((row, text) for row, text in texts if split_code(text)[1] not in left_out)
     print_reasons(console, "warnings", [(row.cell, text) for text, rows_alike in found for row in rows_alike])

@@ -1,4 +1,4 @@
-"""A connection to a listening agent, whose peer must first prove that it is a coordinator of this user.
+"""A connection to a listening agent. The peer must first prove that it is a coordinator of this user.
 
 The agent sends a nonce. The coordinator answers with its own nonce and a proof, and the agent replies with its proof.
 """
@@ -47,7 +47,7 @@ class RefusedCallerError(Exception):
 
 
 class Caller:
-    """A connection whose peer is not yet admitted. `advance` never blocks."""
+    """A connection to a peer that is not yet admitted. `advance` never blocks."""
 
     def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
         """Take ownership of a connection from the peer `name`. Raises OSError if the connection is already closed."""

@@ -44,7 +44,7 @@ class AgentTrial:
     nodes: dict[int, LocalNode] = field(default_factory=dict)
     logs: dict[str, Path] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
-    """The numbers of the nodes whose exit was reported."""
+    """The numbers of the nodes that were reported as exited."""
     samples_cpu: bool = False
     has_begun: bool = False
     """Whether the coordinator has sent the schedule's start time to the nodes."""

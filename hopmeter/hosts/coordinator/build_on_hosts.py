@@ -83,7 +83,7 @@ class BuilderHere:
 
 
 class BuilderThere:
-    """The builder for a remote host, whose agent runs the build."""
+    """The builder for a remote host, where the agent runs the build."""
 
     def __init__(self, host: RemoteHost) -> None:
         self._host = host

@@ -45,7 +45,7 @@ Answer = Callable[[], Found]
 
 @dataclass(frozen=True)
 class ClockHost:
-    """A host whose clock is compared. Without `remote`, the host is this machine."""
+    """A host that takes part in the clock comparison. Without `remote`, the host is this machine."""
 
     name: str
     address: str

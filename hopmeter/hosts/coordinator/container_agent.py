@@ -57,7 +57,7 @@ def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> 
 
 
 class ContainerAgent(AgentProcess):
-    """A running container whose stdin and stdout form the channel to an agent."""
+    """A running container that provides the channel to an agent on stdin and stdout."""
 
     is_killed_with_launcher = False
     """A killed `podman run` leaves its container running, but closing its stdin stops the container."""

@@ -57,7 +57,7 @@ def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
 
 
 class BusyAgents:
-    """The connections whose agents have a pending answer."""
+    """The connections to agents with a pending answer."""
 
     def __init__(self) -> None:
         self._poll = select.poll()

@@ -55,7 +55,7 @@ class RemoteTrial:
         self._logs: dict[str, Path] = {}
         self._cpu: list[dict[str, Any]] = []
         self._earlier: list[Question] = []
-        """Requests whose answers were not yet awaited."""
+        """Requests that still need to be awaited."""
         self._requested: dict[Step, list[Question]] = {}
         self._is_begun = self._is_closed = False
 
@@ -183,7 +183,7 @@ class RemoteTrial:
         return [samples]
 
     def _fetch(self, name: str, size: int, into: Path, first: dict[str, Any]) -> None:
-        """Write a file whose first piece has arrived, and fetch the remaining pieces."""
+        """Write the first piece of a file, then fetch and write the remaining pieces."""
         offsets = range(FIRST_BYTES, size, PIECE_BYTES)
         rest = answers(self._post_piece(name, offset) for offset in offsets)
         with into.open("wb") as file:

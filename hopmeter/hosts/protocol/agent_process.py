@@ -38,7 +38,7 @@ PLAIN = (
 
 
 class AgentProcess:
-    """A running command whose stdin and stdout form the channel to an agent."""
+    """A running command that provides the channel to an agent on stdin and stdout."""
 
     is_killed_with_launcher = True
     """Whether the kernel kills the command when this process is killed. The command's stdin closes in any case."""

@@ -1,4 +1,4 @@
-"""Rows whose requirements are undecided, and the rounds and time that would decide them."""
+"""Rows with undecided requirements, and the rounds and time that would decide them."""
 
 from __future__ import annotations
 

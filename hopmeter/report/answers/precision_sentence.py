@@ -38,7 +38,8 @@ def rounds_factor(run: Run) -> float | None:
 
 
 def _rows_in_question(run: Run) -> list[Row]:
-    """Return the rows whose precision determines when the run ends. Rows with idle cores kept awake take precedence."""
+    """Return the rows that determine, by their precision, when the run ends. Rows with idle cores kept awake take
+    precedence."""
     rows = [row for row in run.measured_rows if row.ok]
     rows = [row for row in rows if row.cell.comparison.ranked] or rows
     awake = [row for row in rows if row.cell.nodes.no_idle_states]

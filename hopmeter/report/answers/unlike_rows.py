@@ -37,7 +37,7 @@ def _sentences(group: Group) -> Iterator[str]:
 
 
 def _without_compiled(interpreted: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
-    """Return the interpreted rows whose transport has no compiled row in the table."""
+    """Return the interpreted rows of transports that have no compiled row in the table."""
     compiled = {row["transport"] for row in rows if row not in interpreted}
     return [row for row in interpreted if row["transport"] not in compiled]
 

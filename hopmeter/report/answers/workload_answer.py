@@ -123,7 +123,7 @@ def ranking_of(row: Row) -> WorkloadRanking | None:
 
 
 def _readers(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for each flow whose receiver falls behind, with the affected transports."""
+    """Return a sentence for each flow with a receiver that falls behind, and the affected transports."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for part in slow_flows(row):

@@ -133,7 +133,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Remove values whose ticks would overlap on a logarithmic axis."""
+    """Remove values with overlapping ticks on a logarithmic axis."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:

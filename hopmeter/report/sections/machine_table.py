@@ -76,7 +76,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """Return the rows whose order relative to this row differs between machines."""
+    """Return the rows that are faster than this row on one machine and slower on another."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]

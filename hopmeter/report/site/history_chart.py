@@ -17,7 +17,7 @@ from hopmeter.report.words.history_words import changes_in_words
 
 HEIGHT = 190
 DATES = 5
-"""The maximum number of runs whose dates the axis shows."""
+"""The maximum number of dates on the axis."""
 
 
 def figure(name: str, title: str, series: Sequence[Series], runs: Sequence[Run]) -> Figure | None:

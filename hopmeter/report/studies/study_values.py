@@ -64,8 +64,8 @@ def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
 
 
 def tables(runs: Sequence[Run]) -> list[StudyTable]:
-    """Return a table for each repeated study. A table contains the values whose conditions were measured, or all values
-    if none were."""
+    """Return a table for each repeated study. A table contains the published values for measured conditions, or all
+    published values if none of the conditions were measured."""
     found = []
     for study in studies().values():
         if is_repeated(study, runs):
@@ -108,7 +108,7 @@ def _rows(one: Published, rows: Iterable[Row]) -> list[Row]:
 
 
 CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_mean": "process"}
-"""The role whose CPU each column contains. `process` means that there is only one process."""
+"""The role that each CPU column refers to. `process` means that there is only one process."""
 
 
 def published_cpu(row: Row) -> dict[str, str]:

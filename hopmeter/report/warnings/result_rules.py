@@ -17,13 +17,13 @@ from hopmeter.report.warnings.warning_rules import RULES, Caution, alike_texts, 
 from hopmeter.report.words import formatting
 
 PACING_US = 50.0
-"""A source whose p99 pacing error exceeds this value causes a warning."""
+"""A source causes a warning if its p99 pacing error exceeds this value."""
 LEAST_BYTES = 2048.0
 """Fewer bytes per message on the loopback device cannot be the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
 """The percentiles in tables: result columns and their names in sentences."""
 MOST_LOST = 3
-"""The maximum number of rows whose lost percentiles a warning lists."""
+"""The maximum number of rows for which a warning lists lost percentiles."""
 FULL = 0.95
 """A cell that uses at least this share of its cores counts as fully loaded."""
 BELOW = 0.97

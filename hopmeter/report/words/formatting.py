@@ -63,7 +63,7 @@ def interval(low: float | None, high: float | None) -> str:
 NO_INTERVAL = "?"
 """Shown instead of an interval that is unknown or too wide."""
 WIDEST = 1000
-"""An interval whose bounds differ by more than this factor is too wide to show."""
+"""An interval is too wide to show if its bounds differ by more than this factor."""
 
 
 def bracket(low: float | None, high: float | None) -> str:

@@ -70,8 +70,7 @@ def _bridge_words(bridge: Flow) -> str:
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell whose participants have the most processes, or None without workloads. The number depends on the
-    transport."""
+    """Return the cell with the most processes, or None without workloads. The number depends on the transport."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
@@ -233,7 +232,7 @@ def behind_text(row: Row) -> str:
 
 
 def slow_flows(row: Row) -> list[Row]:
-    """Return the flows of a whole workload whose receiver falls behind."""
+    """Return the flows of a whole workload with a receiver that falls behind."""
     return [each for each in parts_of(row) if each["backlog_ms_per_s"]]
 
 
