@@ -49,7 +49,7 @@ class Control:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Wait until each node has sent the message `word`. Call `tick` once a second meanwhile."""
+        """Wait until each node has sent the message `word`. While waiting, call `tick` once a second."""
         self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def receive_until(

@@ -18,7 +18,7 @@ TAIL_S = 5.0
 
 
 class RemoteNode(Node):
-    """A node on another host. The host's agent forwards its messages."""
+    """A node on another host. The host's agent forwards the node's messages."""
 
     def __init__(self, start: Start, connection: Connection, run: str, clock: HostClock) -> None:
         super().__init__(start)

@@ -167,8 +167,8 @@ def table(rows: Data) -> alt.InlineData:
 
 
 def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
-    """Return a chart with one line for each row: a dot at `p50`, a bar from `low` to `high`, a tick at `p99`, and
-    optionally a ring at `ring`."""
+    """Return a chart with one line for each row. A line has a dot at `p50`, a bar from `low` to `high`, a tick at `p99`
+    and an optional ring at `ring`."""
     names = list(named)
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))

@@ -64,10 +64,11 @@ class Published(Strict):
 class Claim(Strict):
     """A statement of a study, and the test of this statement on result columns.
 
-    The test compares `column` of the rows that match `of` with one of three values: the rows that match `than`, another
-    column of the same row (`than_column`), or the lower value along an axis (`along`). Without these keys, the test
-    applies to the value itself. The ratio or value must be between `at_least` and `at_most`. Two rows are compared if
-    they belong to one run and agree in all conditions except those that the claim names or lists in `differ`.
+    The test compares `column` of the rows that match `of` with another value. That value is `column` of the rows that
+    match `than`, another column of the same row (`than_column`), or the lower value along an axis (`along`). Without
+    these keys, the test applies to the value itself. The ratio or value must be between `at_least` and `at_most`. Two
+    rows are compared if they belong to one run and agree in all conditions except those that the claim names or lists
+    in `differ`.
     """
 
     study: str
