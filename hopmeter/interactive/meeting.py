@@ -178,7 +178,7 @@ def _await_agent(
 
 
 def join_hosts(peers: Mapping[str, Peer], own: str) -> HostSession:
-    """Return a session with the hosts of the peers, and with this machine as `own`."""
+    """Return a session with the hosts of the peers, and with this machine under the name `own`."""
     ways = [each.own_address for each in peers.values()]
     address = next((each for each in ways if each != LOOPBACK), LOOPBACK)
     addresses = {name: each.address for name, each in peers.items()}

@@ -33,8 +33,8 @@ class Guard:
     tls: ssl.SSLContext | None = None
 
     def admits_anyone(self) -> bool:
-        """Return whether the agent requires neither a secret nor a certificate. The peer must then be the same user on
-        this machine."""
+        """Return whether the agent requires neither a secret nor a certificate. In that case, the peer must run on this
+        machine as the same user."""
         return self.secret is None and self.tls is None
 
 

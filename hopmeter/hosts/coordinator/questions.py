@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hopmeter.hosts.coordinator.connection import Connection
 
 AT_ONCE = 8
-"""The maximum number of pending requests in a long series. For samples, the answers take 4 MiB."""
+"""The maximum number of pending requests in a long series. Pending answers with samples take up to 4 MiB."""
 
 
 class Question:

@@ -22,7 +22,7 @@ BEST = {
 }
 BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better p99 in its worst flow", CPU: "uses less CPU"}
 ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
-"""The name of each criterion in a sentence about rows that do not differ in it."""
+"""The name of each criterion in sentences about rows that do not differ."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
 """The reason why a criterion was not applied."""
 MOST_NAMES = 4

@@ -23,7 +23,7 @@ GONE = "look at the log; without `background` the trial is measured without a lo
 
 @dataclass(frozen=True)
 class Achieved:
-    """The load achieved since `begin`. A kind of load that was not requested is None."""
+    """The load achieved since `begin`. The value is None for a kind of load that was not requested."""
 
     cpu_percent: float | None
     """The average utilization of the load's cores, in percent."""
