@@ -1,4 +1,4 @@
-"""Runs a build tool with its output in a log, and shows the end of the log if the tool fails."""
+"""Runs a build tool, logs its output, and reports the last lines of the log if the tool fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TAIL_LINES = 25
 
 
 class BuildError(HopmeterError):
-    """A build failed; the error contains the last output of the tool and the remedy."""
+    """Raised if a build fails. The error contains the tool's last output and a remedy."""
 
     def __init__(self, code: str, what: str, remedy: str = "", detail: str = "") -> None:
         super().__init__(code, what, remedy)
@@ -29,8 +29,10 @@ def run_logged(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command and append its output to the file `log`. Raises BuildError if the command does not start or
-    fails."""
+    """Run a command, and append its output to the file `log`.
+
+    Raises BuildError if the command cannot be started or fails.
+    """
     words = [str(word) for word in command]
     with log.open("a") as sink:
         sink.write(f"$ {' '.join(words)}\n")
@@ -51,5 +53,5 @@ def run_logged(
 
 
 def tail(log: Path) -> str:
-    """Return the last lines of a log, in which build tools print their errors."""
+    """Return the last lines of a log, because build tools print their errors last."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

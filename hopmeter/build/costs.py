@@ -1,4 +1,4 @@
-"""Describes the cost of a build before the build begins."""
+"""Estimates the cost of a build in advance."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from hopmeter.system import humanize
 
 
 def format_costs(targets: Sequence[Target]) -> str:
-    """Describe the cost of all targets, and which targets take long. Returns an empty string if no manifest states a
-    cost."""
+    """Describe the total build cost, and name the slow targets.
+
+    Returns an empty string if no manifest states a cost.
+    """
     known = [(target.title, target.offer.build_cost) for target in targets if target.offer.build_cost]
     if not known:
         return ""
@@ -25,9 +27,9 @@ def format_costs(targets: Sequence[Target]) -> str:
 
 
 MESSAGE_SECONDS = {"rust": 30, "c++": 5, "python": 1}
-"""About how many seconds a message's codec library takes to build, by language."""
+"""The approximate build time of one message's codec library in seconds, by language."""
 
 
 def format_message_costs(targets: Sequence[MessageTarget]) -> str:
-    """Describe how long the codec libraries of messages take to build."""
+    """Describe how long the messages' codec libraries take to build."""
     return f"this takes up to {humanize.time(sum(MESSAGE_SECONDS[target.language] for target in targets))}"

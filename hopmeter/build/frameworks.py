@@ -1,5 +1,4 @@
-"""The frameworks whose objects hopmeter can carry: what each costs to install, where it is installed, and which are
-ready."""
+"""Installs the frameworks whose objects hopmeter can send, and reports their cost and state."""
 
 from __future__ import annotations
 
@@ -23,33 +22,34 @@ from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
-"""Extras that belong to no codec but are installed in the same way, with their download size and their size on disk,
-in megabytes."""
+"""Extras without a codec that are installed in the same way, with their download size and size on disk in megabytes."""
 LINE_MBIT_S = 100
-"""The bandwidth in Mbit/s that hopmeter assumes when it estimates download times."""
+"""The assumed bandwidth in Mbit/s for estimates of download times."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Whether one codec's framework is installed, and how to install it."""
+    """Whether a codec's framework is installed, and how to install it."""
 
     name: str
     ready: bool
     version: str = ""
     environment: str = ""
-    """The name of the codec's separate environment; empty if it uses hopmeter's own Python."""
+    """The name of the codec's separate environment. Empty if the codec uses hopmeter's own Python."""
     missing: str = ""
     get: str = ""
 
     def as_json(self) -> dict[str, str | bool | None]:
-        """Return the state as an object for a line of `hopmeter codecs --json`."""
+        """Return the state as a JSON object for `hopmeter codecs --json`."""
         texts = {"version": self.version, "environment": self.environment, "missing": self.missing, "get": self.get}
         return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
 
 
 def select(names: Iterable[str]) -> list[str]:
-    """Return the frameworks with these names; `all` stands for every framework that needs no GPU. Raises UsageError
-    for an unknown name."""
+    """Return the named frameworks, where `all` stands for every framework that does not need a GPU.
+
+    Raises UsageError for an unknown name.
+    """
     known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
@@ -60,13 +60,13 @@ def select(names: Iterable[str]) -> list[str]:
 
 
 def _needs_gpu(name: str) -> bool:
-    """Return whether a framework needs a GPU, so that `all` omits it."""
+    """Return whether a framework needs a GPU."""
     form = getattr(lookup.codec_named(name), "FORM", None)
     return form is not None and not form.cpu
 
 
 def format_cost(name: str) -> str:
-    """Describe what a framework costs to install: its download size, download time and size on disk."""
+    """Describe a framework's download size, download time and size on disk."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
     took = humanize.time(download * 8 / LINE_MBIT_S)
@@ -76,8 +76,7 @@ def format_cost(name: str) -> str:
 
 
 def install(name: str, log: Path, manifest: Manifest | None = None) -> None:
-    """Install a framework. With a transport's manifest, install it for that transport's nodes, which may need an
-    environment that contains both.
+    """Install a framework, into a transport's environment if a manifest is given.
 
     Raises BuildError if a tool fails, or if only the user can install the framework.
     """
@@ -113,7 +112,7 @@ def _alone(name: str) -> str | None:
 
 
 def states() -> list[State]:
-    """Return the state of every codec: its version if it is installed, otherwise the command that installs it."""
+    """Return the state of every codec."""
     return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
@@ -128,12 +127,12 @@ def _state(name: str) -> State:
 
 
 def command(name: str, manifest: Manifest | None = None) -> str:
-    """Return the command that installs a framework; with a manifest, for the nodes of that transport."""
+    """Return the command that installs a framework, for one transport's nodes if a manifest is given."""
     return f"hopmeter build {manifest.reference} --framework {name}" if manifest else lookup.command(name)
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Return those of the given transports that need a separate environment with this framework."""
+    """Return the given transports that need a separate environment with this framework."""
     if name in EXTRAS:
         return []
     offers = [(manifest, manifest.offers["python"]) for manifest in manifests if "python" in manifest.offers]

@@ -1,5 +1,7 @@
-"""The missing parts of a plan that hopmeter can build: adapters, codec libraries, code of message types, and
-frameworks."""
+"""Finds the parts that a plan lacks and that hopmeter can build:
+
+adapters, codec libraries, message types and frameworks.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,15 @@ from hopmeter.schemas import is_message, library_of, missing_tools
 
 @dataclass(frozen=True)
 class FrameworkTarget:
-    """A codec's framework, for the Python nodes of a transport."""
+    """A codec's framework for the Python nodes of a transport."""
 
     codec: str
     manifest: Manifest | None
-    """None if the framework is installed into hopmeter's own Python, for all transports."""
+    """The transport, or None if the framework is installed into hopmeter's own Python for all transports."""
 
     @property
     def title(self) -> str:
-        """The name of the target in messages to the user."""
+        """The target's name in messages to the user."""
         return f"{self.codec} for {self.manifest.reference}" if self.manifest else self.codec
 
 
@@ -41,7 +43,7 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the missing parts of dropped cells by host, each part once. The key of this machine is empty."""
+    """Return the missing parts of dropped cells by host, without duplicates. This machine's key is empty."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -50,7 +52,7 @@ def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]
 
 
 def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Part]]:
-    """Yield each missing part of a dropped cell, preceded by its host, if hopmeter can build the part."""
+    """Yield a host and a missing part for each part of a dropped cell that hopmeter can build."""
     if not cell.dropped or is_buildable(cell.dropped):
         yield from (("", TypeTarget(each.wanted, each.manifest, offer)) for each, offer in _types(cell, capabilities))
     if not is_buildable(cell.dropped):
@@ -63,7 +65,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
 
 
 def _types(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the message types without code, for languages whose adapters are ready."""
+    """Yield the message types that have no generated code, in languages whose adapters are ready."""
     for found, offer in missing_types(cell, capabilities.manifests):
         state = capabilities.node(found.carrier.transport, offer.language, found.carrier.settings)
         if state is not None and state.ready:
@@ -75,7 +77,7 @@ def _host(end: Endpoint, capabilities: Capabilities) -> str:
 
 
 def _adapter(end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield a node's adapter if it is not ready, and its library is installed or can be installed."""
+    """Yield a node's adapter if it is not ready but can be built."""
     host, manifest = _host(end, capabilities), _manifest(end.carrier, capabilities)
     here = capabilities.node(manifest.name, end.language, end.carrier.settings)
     state = capabilities.hosts[host].ready.get((manifest.name, end.language)) if host else here
@@ -87,7 +89,7 @@ def _adapter(end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
 
 
 def _object_parts(cell: Cell, end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield what an endpoint is missing to encode or decode the objects of its flow."""
+    """Yield the missing parts that an endpoint needs to encode or decode its flow's objects."""
     flow = next(each for each in flows(cell) if each.number == end.flow)
     if is_message(flow.payload) and not flow.has_codec:
         yield from _message(MessageTarget(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE), "", capabilities)
@@ -110,12 +112,12 @@ def _message(target: MessageTarget, host: str, capabilities: Capabilities) -> It
 
 
 def _manifest(carrier: Carrier, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a transport, for the installation that its settings choose."""
+    """Return a transport's manifest for the installation that its settings select."""
     return capabilities.manifests[carrier.transport].for_installation(carrier.settings)
 
 
 def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> Iterator[Part]:
-    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
+    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
 
     state = capabilities.carrier(manifest, codec)
     if not state.ready and state.get.startswith(COMMAND) and "--framework" in state.get:
@@ -124,8 +126,10 @@ def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> It
 
 
 def mark_failures(made: Plan, capabilities: Capabilities, failures: Mapping[str, str]) -> Plan:
-    """Return the plan with the failed builds: a cell that needs a failed part states why. `failures` has the reasons
-    by the titles of the parts."""
+    """Return the plan after failed builds, where each cell that needs a failed part states the reason.
+
+    `failures` maps part titles to reasons.
+    """
     return replace(made, cells=[_mark(cell, capabilities, failures) for cell in made.cells])
 
 

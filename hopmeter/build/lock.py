@@ -1,11 +1,11 @@
-"""Writes the lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
+"""Writes the lock files in setup/, with an exact version and hashes for each Python package that a checkout installs.
 
-`python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
-transports and the codecs that need an older NumPy. The lock files do not record package sources. Of a version's files,
-they accept the source archive and the wheels for CPython on Linux.
+`python -m hopmeter.build.lock [--upgrade]` (`make lock`) reads pyproject.toml, the transports' `pip` lists, and the
+packages of codecs that need an older NumPy. The lock files do not record package sources. They accept source archives,
+and wheels for CPython on Linux.
 
-python.lock contains all packages. numpy1.lock contains the packages of the codecs that conflict with current NumPy, as
-far as they differ from those in python.lock. TRANSPORT-INSTALLATION.lock does the same for an installation.
+python.lock contains all packages. numpy1.lock contains only the packages that differ for codecs that conflict with
+current NumPy. TRANSPORT-INSTALLATION.lock does the same for an installation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
 ENTRY = re.compile(r"^(\S+?)==\S.*\n(?:\s.*\n)*", re.MULTILINE)
-"""The entry of a package in a lock file, with its version and hashes."""
+"""Matches a package's entry in a lock file, with its version and hashes."""
 HASH = re.compile(r" \\\n    --hash=sha256:(\w+)")
 COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11")
 HOSTLESS = ("--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
@@ -35,8 +35,10 @@ PROCESSORS = ("x86_64", "aarch64")
 
 
 def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
-    """Return the arguments that make `uv pip install` use locked versions, from the first lock file that satisfies
-    the packages, or an empty list if none does. The environment's own lock file is tried first."""
+    """Return the `uv pip install` arguments for the first lock file that satisfies the packages, or an empty list.
+
+    The environment's own lock file is tried first.
+    """
     tree = paths.checkout()
     wanted = [*packages]
     files = [tree / "setup" / name for name in (f"{environment}.lock", *NAMES)] if tree else []
@@ -46,8 +48,10 @@ def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path
 
 
 def _whole_file(file: Path) -> Path:
-    """Return a lock file with all its packages: for a file that contains only differences, a complete copy in the
-    cache."""
+    """Return a lock file with all packages.
+
+    If the file contains only differences, return a complete copy in the cache.
+    """
     if file.name == NAMES[0]:
         return file
     whole = paths.cache() / "locks" / file.name
@@ -57,13 +61,13 @@ def _whole_file(file: Path) -> Path:
 
 
 def whole_lock(file: Path) -> str:
-    """Return a lock file's text, complemented by the packages that it shares with python.lock."""
+    """Return a lock file's text, completed with the packages from python.lock."""
     first = _entries(file.with_name(NAMES[0]))
     return "".join((first | _entries(file)).values())
 
 
 def _entries(file: Path) -> dict[str, str]:
-    """Return the entries by package; if a package's versions differ by Python version, its entries are joined."""
+    """Return the entries by package. If a package's version depends on the Python version, its entries are joined."""
     found: dict[str, str] = {}
     for entry in ENTRY.finditer(file.read_text()):
         found[entry[1]] = found.get(entry[1], "") + entry[0]
@@ -71,14 +75,16 @@ def _entries(file: Path) -> dict[str, str]:
 
 
 def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
-    """Return the requirements that the locked versions do not satisfy; a package that the lock file does not contain
-    never conflicts."""
+    """Return the requirements that the locked versions do not satisfy.
+
+    A package that is not in the lock file never conflicts.
+    """
     locked = pins(file)
     return [text for text in packages if not _accepts(text, locked)]
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """Return the locked versions of each package; a package has several if they differ by Python version."""
+    """Return each package's locked versions. A package has several if they depend on the Python version."""
     found: dict[str, list[str]] = {}
     for line in whole_lock(file).splitlines():
         name, equal, rest = line.partition("==")
@@ -90,7 +96,7 @@ def pins(file: Path) -> dict[str, list[str]]:
 def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:  # the path of a local file, which is not in the lock file
+    except InvalidRequirement:  # a path to a local file, which is never locked
         return True
     versions = locked.get(normalize(requirement.name), [])
     return not versions or any(requirement.specifier.contains(version, prereleases=True) for version in versions)
@@ -108,7 +114,7 @@ def transport_packages(tree: Path) -> list[str]:
 
 
 def installations(tree: Path) -> dict[str, list[str]]:
-    """Return the `pip` list of each installation in the manifests, by the name of its environment."""
+    """Return each installation's `pip` list, by environment name."""
     manifests = every([tree / "transports"]).values()
     return {
         f"{each.name}-{name}": one.pip
@@ -125,15 +131,17 @@ def conflicting_packages() -> list[str]:
 
 
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
-    """Write one lock file; locked versions that still satisfy the packages stay, unless the options include
-    `--upgrade`."""
+    """Write one lock file.
+
+    Locked versions that still satisfy the packages are kept, unless the options include `--upgrade`.
+    """
     command = [*COMPILE, *HOSTLESS, "--generate-hashes", *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
     omit_other_systems(file)
 
 
 def omit_other_systems(file: Path) -> None:
-    """Remove the hashes of wheels for other systems from a lock file."""
+    """Remove the hashes of wheels for other operating systems from a lock file."""
     named = subprocess.run(
         [*COMPILE, "--no-deps", "--format", "pylock.toml", file], text=True, check=True, stdout=subprocess.PIPE
     )
@@ -146,7 +154,7 @@ def omit_other_systems(file: Path) -> None:
 
 
 def is_for_linux(wheel: str) -> bool:
-    """Return whether CPython on Linux, with glibc and the GIL, can install the wheel with this file name."""
+    """Return whether CPython on Linux, with glibc and the GIL, can install a wheel."""
     return any(
         tag.interpreter.startswith(("cp", "py"))
         and not tag.abi.endswith("t")

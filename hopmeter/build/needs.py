@@ -1,4 +1,4 @@
-"""Finds the adapters that a scenario needs, so that only these must be built before it can run."""
+"""Finds the adapters that a scenario needs, so that only these are built before the scenario runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.schemas import CODECS, is_message, library_of
 
 
 def needed_for(name: str) -> list[Target]:
-    """Return the adapters that a scenario (a name or a file) and its floors need."""
+    """Return the adapters that a scenario and its floors need. `name` is a scenario name or a file."""
     scenario, _ = files.load(files.find(name))
     floors = [target for target in select_targets(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
     targets_of = _targets_of_workload if scenario.flow else _targets_of_axes
@@ -42,7 +42,7 @@ def _messages_of(ask: Ask) -> list[MessageTarget]:
 
 
 def _select(payloads: Sequence[str], codecs: Sequence[str], languages: Sequence[str] = ()) -> list[MessageTarget]:
-    """Return the codec libraries of those payloads that are messages."""
+    """Return the codec libraries of those payloads that are schema messages."""
     messages, known = [each for each in payloads if is_message(each)], [each for each in codecs if each in CODECS]
     return select_messages(messages, known, languages) if messages and known else []
 
@@ -60,7 +60,7 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _installations(target: Target, ask: Ask) -> list[Target]:
-    """Return an adapter once for each installation that the settings of a case choose."""
+    """Return an adapter once per installation that the settings select."""
     if not target.manifest.languages[target.offer.language].installations:
         return [target]
     chosen = choices(target.manifest, ask.settings.get(target.transport, {}))
@@ -68,7 +68,10 @@ def _installations(target: Target, ask: Ask) -> list[Target]:
 
 
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
-    """Yield the adapters of each participant: for the transports of its flows, in a language that supports them all."""
+    """Yield the adapters of each participant.
+
+    They share a language that supports all transports of the participant's flows.
+    """
     own_alone = has_own_transports(scenario.flow)
     for each in ([] if own_alone else select_transports(ask.axes["transport"])) or [""]:
         for name, keys in scenario.participant.items():
@@ -82,6 +85,6 @@ def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _transports_of(scenario: Scenario, participant: str, axis: str) -> Sequence[str]:
-    """Return the transports of a participant's flows; `axis` is the transport of flows that name none."""
+    """Return the transports of a participant's flows. `axis` is the transport of flows that do not name one."""
     mine = [flow for flow in scenario.flow.values() if participant in (flow.sender, *receivers(flow))]
     return list(find_transports(dict.fromkeys(flow.transport or axis for flow in mine)))

@@ -1,4 +1,4 @@
-"""The adapters to build if one language is enough: the language in which the plan would measure the transport."""
+"""Selects the adapters to build for `--language one`: those in the language that the plan would choose."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hopmeter.manifest.readiness import readiness
 from hopmeter.plan.language_choice import choose_language
 
 AXES = ("pattern", "placement", "wait", "payload", "codec")
-"""The axes whose values a transport may support in only some of its languages."""
+"""The axes for which a transport's capabilities may differ between languages."""
 
 
 def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any]]) -> Iterator[Target]:
-    """Yield, for each transport, the adapter to build for each combination of axes."""
+    """Yield the adapter to build for each transport and each combination of axes."""
     manifests = {target.transport: target.manifest for target in targets}
     for manifest in manifests.values():
         for values in itertools.product(*(axes[name] for name in AXES)):
@@ -25,8 +25,10 @@ def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any
 
 
 def one_language_for_all(targets: Sequence[Target], axes: Mapping[str, Any]) -> Iterator[Target]:
-    """Yield the adapters of several transports in one language; without a common language, one adapter for each
-    transport."""
+    """Yield the adapters of several transports in a common language.
+
+    Without a common language, each transport gets its own.
+    """
     manifests = list({target.transport: target.manifest for target in targets}.values())
     language = _choose(manifests, axes) if manifests else ""
     if all(language in manifest.offers for manifest in manifests):
@@ -44,7 +46,7 @@ def _target(manifest: Manifest, language: str) -> Target:
 
 
 def _is_available(manifest: Manifest, language: str) -> bool:
-    """Return whether the adapter can be built on this machine, or is ready."""
+    """Return whether the adapter is ready or can be built on this machine."""
     offer = manifest.offers[language]
     is_blocked = system.rights() is None and bool(system.missing(offer.apt))
     return (offer.is_installed and not is_blocked) or _is_ready(manifest, language)

@@ -1,5 +1,4 @@
-"""Copies the files of the wheel that are not Python modules into `hopmeter/_data`: nodes, adapters, scenarios, and the
-C++ kit.
+"""Copies the wheel's data files into `hopmeter/_data`: nodes, adapters, scenarios, and the C++ kit.
 
 Run `python -m hopmeter.build.stage` in a checkout, after `hopmeter build --language rust`.
 """
@@ -27,13 +26,15 @@ SOURCES = (
     "rust/examples",
     "rust/Cargo.toml",
 )
-"""The files of a transport's folder that the wheel contains. Rust adapters are included as built nodes; a Rust
-example also needs the Cargo.toml with its crate versions."""
+"""The files of a transport's directory that the wheel contains. Rust adapters are shipped as built nodes.
+
+A Rust example also needs Cargo.toml, which has its crate versions.
+"""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
 def stage(checkout: Path, data: Path) -> list[str]:
-    """Fill `data` from scratch, and return the names of its nodes."""
+    """Recreate `data`, and return the names of its nodes."""
     shutil.rmtree(data, ignore_errors=True)
     _copy_transports(checkout / "transports", data / "transports")
     shutil.copytree(checkout / "scenarios", data / "scenarios", ignore=CLUTTER)
@@ -53,9 +54,11 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 
 def _copy_kit(checkout: Path, data: Path) -> None:
-    """Copy what building C++ adapters and codec libraries needs: headers, sources, the CMake package and the
-    library."""
-    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # this also writes a header
+    """Copy the files for building C++ adapters and codec libraries:
+
+    headers, sources, the CMake package and the library.
+    """
+    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # also writes the C header
     for part in ("include", "cmake", "codecs"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     shutil.copytree(checkout / "instrument/codecs", data / "codecs", ignore=CLUTTER)
@@ -72,7 +75,7 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
     ]
     local = {paths.node_name(name, "rust") for each in names for name in each}
     built = [*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")]
-    # A node that uses a library of the user runs only on machines with that library.
+    # A node that uses a user-installed library runs only on machines with that library.
     nodes = sorted(node for node in built if node.name not in local)
     for node in nodes:
         shutil.copy2(node, target / node.name)
@@ -87,7 +90,7 @@ def _strip(built: Path) -> None:
 
 
 def main() -> int:
-    """Fill `hopmeter/_data` for the Makefile; return the exit code."""
+    """Fill `hopmeter/_data` for the Makefile, and return the exit code."""
     checkout = paths.checkout()
     if checkout is None:
         print("this is not a checkout of hopmeter, so there is nothing to package", file=sys.stderr)

@@ -1,8 +1,7 @@
-"""System packages: finds which are missing, and installs them.
+"""Finds missing system packages, and installs them.
 
-`python -m hopmeter.build.system PACKAGE…` installs missing packages if that needs no password. Otherwise it prints the
-command that installs them, and the consequence of not installing them. With --required, missing packages are an error;
-with --lean, recommended packages are not installed.
+`python -m hopmeter.build.system PACKAGE…` installs missing packages if no password is needed, and otherwise prints the
+install command. With --required, missing packages are an error. With --lean, recommended packages are not installed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Command = list[str]
 
 
 def missing(packages: Iterable[str]) -> list[str]:
-    """Return the packages that dpkg does not list as installed, or an empty list if dpkg is not available."""
+    """Return the packages that are not installed according to dpkg, or an empty list if dpkg is not available."""
     wanted = sorted(set(packages))
     if not wanted or shutil.which("dpkg-query") is None:
         return []
@@ -28,13 +27,15 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def line_for(packages: Iterable[str]) -> str:
-    """Return the command with which the user can install packages."""
+    """Return the command that installs the packages."""
     return f"sudo apt-get install {' '.join(packages)}"
 
 
 def rights() -> Command | None:
-    """Return the command prefix that gives apt-get root rights (`sudo -n`, empty for root). Returns None if apt-get
-    or sudo is missing, or if sudo needs a password."""
+    """Return the command prefix that runs apt-get as root: `sudo -n`, or nothing for root.
+
+    None if apt-get or sudo is missing, or if sudo needs a password.
+    """
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -46,15 +47,17 @@ def rights() -> Command | None:
 
 
 def install(packages: Iterable[str], lean: bool = False) -> list[str]:
-    """Install missing packages if possible, and return the packages that are still missing. With `lean`, recommended
-    packages are not installed."""
+    """Install missing packages if possible, and return those that are still missing.
+
+    With `lean`, recommended packages are not installed.
+    """
     wanted = missing(packages)
     as_root = rights()
     if not wanted or as_root is None:
         return wanted
     print(f"installing {' '.join(wanted)} with apt", file=sys.stderr, flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    # The list of available packages may be out of date or, in a fresh container, missing.
+    # apt's package list may be out of date or, in a fresh container, missing.
     put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]
     if not _quiet(put):
         _quiet([*get, "update"])
@@ -70,7 +73,7 @@ def _quiet(command: Command, tell: bool = False) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Install the packages for the Makefile; return the exit code."""
+    """Install the packages for the Makefile, and return the exit code."""
     required = "--required" in arguments
     left = install((word for word in arguments if not word.startswith("--")), lean="--lean" in arguments)
     if left:

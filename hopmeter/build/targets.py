@@ -1,4 +1,4 @@
-"""The targets of a build: which adapters to build, for which installations."""
+"""Selects the targets of a build: the adapters, and the installations that they are built for."""
 
 from __future__ import annotations
 
@@ -28,31 +28,33 @@ class Target:
 
     @property
     def language(self) -> str:
-        """The language's name."""
+        """The programming language's name."""
         return self.offer.language
 
     @property
     def title(self) -> str:
-        """The name of the target in messages to the user."""
+        """The target's name in messages to the user."""
         return f"{self.transport} ({', '.join([self.language, *self.manifest.choice])})"
 
     @property
     def file_name(self) -> str:
-        """The name of the target in the folders and logs of the build."""
+        """The target's name in build directories and logs."""
         chosen = self.offer.environment_name if self.manifest.choice else self.transport
         return f"{chosen}-{paths.language_word(self.language)}"
 
     @property
     def source(self) -> Path:
-        """The folder with the adapter's source."""
+        """The directory of the adapter's source code."""
         return self.manifest.folder / paths.language_word(self.language)
 
 
 def select_targets(
     transports: Sequence[str] = (), languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[Target]:
-    """Return the requested targets, or all targets if the user names none; with settings (`NAME=A,B`), only targets
-    of the installations that the settings choose. Raises UsageError for an unknown name."""
+    """Return the requested targets, or all targets if none are named. Raises UsageError for an unknown name.
+
+    `settings` (`NAME=A,B`) limit the targets to the installations that they select.
+    """
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
@@ -78,7 +80,7 @@ def select_targets(
 
 
 def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
-    """Parse texts of the form `NAME=A,B`, and return the values by name."""
+    """Parse settings of the form `NAME=A,B`, and return the values by name."""
     found = {}
     for text in settings:
         name, equals, values = text.partition("=")
@@ -91,7 +93,7 @@ def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
-    """Return the manifest once for each installation that the setting values choose; other settings are ignored."""
+    """Return the manifest once per installation that the setting values select. Other settings are ignored."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
     return list({each.reference: each for each in map(manifest.for_installation, combinations)}.values())

@@ -1,4 +1,4 @@
-"""`hopmeter new transport`: copies `transports/_template` under another name, in the requested languages."""
+"""Implements `hopmeter new transport`: copies `transports/_template` under a new name, in the requested languages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from hopmeter.manifest.discovery import GROUPS
 
 FOLDERS = {"rust": "rust", "c++": "cpp", "python": "python"}
 WORD = "parcel"
-"""The template's name, in file names and in text."""
+"""The template's name, which is replaced in file names and file contents."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def create(name: str, languages: Sequence[str], template: Path, transports: Path) -> Path:
-    """Create `transports/NAME`, and return the folder. Raises UsageError for an invalid name or language, or if the
-    folder exists."""
+    """Create `transports/NAME`, and return the directory.
+
+    Raises UsageError if the name or a language is invalid, or if the directory exists.
+    """
     folder = transports / name
     if NAME.fullmatch(name) is None:
         raise UsageError(

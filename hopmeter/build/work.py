@@ -32,11 +32,11 @@ class Outcome:
     remedy: str = ""
     detail: str = field(default="", repr=False)
     missing: list[str] = field(default_factory=list)
-    """Missing system packages without which the target could not be built."""
+    """The missing system packages that the target needs."""
 
     @property
     def good(self) -> bool:
-        """Return whether the build produced a node that runs."""
+        """Return whether the build produced a working node."""
         return not self.error
 
     @property
@@ -45,7 +45,7 @@ class Outcome:
         return bool(self.missing) or self.code == "E-NO-WHEEL"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome as an object for a line of `hopmeter build --json`."""
+        """Return the outcome as a JSON object for `hopmeter build --json`."""
         return {
             "transport": self.target.transport,
             "language": self.target.language,
@@ -60,24 +60,27 @@ class Outcome:
 
 
 COMPILERS = 2
-"""How many C++ adapters are built at a time. Most are one file, which takes one core and up to a gigabyte of memory."""
+"""The number of C++ adapters that are built in parallel.
+
+Most are one file, which takes one core and up to a gigabyte of memory.
+"""
 LOOK_S = 0.2
 MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
 LACKS = re.compile(
     r"no module named|no such file|n[o']t find|not found|missing|cannot open shared object|cannot find", re.I
 )
-"""What compilers, CMake and Python print if something is not installed."""
+"""Matches messages of compilers, CMake and Python about something that is not installed."""
 
 
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Build all targets, and yield each outcome as soon as its build ends; call `begin` before each build, on another
-    thread.
+    """Build all targets, and yield each outcome as soon as its build ends. `begin` is called before each build, on
+    another thread.
 
     Cargo uses all cores and uv locks an environment, so their targets are built one after another. With
-    `system_packages`, missing packages are installed meanwhile if possible; a target that needs system packages waits
-    until all are installed.
+    `system_packages`, missing packages are installed in the meantime. Targets that need system packages wait for this
+    installation.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
@@ -99,8 +102,10 @@ def build_all(
 
 
 def _order(target: Target) -> tuple[bool, float]:
-    """Return a target's sort key: targets that need another target come last; among the others, the longest build
-    comes first, which uses the cores best."""
+    """Return a target's sort key.
+
+    Targets that depend on another target come last; among the others, the longest build starts first.
+    """
     return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
 
@@ -122,7 +127,7 @@ def _build(
 
 
 def _stop(begun: Sequence[Future[Outcome]]) -> None:
-    """Cancel the running and waiting builds after an interruption."""
+    """Cancel running and queued builds after an interruption."""
     for each in begun:
         each.cancel()
     patience = time.monotonic() + subprocesses.GRACE_S
@@ -131,7 +136,7 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
 
 
 def build_one(target: Target) -> Outcome:
-    """Build a target, and check that its node runs. Errors are in the returned outcome."""
+    """Build a target, and check that its node runs. Errors are reported in the outcome."""
     started = time.monotonic()
     outcome = Outcome(target)
     try:
@@ -171,13 +176,16 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
 
 
 def workshop() -> Path:
-    """Return the folder for intermediate files: `build/` in a checkout, otherwise a folder in the user's cache."""
+    """Return the directory for intermediate files:
+
+    `build/` in a checkout, otherwise a directory in the user's cache.
+    """
     tree = paths.checkout()
     return tree / "build" if tree else paths.cache() / "build"
 
 
 def log_of(target: Target) -> Path:
-    """Return the path of a target's log."""
+    """Return the path of a target's log file."""
     return workshop() / "logs" / f"{target.file_name}.log"
 
 
@@ -206,8 +214,10 @@ def _cpp(target: Target, log: Path) -> None:
 
 @cache
 def _instrument(tree: Path) -> Path:
-    """Return the static library that all C++ nodes link. It is built once, before all targets: otherwise each C++
-    build would wait until Cargo has finished a Rust adapter."""
+    """Return the static library that all C++ nodes link.
+
+    It is built before all targets, so that no C++ build waits for Cargo.
+    """
     log = workshop() / "logs" / "instrument.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -215,7 +225,7 @@ def _instrument(tree: Path) -> Path:
 
 
 def kit() -> cpp.Kit:
-    """Return what building C++ nodes needs; builds the instrument's library first in a checkout."""
+    """Return the inputs for building C++ nodes. In a checkout, the instrument's library is built first."""
     tree = paths.checkout()
     if tree is not None:
         return cpp.Kit(tree / "cpp/cmake", _instrument(tree), paths.node_folders())
@@ -229,8 +239,10 @@ def _python(target: Target, log: Path) -> None:
 
 
 def _library(target: Target, log: Path) -> None:
-    """Build the C library that some Rust adapters provide for other languages; an installed package already contains
-    it."""
+    """Build the C library that some Rust adapters provide for other languages.
+
+    An installed package already contains the library.
+    """
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
         rust.build(target.transport, tree, paths.node_build_dir(), log)

@@ -1,7 +1,7 @@
 """Converts objects to frames and back.
 
-`encode(obj)` returns frames that share the object's memory; `decode(frames)` returns an object that shares the frames'
-memory. docs/codecs.md describes the frame format, how each object is encoded, and which objects are refused.
+`encode(obj)` returns frames that share the object's memory. `decode(frames)` returns an object that shares the frames'
+memory. docs/codecs.md describes the frame format and the supported objects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
-"""Old names, which still work in this release, with a DeprecationWarning."""
+"""Maps deprecated names to current ones. The deprecated names still work in this release, with a DeprecationWarning."""
 
 if not TYPE_CHECKING:
 
@@ -45,13 +45,12 @@ if not TYPE_CHECKING:
 
 
 def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
-    """Return `[header, frame, …]`: the header is bytes; every other frame is a memoryview of the object's memory, or of
-    a copy if necessary.
+    """Return `[header, frame, …]`, where the header is bytes and every other frame is a memoryview.
 
-    Do not change the object until the frames have been sent, because they share its memory. With `share="cuda-ipc"` or
-    a `Lender`, GPU tensors are sent as handles to receivers on this machine that accept handles; do not change such
-    tensors until the receiver has them. Raises CodecError for an object without a codec, such as an array of Python
-    objects.
+    The frames share the object's memory if possible, so do not change the object until the frames have been sent. With
+    `share="cuda-ipc"` or a `Lender`, GPU tensors are sent as handles, which only receivers on this machine can open. Do
+    not change such tensors until the receiver has them. Raises CodecError if the object has no codec, as for an array
+    of Python objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -64,17 +63,17 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 def decode(
     frames: Sequence[Any], as_: str | None = None, device: str | None = None, share: str | Lender | None = None
 ) -> Any:
-    """Return the object that was encoded, in the memory of `frames` if its framework can share memory.
+    """Return the decoded object, which shares the memory of `frames` if its framework allows that.
 
-    `as_` requests another framework (`"torch"` for a NumPy array), and `device` a device (`"cpu"`, `"cuda:0"`; by
-    default the sender's kind of device, or the CPU if this machine has none). Frames may be any objects that support
-    the buffer protocol. In read-only memory, an array is read-only; objects of frameworks that have no read-only
-    objects are copied. Handles of GPU memory are opened only with `share="cuda-ipc"`. Raises only CodecError, even for
-    damaged or hostile frames.
+    `as_` requests another framework, such as `"torch"` for a NumPy array. `device` requests a device, such as `"cpu"`
+    or `"cuda:0"`; the default is the sender's kind of device, or the CPU if this machine has none. Frames may be any
+    objects that support the buffer protocol. If the frames are read-only, arrays are read-only, or copied if their
+    framework has no read-only arrays. GPU memory handles are opened only with `share="cuda-ipc"`. Raises only
+    CodecError, even for corrupted or malicious frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 
 
 def frameworks() -> list[str]:
-    """Return the names of all codecs. `install_hint(name)` explains how to install a missing framework."""
+    """Return the names of all codecs."""
     return list(_codecs())

@@ -1,5 +1,7 @@
-"""Writes and reads in-memory arrays of any framework: the node `["array", framework, dtype, shape, order, extra]`
-and one frame."""
+"""Writes and reads in-memory arrays of any framework.
+
+An array becomes one frame and the header node `["array", framework, dtype, shape, order, extra]`.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,15 @@ Array = np.ndarray[Any, Any]
 EMPTY = memoryview(b"")
 MAX_DIMENSIONS = 64
 BYTES_ALIGNED = 64
-"""JAX needs this alignment to share memory; vector instructions are also faster with it."""
+"""The alignment that JAX needs to share memory; it also speeds up vector instructions."""
 
 _kept: dict[Any, tuple[str, Callable[[Any], memoryview], np.dtype[Any]]] = {}
 
 
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
-    """Append the frame of an array, and return its node. The frame is the array's own memory if it is contiguous,
-    otherwise a copy.
+    """Append the array's memory to `frames`, and return its header node. An array that is not contiguous is copied.
 
-    `extra` contains other properties that the framework needs; `dtype` is the name of a dtype that NumPy does not have.
+    `extra` contains other properties that the framework needs. `dtype` is the dtype's name if NumPy lacks the dtype.
     """
     flags = array.flags
     if flags.c_contiguous:
@@ -50,7 +51,7 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 
 
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
-    """Return the node of an array with contiguous memory, without appending a frame."""
+    """Return the header node of a contiguous array, without appending a frame."""
     order = "C" if array.flags.c_contiguous else "F"
     return _new_array_node((dtypes.cache_key(array.dtype), array.shape, order, framework, extra, dtype), array)[0]
 
@@ -74,13 +75,15 @@ def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryvi
 
 
 def is_castable(dtype: np.dtype[Any]) -> bool:
-    """Return whether a memoryview of such an array can be cast to bytes, which is three times as fast as a NumPy
-    view."""
+    """Return whether a memoryview of such an array can be cast to bytes.
+
+    The cast is three times as fast as a NumPy view.
+    """
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes the array from the frames, in its original framework or in the requested one."""
+    """Return a function that builds the array from the frames, in the requested framework or else the sender's."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
@@ -96,8 +99,10 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 
 def array_maker_as_sent(node: list[Any], place: int) -> Maker:
-    """Return a function that makes the NumPy array of a node from the frame at `place`; an array of bytes or 16-bit
-    integers if NumPy does not have the dtype."""
+    """Return a function that builds a NumPy array from the frame at `place`.
+
+    If NumPy lacks the dtype, the function returns the raw bytes as an array of integers.
+    """
     _, _, dtype, shape, order, _ = listing(node, 6)
     of = dtypes.raw_dtype(dtype)
     return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
@@ -105,20 +110,18 @@ def array_maker_as_sent(node: list[Any], place: int) -> Maker:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested properties of a tensor that a framework makes from an array."""
+    """The tensor properties that the receiver requested."""
 
     raw: str
-    """If NumPy does not have the dtype: its name, which the array's bytes represent; otherwise empty. Set only for
-    codecs that define `RAW`."""
+    """The dtype's name if NumPy lacks the dtype, otherwise empty. Set only for codecs that define `RAW`."""
     device: str | None
-    """The device that the receiver requests; None means the device in `extra`."""
+    """The device that the receiver requests. None means the device in `extra`."""
     extra: Any
-    """The properties that the sender's framework wrote, which are untrusted; None if another framework wrote the
-    array."""
+    """The untrusted properties that the sender's framework wrote. None if a different framework wrote the array."""
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
-    """Return a function that converts a NumPy array to the requested framework, for objects that contain arrays."""
+    """Return a function that converts a NumPy array to the requested framework."""
     if reading.as_ in (None, "numpy"):
         devices.refuse_gpu("NumPy", reading.device)
         return lambda array: array
@@ -170,8 +173,10 @@ def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int)
 
 
 def valid_text(array: Array) -> Array:
-    """Return the array. Raises CodecError for text with an invalid code point, on which NumPy would raise
-    SystemError."""
+    """Return the array unchanged.
+
+    Raises CodecError for text with an invalid code point, because NumPy would raise SystemError.
+    """
     return _valid_text(array, *dtypes.code_points(array.dtype))
 
 
@@ -204,7 +209,7 @@ def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int)
 
 
 class _Lent:
-    """A wrapper through which NumPy accepts a DLPack capsule."""
+    """Lets NumPy import a DLPack capsule."""
 
     __slots__ = ("_capsule",)
 
@@ -219,17 +224,17 @@ class _Lent:
 
 
 def from_capsule(capsule: Any) -> Array:
-    """Return the array in the host memory of a DLPack capsule, old or new."""
+    """Return a NumPy array over the host memory of a DLPack capsule of any version."""
     array: Array = np.from_dlpack(_Lent(capsule))
     return array
 
 
 def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, properties: Callable[[Any], Any]) -> Any:
-    """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`,
-    otherwise `public`.
+    """Return `direct()` if it produces the same tensor as `public`, otherwise `public`. Both create a tensor over an
+    array's memory.
 
-    A framework's internal function may be several times as fast, but any release may change it, so its result is
-    checked once. `properties` returns what the check compares, such as a tensor's address, dtype, device and values.
+    A framework's internal function may be several times as fast, but may change in any release. `properties` returns
+    what is compared, such as the tensor's address, dtype, device and values.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
@@ -242,17 +247,20 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
 
 
 def to_native_order(array: Array) -> Array:
-    """Return the array in this machine's byte order, which tensors need; a copy if the array has another byte order."""
+    """Return the array in this machine's byte order, which tensors need.
+
+    The array is copied only if its byte order differs.
+    """
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_writable(array: Array) -> Array:
-    """Return the array, or a writable copy if it is read-only: some frameworks have no read-only tensors."""
+    """Return the array, or a writable copy if it is read-only."""
     return array if array.flags.writeable else aligned_copy(array)
 
 
 def aligned_copy(array: Array) -> Array:
-    """Return a copy that begins at a multiple of 64 bytes."""
+    """Return a copy that is aligned to 64 bytes."""
     room = np.empty(array.nbytes + BYTES_ALIGNED, np.uint8)
     start = -room.ctypes.data % BYTES_ALIGNED
     order: Any = "C" if array.flags.c_contiguous else "F"

@@ -1,4 +1,4 @@
-"""Checks that each node of a header must pass before hopmeter makes an object from it."""
+"""Validates header nodes before hopmeter builds objects from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALIKE = 64
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """Return the node if it is a list, of this length if one is given. Raises CodecError otherwise."""
+    """Return the node if it is a list, with `length` items if given. Raises CodecError otherwise."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
@@ -37,7 +37,7 @@ def text(node: Any) -> str:
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """Return the node if it is one of the known values. Raises CodecError otherwise."""
+    """Return the node if it equals one of the known values. Raises CodecError otherwise."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError(
             "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
@@ -46,10 +46,10 @@ def one_of(node: Any, *known: Any) -> Any:
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Return the keys of a dict or the members of a set. Raises CodecError if too many of them have the same hash.
+    """Return the keys of a dict or the members of a set. Raises CodecError if too many have the same hash.
 
-    Python salts only the hashes of strings and bytes. A sender can choose other keys that collide, which takes time
-    proportional to the square of their number; so their number is limited.
+    Python randomizes only the hashes of strings and bytes. For other types, a sender can choose colliding keys, which
+    take quadratic time to insert; their number is therefore limited.
     """
     if len(found) <= ALIKE:
         return found
@@ -65,7 +65,7 @@ def keys(found: list[Any]) -> list[Any]:
 
 
 def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
-    """Return a function that makes a dict from frames. It skips the collision check if there are few keys."""
+    """Return a function that builds a dict from frames. Small dicts are not checked for hash collisions."""
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 
@@ -77,6 +77,6 @@ def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]])
 
 
 def buffer(data: Any) -> memoryview:
-    """Return a frame as contiguous bytes, without a copy."""
+    """Return a frame as a one-dimensional view of bytes, without copying it."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")

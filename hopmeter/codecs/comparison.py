@@ -1,8 +1,7 @@
-"""Finds the codecs that hopmeter's own codec is compared with: each file in `compared/` is one, named after the file
-with hyphens.
+"""Finds the comparison codecs, against which benchmarks measure hopmeter's own codec. Each module in `compared/` is one
+codec; its name has hyphens instead of underscores.
 
-If a codec needs a separate package, `PACKAGE` is the package's name, and `EXTRA` is the extra of hopmeter that installs
-it.
+If a codec needs a separate package, `PACKAGE` is the package's name. `EXTRA` is the hopmeter extra that installs it.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ def _sorted_names() -> tuple[str, ...]:
 
 
 def comparison_codec(name: str) -> ModuleType:
-    """Return the module of a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
+    """Return a codec's module, which defines `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    `pickle-in-band` and `pickle-out-of-band` run any program that the sender put into the frames: use these codecs only
-    if you trust everyone who can send.
+    `pickle-in-band` and `pickle-out-of-band` run code from the frames: use them only if you trust every sender.
     """
     if name not in comparison_codecs():
         raise CodecError(

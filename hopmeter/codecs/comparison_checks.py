@@ -1,5 +1,7 @@
-"""Checks whether a comparison codec can represent an object: refuses everything that the codec would change or on
-which its library would fail."""
+"""Checks whether a comparison codec can represent an object.
+
+Refuses objects that the codec would change, or that would make its library fail.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ def accept(_: Any) -> str:
 
 
 def between(least: int, most: int) -> Rule:
-    """Return a rule that accepts integers in a range."""
+    """Return a rule that accepts integers from `least` to `most`."""
     return lambda value: "" if least <= value <= most else "the integer is too large"
 
 
 def encodable(text: str) -> str:
-    """Refuse text that UTF-8 cannot encode; return the reason."""
+    """Return the reason if UTF-8 cannot encode the text, or an empty string if it can."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -43,25 +45,27 @@ def encodable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """What a codec can represent, apart from arrays, which are tested by encoding and decoding small ones."""
+    """Describes what a codec can represent. Arrays are tested separately, by encoding and decoding small ones."""
 
     name: str
     values: Mapping[type, Rule]
-    """The types that the codec can represent, each with a rule for its values. A subclass counts as another type."""
+    """The types that the codec can represent, each with a rule for its values. Subclasses are not included."""
     keys: Mapping[type, Rule] = field(default_factory=dict)
-    """The types of dict keys, each with a rule; if empty, the codec supports neither dicts nor lists."""
+    """The types of dict keys, each with a rule. If empty, the codec supports neither dicts nor lists."""
     lists: bool = True
     depth: int = MAX_DEPTH
-    """How deeply containers may be nested."""
+    """The maximum nesting depth of containers."""
     reserved: Sequence[frozenset[str]] = ()
-    """Sets of dict keys with which the codec itself represents an array, so no dict may have these keys."""
+    """Sets of dict keys that the codec reserves for arrays. A dict with exactly such a set of keys is refused."""
     other: Rule | None = None
-    """A rule for objects of a library, which is imported when the first such object is encoded."""
+    """A rule for a library's objects. The library is imported when the first such object is encoded."""
 
 
 def check_with(profile: Profile) -> Callable[[Encoder], Encoder]:
-    """Return a decorator for a codec's `encode` that raises CodecError for any object that would not arrive
-    unchanged."""
+    """Return a decorator for `encode`.
+
+    The decorated function raises CodecError for any object that would not arrive unchanged.
+    """
 
     def decorate(encode: Encoder) -> Encoder:
         decode = functools.cache(lambda: sys.modules[encode.__module__].decode)
@@ -166,8 +170,10 @@ def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], 
 
 
 def _has_same_bytes(one: Any, other: Any) -> bool:
-    """Return whether the values of two arrays have the same bytes, apart from gaps between fields, which NumPy does
-    not copy."""
+    """Return whether two arrays have the same bytes.
+
+    Padding between fields is ignored, because NumPy does not copy padding.
+    """
     if one.dtype.names is None or one.dtype.names != other.dtype.names:
         return bool(one.tobytes() == other.tobytes())
     return all(_has_same_bytes(one[name], other[name]) for name in one.dtype.names)
@@ -179,7 +185,7 @@ def _array_refusal(profile: Profile, array: Any, why: str) -> CodecError:
 
 
 def _probe(dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Return an array; if its dtype allows any bytes, these count up from 1."""
+    """Return an array with distinct bytes, counting up from 1, or zeros if the dtype restricts its bytes."""
     made = np.zeros(shape, dtype)
     if made.dtype.kind in "iufcmM" and made.dtype.char not in "gG" and made.nbytes:
         made.reshape(-1).view(np.uint8)[...] = np.arange(1, made.nbytes + 1, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Suggests what to send instead of an object that no codec can represent."""
+"""Suggests conversions for objects that no codec can represent."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ KNOWN = {
     "types.SimpleNamespace": "send `vars(it)`",
     "time.struct_time": "send `tuple(it)`",
 }
-"""The suggestion for each type, by the type's name."""
+"""The suggestion for each type, by the type's qualified name."""
 BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo")
-"""Modules of types that have a codec. Their subclasses have none, because a subclass may contain more than its base
-class."""
+"""Modules whose types have a codec.
+
+Subclasses of these types are refused, because a subclass may contain more than its base class.
+"""
 OTHERWISE = "send a type of Python, an array or a registered dataclass, or choose a pickle codec by name"
 
 
 @functools.lru_cache(1024)
 def conversion(kind: type) -> str:
-    """Return the suggestion for objects of a type."""
+    """Return the suggested conversion for objects of a type."""
     for base in kind.__mro__[:-1]:
         name = f"{base.__module__}.{base.__qualname__}"
         if name in KNOWN:

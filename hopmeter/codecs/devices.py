@@ -1,4 +1,4 @@
-"""The device that a receiver requests for its tensors, with the same spelling and errors for every framework."""
+"""Parses the device that a receiver requests, with the same spelling and errors for every framework."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ REMEDY = 'use device="cpu", or omit `device`: then objects from a GPU arrive on 
 
 
 def check_device(asked: str) -> str:
-    """Return the value if it names a device. Raises CodecError otherwise."""
+    """Return the value if it is a valid device name. Raises CodecError otherwise."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError("E-VALUE-CHOICE", f"device {asked[:40]!r} is unknown", "use cpu, gpu or gpu:1")
     return asked
 
 
 def number(asked: str | None) -> int | None:
-    """Return the number of the GPU that the receiver requests; None if any GPU is acceptable, or for the CPU."""
+    """Return the number of the requested GPU. None for the CPU, or if any GPU is acceptable."""
     _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
     return int(last) if last else None
 
 
 def refuse_gpu(framework: str, asked: str | None) -> None:
-    """Raise CodecError if a GPU is requested for a framework whose objects are always on the CPU."""
+    """Raise CodecError if a GPU is requested for a framework that supports only the CPU."""
     if asked is not None and not check_device(asked).startswith("cpu"):
         raise CodecError("E-NO-DEVICE", f"objects of {framework} cannot be on a GPU, but you requested {asked}", REMEDY)
 
 
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
-    """Return the number of the requested GPU (`gpu`, `cuda:1`); None for the CPU.
+    """Return the number of the requested GPU, or None for the CPU.
 
-    `count` returns how many GPUs the framework sees; it is called only if a GPU is requested. Raises CodecError if that
-    GPU does not exist, or if the value does not name a device.
+    `count` returns how many GPUs the framework sees, and is called only if a GPU is requested. Raises CodecError if the
+    device name is invalid, or if that GPU does not exist.
     """
     if check_device(asked).startswith("cpu"):
         return None

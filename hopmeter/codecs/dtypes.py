@@ -1,4 +1,4 @@
-"""Converts NumPy dtypes to JSON and back. Text from a frame is checked before NumPy's parser gets it."""
+"""Converts NumPy dtypes to JSON and back. Received text is validated before NumPy parses it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from hopmeter.codecs.lookup import import_package
 Type = np.dtype[Any]
 SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnuz|b11fnuz)?")
-"""Dtypes that the package ml_dtypes adds to NumPy, which JAX and TensorFlow use."""
+"""Matches dtypes from the package ml_dtypes, which JAX and TensorFlow use."""
 
 
 STRUCTURES: dict[str, type[np.void]] = {"struct": np.void, "record": np.record}
 
 
 def to_node(dtype: Type) -> Any:
-    """Return a string for a simple dtype, or `["struct", itemsize, fields]` for a structured dtype. Raises
-    CodecError for a dtype that would lose information."""
+    """Return a string for a simple dtype, or `["struct", itemsize, fields]` for a structured dtype.
+
+    Raises CodecError if information would be lost.
+    """
     if dtype.hasobject:
         raise CodecError(
             "E-PYTHON-OBJECTS",
@@ -67,13 +69,16 @@ def _field(dtype: Type, name: str) -> list[Any]:
 
 
 def cache_key(dtype: Type) -> Any:
-    """Return a cache key for a dtype. NumPy treats dtypes as equal even if their metadata or alignment differ, so
-    the key of such a dtype is its object id; the cached entry must keep the dtype alive."""
+    """Return a cache key for a dtype.
+
+    NumPy ignores metadata and alignment when it compares dtypes. The key of a dtype that may have them is therefore its
+    object id, and the cached entry must keep the dtype alive.
+    """
     return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
-    """Return the dtype of a node. Raises CodecError for a node that `to_node` would not write."""
+    """Return the dtype that a header node describes. Raises CodecError for a node that `to_node` would not write."""
     if isinstance(node, str):
         return _plain_dtype(node)
     tag, itemsize, fields, *aligned = listing(node, None if len(listing(node)) == 4 else 3)
@@ -84,13 +89,14 @@ def from_node(node: Any, depth: int = 0) -> Type:
 
 
 def _parts(field: Any) -> list[Any]:
-    """Return the name, dtype, offset, shape and title of a field; the title is None if there is none."""
+    """Return a field's name, dtype, offset, shape and title. The title is None if the field has none."""
     return [*field, None] if len(listing(field)) == 4 else listing(field, 5)
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """Return an integer dtype of the same width for a dtype that NumPy does not have but some frameworks do; None
-    for all other dtypes."""
+    """Return an integer dtype of the same width for a dtype that NumPy lacks, such as bfloat16; None for all other
+    dtypes.
+    """
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -123,8 +129,10 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int, aligned: bool) -
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the dtype with integers instead of text, and the paths of its text fields; no paths if it contains no
-    text."""
+    """Return the dtype with integers instead of text, and the paths of its text fields.
+
+    The list of paths is empty if the dtype has no text.
+    """
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

@@ -1,5 +1,7 @@
-"""How a framework converts a numeric array to its object and back. Every codec that can be measured defines a
-`FORM`."""
+"""Describes how a framework converts a numeric array to its own object and back.
+
+Every codec that can be measured defines a `FORM`.
+"""
 
 from __future__ import annotations
 
@@ -14,31 +16,33 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """Converts an array to an object of a framework on a device, and back, with the framework's own functions.
+    """Converts an array to a framework's object on a device, and back, with the framework's own functions.
 
     The framework is imported when one of these functions is first called.
     """
 
     make: Callable[[Array, str], Any]
-    """Makes the object from an array and a device, which is the value of `gpu` below, or an empty string for the
-    CPU."""
+    """Creates the object from an array and a device.
+
+    The device is the value of `gpu` below, or an empty string for the CPU.
+    """
     read: Callable[[Any], Array] = np.asarray
     floats: str = "float64"
     """The framework's default dtype for floating-point arrays."""
     cpu: bool = True
-    """Whether the framework's objects can be on the CPU."""
+    """Whether the framework supports the CPU."""
     gpu: str = ""
-    """The framework's name for a GPU; empty if its objects cannot be on a GPU."""
+    """The framework's name for a GPU, or an empty string if it does not support GPUs."""
     gpus: Callable[[], int] = lambda: 0
-    """Returns how many GPUs the framework sees; may raise if there is no driver."""
+    """Returns how many GPUs the framework sees. May raise an exception if there is no driver."""
     settle: Callable[[Any], Any] | None = None
-    """Waits until a copy to a GPU is complete, because it may continue after the call that started it."""
+    """Waits until a copy to a GPU is complete, because the copy may be asynchronous."""
     noun: str = "an array"
-    """The usual name of an object that is made from an array, with its article."""
+    """What messages call the framework's object, with an article, such as `an array`."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices that the framework's objects can be on: `cpu`, `gpu` or both."""
+        """The devices that the framework supports: `cpu`, `gpu` or both."""
         return (*(("cpu",) if self.cpu else ()), *(("gpu",) if self.gpu else ()))
 
     def has_gpu(self) -> bool:
@@ -50,5 +54,5 @@ class Form:
 
 
 def rows(array: Array) -> Array:
-    """Return an array of at most two dimensions, in which an image has one row per pixel."""
+    """Return an array with at most two dimensions. An image becomes one row per pixel."""
     return array if array.ndim <= 2 else array.reshape(-1, array.shape[-1])

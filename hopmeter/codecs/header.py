@@ -1,5 +1,7 @@
-"""Writes and reads the header, which is the first frame: a prefix of 16 bytes that describes the rest, then the
-body, which is ASCII JSON. docs/codecs.md describes its schema."""
+"""Writes and reads the header, which is the first frame.
+
+It consists of a 16-byte prefix and an ASCII JSON body; docs/codecs.md describes both.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,24 @@ from hopmeter.codecs.errors import CodecError
 MAGIC = b"HOPC"
 VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
-"""The prefix: magic, version, flags, reserved (0), number of frames that follow, length of the body in bytes."""
+"""The prefix: magic, version, flags, reserved (0), number of frames that follow, and length of the body in bytes."""
 LENT = 1
-"""The only flag: some frames contain handles of memory (`cuda.memory`) instead of memory. A reader that does not
-know the flag refuses the frames."""
+"""The only flag: some frames contain memory handles (`cuda.memory`) instead of data.
+
+A reader that does not know a flag refuses the frames.
+"""
 MAX_BODY_BYTES = 16 * 2**20
-"""The limit of the body's size, which limits a reader's memory: a number of two bytes in the body needs about 300
-bytes in the parsed list and in the function that makes it."""
+"""The maximum size of the body, which bounds a reader's memory use.
+
+A two-byte number in the body takes about 300 bytes once parsed.
+"""
 MAX_DEPTH = 64
 PAIRS = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-"""A surrogate pair: two characters that JSON would read as one."""
+"""Matches a surrogate pair: two characters that JSON would read as one."""
 
 
 def has_pairs(text: str) -> bool:
-    """Return whether the text contains two surrogates that JSON would read as one character."""
+    """Return whether the text contains a surrogate pair, which JSON would read as one character."""
     return not text.isascii() and PAIRS.search(text) is not None
 
 
@@ -39,7 +45,7 @@ def quote(text: str) -> str:
 
 
 def pack(body: str, frames: int, flags: int = 0) -> bytes:
-    """Return the header for a body and the number of frames that follow it."""
+    """Return the header for a body that is followed by the given number of frames."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
         raise CodecError(
@@ -51,8 +57,10 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
-    """Return the parsed body, the number of frames, and the flags. Raises CodecError for an invalid header or
-    another version."""
+    """Return the parsed body, the number of frames, and the flags.
+
+    Raises CodecError if the header is invalid or has another version.
+    """
     if len(header) < PREFIX.size:
         raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)

@@ -3,27 +3,28 @@ encoded or decoded.
 
 Each module defines some of these names:
 
-- `ROOTS`: the packages that define the codec's types; the first is the one to import.
-- `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
+- `ROOTS`: the packages that define the codec's types. The first one is imported.
+- `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`). Empty if hopmeter itself needs it.
 - `BUILDS`, optional: other distributions of the package, such as one for another CUDA version.
 - `ALSO`, optional: hopmeter's own dependencies that the codec needs in addition to NumPy.
-- `APART`, optional: pinned packages, the framework's first, that need a separate environment because they conflict
-  with packages of hopmeter.
+- `APART`, optional: pinned packages that conflict with packages of hopmeter and thus need a separate environment. The
+  framework's package comes first.
 - `PACKAGE`, optional: the package to import if the codec has no types of its own.
 - `MEGABYTES`: the download size, and the size on disk.
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames`, and returns its node as JSON.
-- `WRITERS`, optional: the function that `write` would call, by type, so that small objects need one call less.
-- `WHOLE`, optional: by type, a function that returns all frames at once, for objects on which the general way would
-  be too slow; or a function that returns this dict, if building it needs the framework.
-- `READERS`: by a node's tag, `reader(node, reading)`, which checks the node and returns the object's maker.
-- `from_array(wanted)`, if the framework has arrays: returns a function that makes one from a NumPy array
+- `WRITERS`, optional: maps types to the functions that `write` would call, so that small objects need one call less.
+- `WHOLE`, optional: maps types to functions that return all frames at once, for types that `write` handles too slowly.
+  Alternatively a function that returns this dict, if building it needs the framework.
+- `READERS`: maps a node's tag to `reader(node, reading)`, which checks the node and returns the function that builds
+  the object.
+- `from_array(wanted)`, if the framework has arrays: returns a function that builds one from a NumPy array
   (`arrays.Wanted`). `RAW = True` if the framework has dtypes that NumPy does not have, such as bfloat16.
-- `from_device(wanted)`, if the framework can make an array in the GPU memory of another process
+- `from_device(wanted)`, if the framework can build an array in another process's GPU memory
   (`cuda.ghosts.Ghost`). `write` must then call `cuda.nodes.lend_tensor` first if `frames` can loan memory
   (`writing.Lending`).
 - `adopt(obj)`, if a receiver can request this framework for an object of another framework.
-- `FORM`, if the framework makes objects from arrays (`forms.Form`): how to make the ones and the image that scenarios
-  and `hopmeter publish` send, and how to read them again, with the framework's own functions.
+- `FORM` (`forms.Form`), if the framework can build objects from arrays: how to convert an array to an object and back
+  with the framework's own functions.
 """
 
 from __future__ import annotations
@@ -53,18 +54,18 @@ def codecs() -> dict[str, ModuleType]:
 
 @functools.cache
 def by_root() -> dict[str, ModuleType]:
-    """Return the codec for each package that defines types of the codec."""
+    """Return the codec module for each package whose types it encodes."""
     return {root: codec for codec in codecs().values() for root in codec.ROOTS}
 
 
 @functools.cache
 def readers() -> dict[str, Any]:
-    """Return the reader for every tag with which a node may begin."""
+    """Return the reader for each tag that a header node may begin with."""
     return {tag: reader for codec in codecs().values() for tag, reader in codec.READERS.items()}
 
 
 def codec_named(name: str) -> ModuleType:
-    """Return the codec with a name, such as `torch`. Raises CodecError for an unknown name."""
+    """Return the codec module with a name, such as `torch`. Raises CodecError if the name is unknown."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError("E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(codecs())}")
@@ -72,8 +73,7 @@ def codec_named(name: str) -> ModuleType:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """Import a framework's package. Raises CodecError, with the command that installs the package, if it is not
-    installed."""
+    """Import a framework's package. If it is not installed, raise CodecError with the install command."""
     module = sys.modules.get(package)
     return _import(package, extra) if module is None else module
 
@@ -86,7 +86,7 @@ def _import(package: str, extra: str) -> Any:
 
 
 def remedy(extra: str) -> str:
-    """Return the remedy for a missing framework, which contains the command."""
+    """Return the remedy for a missing framework, including the command to run."""
     return f"run `{command(extra)}`"
 
 
@@ -96,7 +96,7 @@ def command(extra: str) -> str:
 
 
 def own_packages(name: str) -> tuple[str, ...]:
-    """Return the packages of a codec that has its own environment; empty for other codecs."""
+    """Return the packages of a codec that has its own environment, or an empty tuple for other codecs."""
     return tuple(getattr(codec_named(name), "APART", ()))
 
 
@@ -108,8 +108,10 @@ def package(name: str) -> str:
 
 
 def install_hint(name: str) -> str:
-    """Return how to install a codec's framework, or an empty string if it is installed; does not import the
-    framework."""
+    """Return how to install a codec's framework, or an empty string if it is installed.
+
+    The framework is not imported.
+    """
     root = package(name)
     if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):
         return ""
@@ -117,7 +119,7 @@ def install_hint(name: str) -> str:
 
 
 def _has_pinned_version(name: str) -> bool:
-    """Return whether the installed version is the pinned one; True if no version is pinned."""
+    """Return whether the installed version is the pinned one, or True if no version is pinned."""
     if not own_packages(name):
         return True
     wanted, _, version = own_packages(name)[0].partition("==")

@@ -1,7 +1,7 @@
 """Packs all frames into one buffer, for transports that carry one buffer per message.
 
-A table of lengths comes first, then each frame at a multiple of 64 bytes from the start, so that an aligned receive
-buffer gives aligned frames.
+The buffer begins with a table of lengths. Each frame is aligned to 64 bytes from the start, so that an aligned receive
+buffer yields aligned frames.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from hopmeter.codecs.errors import CodecError
 ALIGN = 64
 COUNT = struct.Struct("<Q")
 KEPT = 256
-"""How many layouts are cached, for packing and for unpacking: similar objects share a layout, and computing a layout
-takes longer than encoding."""
+"""The number of cached layouts, for packing and for unpacking.
+
+Similar objects share a layout, and computing a layout takes longer than encoding.
+"""
 KEPT_FRAMES = 32
-"""Layouts with more frames are not cached, because a sender could invent any number of layouts."""
+"""The maximum number of frames of a cached layout, because a sender could invent arbitrarily many layouts."""
 
 
 class Layout(NamedTuple):
@@ -33,12 +35,15 @@ class Layout(NamedTuple):
 
 
 def packed_bytes(frames: Sequence[Any]) -> int:
-    """Return the length of the buffer that these frames need, in bytes."""
+    """Return the size in bytes of the buffer for these frames."""
     return _layout_for(frames).end
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
-    """Write all frames into a writable buffer, and return the number of bytes; this is the only copy during sending."""
+    """Copy all frames into a writable buffer, and return the number of bytes written.
+
+    This is the only copy during sending.
+    """
     table, places, end = _layout_for(frames)
     into = buffer(target)
     into[: len(table)] = table

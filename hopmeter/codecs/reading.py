@@ -1,5 +1,7 @@
-"""Converts frames to objects. A header is checked once and turned into a function that makes the object; the
-function is cached for the next identical header."""
+"""Converts frames to objects.
+
+Each header is validated once and compiled to a function, which is cached for identical headers.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,17 @@ from hopmeter.codecs.errors import ENDING, CodecError
 from hopmeter.codecs.lookup import codec_named, readers
 
 Maker = Callable[[Sequence[Any]], Any]
-"""Makes the object from all frames, including the header."""
+"""Builds the object from all frames, including the header."""
 
 KEPT = 256
 KEPT_BYTES = 4 * 2**20
-"""The maximum size of all cached headers together, in bytes; a data frame with a thousand columns has a header of a
-few hundred KiB."""
+"""The maximum total size of all cached headers, in bytes.
+
+The header of a data frame with a thousand columns takes a few hundred KiB.
+"""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""The maximum number of rows without memory in the frames; each byte in the frames allows one more row."""
+"""The maximum number of rows that occupy no memory in the frames. Each byte in the frames allows one more row."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
@@ -29,23 +33,22 @@ _held: dict[Any, int] = {}
 
 @dataclass
 class Reading:
-    """The state while a header is turned into a maker."""
+    """The state while a header is compiled to a function."""
 
     as_: str | None = None
-    """The framework that the receiver requests; None means the sender's framework."""
+    """The framework that the receiver requests. None means the sender's framework."""
     device: str | None = None
-    """The device that the receiver requests for tensors; None means the sender's kind of device."""
+    """The device that the receiver requests for tensors. None means the sender's kind of device."""
     share: bool = False
-    """Whether the receiver accepts handles of GPU memory."""
+    """Whether the receiver accepts GPU memory handles."""
     flags: int = 0
     """The flags of the header."""
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """The number of rows that only the header declares and that may need memory: Arrow nulls, and pandas ranges if
-    `dense`."""
+    """The number of rows that only the header declares. These are Arrow nulls, and pandas ranges if `dense` is set."""
     dense: bool = False
-    """Whether a pandas range read now is part of an object that stores all numbers of the range."""
+    """Whether the enclosing object stores every number of a pandas range."""
 
     def frame(self) -> int:
         """Reserve the next frame, and return its position among all frames."""
@@ -53,7 +56,7 @@ class Reading:
         return self.taken
 
     def maker(self, node: Any) -> Maker:
-        """Return a function that makes the object of a node."""
+        """Return a function that builds the object that a header node describes."""
         if type(node) is not list:
             return _constant_maker(node)
         reader = readers().get(node[0]) if node and type(node[0]) is str else None
@@ -71,8 +74,10 @@ class Reading:
         return made
 
     def inner(self, node: Any, own: str) -> Maker:
-        """Return a function that makes a part of an object. The part stays in its own framework if the receiver
-        requests `own`, the object's framework."""
+        """Return a function that builds a part of an object.
+
+        If the receiver requests `own`, the object's framework, the part stays in its own framework.
+        """
         asked = self.as_
         if asked == own:
             self.as_ = None
@@ -82,7 +87,10 @@ class Reading:
 
 
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
-    """Return the object, in the memory of `frames` if its framework allows that. Raises CodecError for any defect."""
+    """Return the decoded object, in the memory of `frames` if its framework allows that.
+
+    Raises CodecError for any defect.
+    """
     try:
         head = frames[0]
         if type(head) is not bytes:
@@ -101,7 +109,7 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share:
 
 
 def forget() -> None:
-    """Clear the cache, because an object that was refused or decoded differently may now have a codec."""
+    """Clear the cache of compiled headers, because a newly registered class changes how headers are decoded."""
     _plans.clear()
     _held.clear()
 

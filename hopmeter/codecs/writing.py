@@ -1,5 +1,7 @@
-"""Converts objects to nodes. Each node is written directly as JSON text, so that repeated nodes can be cached as
-text."""
+"""Converts objects to header nodes.
+
+Nodes are written directly as JSON text, so that repeated nodes can be cached as text.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import by_root, codecs
 
 Frames = list[Any]
-"""A place for the header, followed by the object's memory as memoryviews of bytes."""
+"""The list of frames: a placeholder for the header, then the object's memory as memoryviews of bytes."""
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
-"""How many headers are cached; when the cache is full, it is cleared."""
+"""The maximum number of cached headers. A full cache is cleared."""
 KEPT_BODY_BYTES = 16384
 
 _writers: dict[type, Writer] = {}
@@ -32,7 +34,7 @@ def frames_of(obj: Any) -> Frames:
 
 
 class Lending(list[Any]):
-    """A list of frames, some of which may be handles of GPU memory instead of copies of that memory."""
+    """A list of frames that may contain GPU memory handles instead of copies."""
 
     def __init__(self, lender: Any) -> None:
         super().__init__([None])
@@ -40,7 +42,7 @@ class Lending(list[Any]):
 
 
 def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
-    """Return all frames of an object. With a lender (`cuda.lending.Lender`), GPU tensors are sent as handles."""
+    """Return all frames of an object. If a lender (`cuda.lending.Lender`) is given, GPU tensors are sent as handles."""
     frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
     frames[0] = _headers.get(body) or _header(body, len(frames) - 1, getattr(frames, "flags", 0))
@@ -48,8 +50,10 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 
 
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the memory of a nested object to `frames`, and return its node as JSON. `depth` is the depth of the
-    parent object."""
+    """Append a nested object's memory to `frames`, and return its header node as JSON.
+
+    `depth` is the parent's depth.
+    """
     if depth >= header.MAX_DEPTH:
         raise CodecError(
             "E-NESTED",
@@ -60,8 +64,11 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def writer_of(kind: type) -> Writer:
-    """Return the function that writes objects of a type. It is found by the package of the type, then by those of
-    its base classes. Raises CodecError if there is none."""
+    """Return the function that writes objects of a type.
+
+    It is looked up by the package of the type, then by the packages of its base classes. Raises CodecError if there
+    is none.
+    """
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
         if codec is None and dataclasses.is_dataclass(base):
@@ -81,7 +88,7 @@ def refusal(obj: Any, remedy: str = "") -> CodecError:
 
 
 def part_node(obj: Any, frames: Frames, depth: int, step: str) -> str:
-    """Return the node of a part of an object; an error names the step to this part, such as `.attrs`."""
+    """Return the header node of a part of an object. Errors name the step to the part, such as `.attrs`."""
     try:
         return node_of(obj, frames, depth)
     except CodecError as error:

@@ -20,12 +20,12 @@ from hopmeter.system.input_files import open_regular
 
 READERS = {"image": image.frames, "video": video.frames}
 LARGEST_BYTES = 1 << 30
-"""The maximum size of all frames of a source together, in bytes: senders hold the frames in memory."""
+"""The maximum total size of all frames of a source in bytes, because senders hold the frames in memory."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """The decoded frames and the file that contains them, which has `frames` x height x width x 3 bytes."""
+    """The decoded frames, and the file that contains them. The file has `frames` x height x width x 3 bytes."""
 
     source: Source
     file: Path
@@ -37,7 +37,7 @@ class Decoded:
     crc32: int
     """The checksum of all bytes, which shows whether another run used the same source."""
     turned: bool = False
-    """Whether the file's EXIF orientation required a rotation or mirroring."""
+    """Whether the frames were rotated or mirrored according to the file's EXIF orientation."""
 
     @property
     def payload(self) -> dict[str, str | int]:
@@ -92,7 +92,7 @@ def _size_of(source: Source, _: tuple[int, int]) -> Size:
 
 
 def _frames(source: Source) -> Generator[Frame, None, None]:
-    """Yield all frames of a source. Raises PictureError if it has none."""
+    """Yield all frames of a source. Raises PictureError if the source has no frame."""
     many = 0
     for frame in READERS[source.kind](source.file, source.size):
         many += 1
@@ -102,10 +102,10 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
-    """Write the first `most` frames to a file, or all frames if `most` is None; call `check` between frames.
+    """Write the first `most` frames to a file, or all frames if `most` is None. `check` is called between frames.
 
-    Raises PictureError if a frame cannot be decoded or differs in size, or if all frames are too large; HopmeterError
-    if the disk is full.
+    Raises PictureError if a frame cannot be decoded or differs in size, or if the frames are too large in total. Raises
+    HopmeterError if the disk is full.
     """
     size_of(source)
     with closing(_frames(source)) as frames, _writing(into) as file:

@@ -1,4 +1,4 @@
-"""The frame of an image or video file, and a function that all readers share."""
+"""Defines the frame of an image or video file, and the import of decoding libraries."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Frame:
     pixels: bytes
     size: Size
     own_size: Size
-    """The size in the file, after the orientation is applied."""
+    """The size in the file, after the EXIF orientation is applied."""
     codec: str
     """The encoding of the file, such as png or h264."""
     turned: bool = False
-    """Whether the file's EXIF orientation required a rotation or a mirror image."""
+    """Whether the frame was rotated or mirrored according to the file's EXIF orientation."""
 
 
 def library(module: str, title: str, framework: str, file: Path) -> Any:
-    """Import a decoding library. Raises PictureError, with the command that installs the library, if it is missing."""
+    """Import a decoding library. Raises PictureError with the install command if the library is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as cause:

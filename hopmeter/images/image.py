@@ -1,4 +1,4 @@
-"""Reads images with Pillow, rotated and mirrored as the file's EXIF orientation requires."""
+"""Reads images with Pillow, and rotates or mirrors them according to the file's EXIF orientation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 DEEP = ("I", "F")
-"""The first letters of Pillow's modes with more than 8 bits per channel. Reducing such pixels to 8 bits needs a
-range of values, which only the user can choose."""
+"""The first letters of Pillow's modes with more than 8 bits per channel.
+
+Reducing such pixels to 8 bits needs a range of values, which only the user can choose.
+"""
 ORIENTATION, TURNING = 0x0112, range(2, 9)
-"""EXIF's orientation tag, and its values that require a rotation or mirroring; 1 requires neither."""
+"""EXIF's orientation tag, and its values that require a rotation or mirroring. The value 1 requires neither."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
-"""Exceptions that Pillow raises for damaged files, for files that are not images, and for images that do not fit
-into memory."""
+"""Exceptions that Pillow raises for corrupted files, for files that are not images, and for images that do not fit into
+memory.
+"""
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
-    """Yield the single frame of an image, resized (bicubic) if a size is given."""
+    """Yield the single frame of an image. If a size is given, the frame is resized with bicubic interpolation."""
     image = library("PIL.Image", "Pillow", "pillow", file)
     upright = importlib.import_module("PIL.ImageOps").exif_transpose
     try:
@@ -43,7 +46,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """Return the EXIF orientation; None if the file has none or if it cannot be read."""
+    """Return the EXIF orientation, or None if the file has none or if it cannot be read."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

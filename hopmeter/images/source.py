@@ -15,17 +15,19 @@ MOVING = ("image/gif",)
 """Media types whose names begin with `image/` but whose files may contain a video."""
 
 Size = tuple[int, int]
-"""Width and height, in pixels."""
+"""Width and height in pixels."""
 
 
 class PictureError(UsageError):
-    """An image or video file that cannot be used as a payload, and the remedy."""
+    """Raised if an image or video file cannot be used as a payload. The error contains the remedy."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose frames are payloads: its absolute path and the requested frame size; None stands for the size in
-    the file."""
+    """A file whose frames are payloads: its absolute path, and the requested frame size.
+
+    None stands for the size in the file.
+    """
 
     kind: str
     file: Path
@@ -33,8 +35,10 @@ class Source:
 
 
 def parse_source(text: str) -> Source | None:
-    """Return the source that a payload names, or None if the payload does not name an image or video file. Raises
-    RefusedValueError if the width or the height is 0."""
+    """Return the source that a payload names, or None if the payload is not an image or video file.
+
+    Raises RefusedValueError if the width or the height is 0.
+    """
     found = FORM.fullmatch(text)
     if found is None:
         return None
@@ -46,7 +50,7 @@ def parse_source(text: str) -> Source | None:
 
 
 def of_file(path: Path, size: Size | None) -> Source:
-    """Return the source for a file, by its extension: any file that is not an image is treated as a video."""
+    """Return the source for a file. Any file without an image extension is treated as a video."""
     named, _ = mimetypes.guess_type(path.name)
     is_image = named is not None and named.startswith("image/") and named not in MOVING
     return Source("image" if is_image else "video", _whole(path), size)

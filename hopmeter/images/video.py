@@ -10,12 +10,12 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
-"""Without this option, FFmpeg would guess the content of damaged frames."""
+"""Without this option, FFmpeg would guess the content of corrupted frames."""
 REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows the error in this file"
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
-    """Yield the frames of a video in order, resized (bicubic) if a size is given."""
+    """Yield the frames of a video in order. If a size is given, the frames are resized with bicubic interpolation."""
     av = library("av", "PyAV", "video", file)
     try:
         with av.open(str(file), options=STRICT) as container:
@@ -33,8 +33,10 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
-    """Yield the frames of a video. Raises PictureError if a frame is damaged, or if there are fewer frames than the
-    file's header announces."""
+    """Yield the frames of a video.
+
+    Raises PictureError if a frame is corrupted, or if there are fewer frames than the file's header announces.
+    """
     found, shown = 0, 0
     for packet in packets:
         found += packet.size > 0

@@ -1,2 +1,4 @@
-"""The properties of this machine that affect a measurement, and remedies: `description.describe()`,
-`advice.findings()`, `noise.noise_probe()`."""
+"""Describes the properties of this machine that affect a measurement, and suggests remedies.
+
+Start with `description.describe()`, `advice.findings()` or `noise.noise_probe()`.
+"""

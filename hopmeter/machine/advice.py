@@ -1,4 +1,4 @@
-"""Judge a machine: each finding states a fact, its effect on latency and the remedy."""
+"""Evaluates a machine. Each finding states a fact, its effect on latency, and a remedy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
-    """Judge a machine, by default this one, from the properties that `description.describe()` returns. Return the
-    findings in the order in which they are shown."""
+    """Return the findings about a machine in display order.
+
+    The default is this machine, as returned by `description.describe()`.
+    """
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
 
 
 BUSY_PERCENT = 10.0
-"""Other processes disturb a measurement if they use more than this percentage of the usable cores."""
+"""The CPU use of other processes, in percent of the usable cores, above which they disturb a measurement."""
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
@@ -100,7 +102,7 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    """Judge the current load of other processes, because a run that has just ended may have caused the load average."""
+    """Evaluate the current load of other processes. The load average may still include a run that has just ended."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")

@@ -1,11 +1,11 @@
-"""Judge the rights and limits of this process: CPU time, memory and priority."""
+"""Evaluates the rights and limits of this process: CPU time, memory and priority."""
 
 from __future__ import annotations
 
 from hopmeter.machine.finding import Finding, Machine, finding
 
 ENOUGH_MB = 2048
-"""The memory in MB that suffices for the nodes, their samples and the largest images of the scenarios."""
+"""The memory in MB that is enough for the nodes, their samples and the largest images of the scenarios."""
 
 
 def container(machine: Machine) -> Finding:

@@ -1,11 +1,11 @@
-"""Describe ARM processors, which report numbers and a device tree instead of a model name."""
+"""Describes ARM processors, which report numbers and a device tree instead of a model name."""
 
 from __future__ import annotations
 
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 TREE = "proc/device-tree"
-"""The folder of the device tree, the firmware's description of the board; servers have ACPI instead."""
+"""The directory of the device tree, the firmware's description of the board. Servers have ACPI instead."""
 DESIGNS = {
     0xD03: "Cortex-A53",
     0xD04: "Cortex-A35",
@@ -32,13 +32,15 @@ DESIGNS = {
     0xD80: "Cortex-A520",
     0xD81: "Cortex-A720",
 }
-"""The names of ARM's own core designs, by part number; other companies' designs are shown as numbers."""
+"""The names of ARM's own core designs, by part number. Other companies' designs are shown as numbers."""
 ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """Return the board, if a device tree names it, and the designs of its cores. Return `unknown` if the kernel reports
-    neither."""
+    """Return the board, if a device tree names it, and the core designs.
+
+    Return `unknown` if the kernel reports neither.
+    """
     named = [text for text in (_board(kernel), _designs(kernel)) if text not in ("", UNKNOWN)]
     return ", ".join(named) or UNKNOWN
 
@@ -53,7 +55,7 @@ def _designs(kernel: Kernel) -> str:
 
 
 def _numbers(kernel: Kernel, name: str) -> list[int]:
-    """Return the values of one hexadecimal or decimal field of /proc/cpuinfo, one value for each core."""
+    """Return the values of a hexadecimal or decimal field of /proc/cpuinfo, one value per core."""
     fields = (line.partition(":") for line in kernel.text("proc/cpuinfo").splitlines())
     return [int(value, 16) for key, _, value in fields if key.strip() == name]
 
@@ -65,7 +67,7 @@ def _design(implementer: int, part: int) -> str:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return `none` if a device tree describes a board, the hypervisor that it names, or `unknown`."""
+    """Return `none` if a device tree describes a board, or the hypervisor that it names, or `unknown`."""
     named = kernel.text(f"{TREE}/hypervisor/compatible").strip("\0")
     if named != UNKNOWN:
         return next((name for name in ("kvm", "xen", "vmware") if name in named), "yes")

@@ -1,4 +1,4 @@
-"""Describe the machine without judging it; `advice` judges it."""
+"""Describes the machine without evaluating it, which `advice` does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.machine import arm, limits
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 WATCHED_S = 0.2
-"""How long to measure the CPU time of other processes."""
+"""How long the CPU time of other processes is measured, in seconds."""
 CPU = "sys/devices/system/cpu"
 CLOCKS = "sys/devices/system/clocksource/clocksource0"
 HYPERVISORS = {
@@ -27,12 +27,14 @@ HYPERVISORS = {
     "virtual machine": "hyper-v",
     "xen": "xen",
 }
-"""The hypervisor that uses a vendor or product name, by a part of that name in lower case."""
+"""The hypervisor for each vendor or product name, by a lower-case part of that name."""
 
 
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:
-    """Return all properties of this machine that can affect latency, as flat JSON; a value is `unknown` if the kernel
-    does not report it."""
+    """Return all properties of this machine that can affect latency, as flat JSON.
+
+    A value is `unknown` if the kernel does not report it.
+    """
     kernel = kernel or Kernel()
     return {
         **_processor(kernel),
@@ -62,8 +64,10 @@ def _model(kernel: Kernel) -> str:
 
 
 def _smt(kernel: Kernel) -> str:
-    """Return `on`, `off` or `unknown` for SMT; if the kernel does not report SMT, derive it from the siblings of the
-    cores."""
+    """Return the SMT state, which is `on`, `off` or `unknown`.
+
+    If the kernel does not report it, it is derived from the core siblings.
+    """
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
         return "on" if _siblings(kernel) else "off"
@@ -71,7 +75,7 @@ def _smt(kernel: Kernel) -> str:
 
 
 def _siblings(kernel: Kernel) -> list[str]:
-    """Return the groups of logical cores that share a physical core, as the kernel lists them (`0-1` or `0,4`)."""
+    """Return the groups of logical cores that share a physical core, in the kernel's format (`0-1` or `0,4`)."""
     return sorted(group for group in _threads(kernel) if "," in group or "-" in group)
 
 
@@ -80,7 +84,7 @@ def _threads(kernel: Kernel) -> set[str]:
 
 
 def _slower_cores(kernel: Kernel) -> list[int]:
-    """Return the cores with less capacity than the fastest core; empty if the kernel reports no capacities."""
+    """Return the cores with less capacity than the fastest core. Empty if the kernel reports no capacities."""
     capacities = {
         int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
         for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")
@@ -106,7 +110,7 @@ def _none(text: str) -> str:
 
 
 def _governor(kernel: Kernel) -> str:
-    """Return the frequency governor or, if cores differ, each governor with its number of cores."""
+    """Return the frequency governor, or each governor with its number of cores if the cores differ."""
     found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
     if len(found) > 1:
         return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
@@ -121,7 +125,9 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """Return the longest wake-up latency of an enabled idle state, in microseconds; None if the kernel reports none."""
+    """Return the longest wake-up latency of the enabled idle states in microseconds, or None if the kernel reports
+    none.
+    """
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -131,8 +137,9 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
-    """Return how long an idle core of a guest polls at most before it halts; None if the guest driver does not report
-    it."""
+    """Return how long an idle core of a virtual machine polls before it halts, or None if the driver does not report
+    it.
+    """
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -182,8 +189,9 @@ def _load(kernel: Kernel) -> float | None:
 
 
 def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
-    """Return the percentage of the usable cores' time that other processes use while this process sleeps; None if
-    unknown."""
+    """Return the percentage of the usable cores' time that other processes use while this process sleeps, or None if
+    unknown.
+    """
     before = _core_ticks(kernel)
     time.sleep(seconds)
     after = _core_ticks(kernel)
@@ -194,14 +202,14 @@ def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
 
 
 def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Return (all ticks, idle ticks) since boot for each core; waiting for a disk counts as idle."""
+    """Return (all ticks, idle ticks) since boot for each core. Waiting for a disk counts as idle."""
     lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
     counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
     return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}
 
 
 def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
-    """Return (all ticks, stolen ticks) since boot, summed over all cores; None if the kernel does not report them."""
+    """Return (all ticks, stolen ticks) of all cores since boot, or None if the kernel does not report them."""
     first = kernel.text("proc/stat").partition("\n")[0].split()
     if not first or first[0] != "cpu" or len(first) < 9:
         return None
@@ -210,6 +218,6 @@ def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
 
 
 def steal_percent(kernel: Kernel) -> float | None:
-    """Return the share of CPU time that the hypervisor gave to other guests since boot, in percent."""
+    """Return the percentage of CPU time that the hypervisor has given to other virtual machines since boot."""
     ticks = cpu_ticks(kernel)
     return round(100 * ticks[1] / ticks[0], 3) if ticks and ticks[0] else None

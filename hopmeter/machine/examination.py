@@ -1,4 +1,4 @@
-"""The steps of `hopmeter doctor`, in order; each observes something and returns a list of findings."""
+"""Defines the steps of `hopmeter doctor`. Each step takes a measurement and returns findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.machine.finding import Finding
 
 @dataclass(frozen=True)
 class Part:
-    """One step of `hopmeter doctor`: the observed facts as plain data, and the findings."""
+    """A step of `hopmeter doctor`: the observed facts as plain data, and the findings."""
 
     name: str
     seen: Any
@@ -29,7 +29,7 @@ STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] 
 
 
 def examine(name: str) -> Part:
-    """Run one step, given by its key in STEPS."""
+    """Run a step, given by its key in STEPS."""
     _, look, judge = STEPS[name]
     seen = look()
     return Part(name, seen, judge(seen))

@@ -1,4 +1,4 @@
-"""Findings of `hopmeter doctor`."""
+"""Defines the findings of `hopmeter doctor`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Machine = dict[str, Any]
 
 
 class Finding(TypedDict):
-    """One line of `hopmeter doctor`, as plain data that can be stored in run.json."""
+    """A line of `hopmeter doctor`, as plain data that can be stored in run.json."""
 
     code: str
-    """The code in docs/messages.md; findings stored by earlier versions have no code."""
+    """The code in docs/messages.md. Findings that earlier versions stored have no code."""
     subject: str
     level: Level
     says: str
@@ -22,7 +22,7 @@ class Finding(TypedDict):
 
 
 def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """Return a finding; `remedy` is not needed at the level `good`."""
+    """Return a finding. `remedy` is not needed at the level `good`."""
     return Finding(code=code, subject=subject, level=level, says=says, remedy=remedy)
 
 

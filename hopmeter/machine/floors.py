@@ -1,4 +1,4 @@
-"""Measure the floors, which are the cheapest hops on this machine, by running a scenario."""
+"""Measures the floors, which are the cheapest hops on this machine, by running a scenario."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from hopmeter.system.scratch_dir import ScratchDir
 LONGEST_S = 120.0
 BUILD = "hopmeter build memory shm --language rust"
 SPIN_US = 5.0
-"""A hop between two spinning endpoints on idle cores takes less than 1 us; a longer hop means that other programs use
-these cores."""
+"""The maximum time of a hop between two spinning endpoints.
+
+On idle cores, a hop takes less than 1 us; a longer hop means that other programs use these cores.
+"""
 WAKE_US = 100.0
-"""A median of at least this length consists mainly of the wake-up of a core."""
+"""A median of at least this time consists mainly of a core's wake-up latency."""
 LATE_US = 1000.0
-"""A message that is this late delays the next message at 1000 Hz."""
+"""A message with this delay also delays the next message at 1000 Hz."""
 SCENARIO = Path(__file__).with_name("floors.toml")
 
 
 def measure() -> dict[str, Any]:
-    """Run the floors scenario, and return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there
-    are none}."""
+    """Run the floors scenario. Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`:
+
+    the reason if there are none}.
+    """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"
@@ -47,7 +51,7 @@ def _last_line(text: str) -> str:
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each floor, or one finding if the measurement failed."""
+    """Return a finding for each floor, or a single finding if the measurement failed."""
     if seen["failed"]:
         return [finding("F-FLOORS", "floors", "unknown", seen["failed"], BUILD)]
     return [_floor(cell) for cell in seen["cells"]]
@@ -64,7 +68,9 @@ def _floor(cell: dict[str, Any]) -> Finding:
 
 
 def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
-    """Judge the median by the usual time of such a hop on idle cores, and p90 by the interval between messages."""
+    """Evaluate the median against the usual time of such a hop on idle cores, and p90 against the interval between
+    messages.
+    """
     if wait != "block" and p50_us >= SPIN_US:
         cause = f"{says}: on dedicated cores, a hop takes less than 1 us, so other programs are using these cores"
         return finding("F-FLOORS", subject, "hurts", cause, "stop other programs, or ask for dedicated cores")

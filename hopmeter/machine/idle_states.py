@@ -1,4 +1,4 @@
-"""Judge what idle cores do until the next message, and how long they take to wake up."""
+"""Evaluates what idle cores do until the next message, and how long they take to wake up."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from hopmeter.machine.kernel import UNKNOWN
 
 AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
 LONG_US = 50_000.0
-"""A core that polls for at least this long is still awake when the next image is due."""
+"""A core that polls for at least this time is still awake when the next image is due."""
 
 
 def idle_states(machine: Machine) -> Finding:
-    """Judge the idle states by the time that a core takes to wake up."""
+    """Evaluate the idle states by a core's wake-up latency."""
     exit_us = machine["idle_exit_us"]
     if machine.get("no_idle_states"):
         return _awake(machine)
@@ -38,7 +38,7 @@ def idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Judge a machine with `no_idle_states`; without an idle driver, its kernel halts idle cores anyway."""
+    """Evaluate a machine with `no_idle_states`. Without an idle driver, the kernel halts idle cores anyway."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",
@@ -51,8 +51,10 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Judge a guest whose idle cores halt. The kernel cannot report their wake-up latency, because the hypervisor wakes
-    them."""
+    """Evaluate a virtual machine whose idle cores halt.
+
+    The kernel cannot report their wake-up latency, because the hypervisor wakes them.
+    """
     if polls_us >= LONG_US:
         return finding(
             "F-IDLE-STATES",

@@ -1,5 +1,7 @@
-"""Read /proc and /sys. Any file may be missing, for example in another kernel, in a container or on another
-architecture."""
+"""Reads /proc and /sys.
+
+Any file may be missing, for example in another kernel, in a container or on another architecture.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ UNKNOWN = "unknown"
 
 
 class Kernel:
-    """The kernel's files, below a root folder that tests can replace."""
+    """The kernel's files, below a root directory that tests can replace."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -22,15 +24,16 @@ class Kernel:
             return UNKNOWN
 
     def number(self, path: str) -> int | None:
-        """Return the whole number in a file, or None if there is none."""
+        """Return the integer in a file, or None if there is none."""
         try:
             return int(self.text(path))
         except ValueError:
             return None
 
     def selected_word(self, path: str) -> str:
-        """Return the selected word of a file that lists choices and puts the selected one in brackets, such as `always
-        [madvise] never`; the whole text if there are no brackets."""
+        """Return the bracketed word of a list of choices, such as `always [madvise] never`, or the whole text if there
+        are no brackets.
+        """
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
@@ -49,5 +52,5 @@ class Kernel:
         return (self.root / path).exists()
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files and folders that match a glob pattern, sorted, as paths relative to the root."""
+        """Return the files and directories that match a glob pattern, sorted, as paths relative to the root."""
         return sorted(path.relative_to(self.root) for path in self.root.glob(pattern))

@@ -1,5 +1,7 @@
-"""Read the limits of this process: container, cgroup, locked memory, real-time priority, shared memory and
-multicast."""
+"""Reads the limits of this process:
+
+container, cgroup, locked memory, real-time priority, shared memory and multicast.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,13 @@ from hopmeter.machine.kernel import UNKNOWN, Kernel
 from hopmeter.machine.multicast import multicast
 
 NO_LIMIT = 1 << 60
-"""The largest number of bytes that is a real limit; old cgroups write a larger number if there is no limit."""
+"""The largest number of bytes that is a real limit. Old cgroups write a larger number if there is no limit."""
 IPC_LOCK = 14
 SYS_NICE = 23
-"""The bit numbers of two effective capabilities. Being root is not enough, because containers remove some
-capabilities."""
+"""The bit numbers of two effective capabilities.
+
+Root privileges are not enough, because containers drop some capabilities.
+"""
 HIGHEST = 99
 """The highest real-time priority of Linux."""
 
@@ -39,7 +43,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
 
 
 def container(kernel: Kernel) -> str:
-    """Return `none` or the kind of container that this process runs in."""
+    """Return the kind of container that this process runs in, or `none`."""
     if kernel.exists(".dockerenv"):
         return "docker"
     if kernel.exists("run/.containerenv"):
@@ -61,7 +65,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """Return the CPU time that the cgroups grant, as a number of cores; None if there is no limit."""
+    """Return the CPU time that the cgroups grant, as a number of cores, or None if there is no limit."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -83,7 +87,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
 
 
 def _throttle_count(kernel: Kernel) -> int | None:
-    """Return how often the cgroup's quota has stopped its processes so far; None if unknown."""
+    """Return how often the cgroup's quota has throttled its processes so far, or None if unknown."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():
             name, _, count = line.partition(" ")
@@ -98,7 +102,7 @@ def _memory_mb(kernel: Kernel) -> int | None:
 
 
 def _shm_mb(kernel: Kernel) -> int | None:
-    """Return the free shared memory in megabytes; None if there is no /dev/shm."""
+    """Return the free shared memory in megabytes, or None if there is no /dev/shm."""
     try:
         room = os.statvfs(kernel.root / "dev/shm")
     except OSError:
@@ -114,7 +118,7 @@ def _capable(kernel: Kernel, bit: int) -> bool:
 
 
 def highest_priority(kernel: Kernel) -> int:
-    """Return the highest SCHED_FIFO priority that this user may set; 0 if none."""
+    """Return the highest SCHED_FIFO priority that this user may set, or 0 if none."""
     limit = _limit(resource.RLIMIT_RTPRIO)
     return HIGHEST if _capable(kernel, SYS_NICE) or limit == "unlimited" else min(HIGHEST, int(limit))
 

@@ -1,4 +1,4 @@
-"""Judge the results of the probes in `noise`."""
+"""Evaluates the results of the probes in `noise`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ LOST_US = 1000.0
 """A gap of this length delays a message at 1000 Hz."""
 BUSY_PERCENT = 1.0
 STEAL_PERCENT = 0.5
-"""The smallest percentage of stolen time that counts; less is noise."""
+"""The minimum percentage of stolen time that is reported."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The maximum time to record one message; a benchmark in benches/ checks that the instrument needs less."""
+"""The maximum time to record one message. A benchmark in benches/ checks that the instrument needs less."""
 STEP_NS = 30.0
-"""If the clock steps are coarser than this, hops below a microsecond are inexact; ARM counters may tick at about 20
-MHz."""
+"""The clock resolution above which hops below a microsecond are inexact. ARM counters may tick at about 20 MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each probed core, and a finding for steal time during the probe if there was some."""
+    """Return a finding for each probed core, and one for any steal time during the probe."""
     quiet = [core["core"] for core in seen["cores"] if not _is_noisy(core)]
     found = [_core(core, _noise_remedy(quiet)) for core in seen["cores"]]
     stolen = seen["steal_percent"]
@@ -85,7 +84,7 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """Return findings on the cost of the instrument itself and, for comparison, the speed of a copy."""
+    """Return findings on the instrument's own cost and, for comparison, on the copy speed."""
     return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
 
 

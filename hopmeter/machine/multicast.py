@@ -1,4 +1,4 @@
-"""Test whether this machine receives its own UDP multicast messages, as LCM and DDS require."""
+"""Tests whether this machine receives its own UDP multicast messages, as LCM and DDS require."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LOOPBACK = "lo"
 NONE = "none"
 PATIENCE_S = 0.2
 IP_PKTINFO = 8
-"""The number of this socket option in Linux, which older versions of the socket module do not define."""
+"""The number of this Linux socket option, which older versions of the socket module do not define."""
 
 
 def multicast() -> str:
-    """Return the network device through which messages to a multicast group come back, or `none`."""
+    """Return the network device through which multicast messages come back, or `none`."""
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
@@ -29,7 +29,7 @@ def multicast() -> str:
 
 
 def _member(group: str) -> socket.socket:
-    """Return a socket that has joined the group on the system's default network device, as the middlewares do."""
+    """Return a socket that has joined the group on the system's default network device, as middlewares do."""
     member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         member.settimeout(PATIENCE_S)

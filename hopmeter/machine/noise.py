@@ -1,4 +1,4 @@
-"""Run the probes of `hopmeter._instrument`; times are in microseconds."""
+"""Runs the probes of `hopmeter._instrument`. Times are in microseconds."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hopmeter.machine.kernel import Kernel
 from hopmeter.system.scratch_dir import ScratchDir
 
 SHORT_S = 0.1
-"""How long a probe watches each core by default, before a run."""
+"""How long a probe observes each core by default, before a run, in seconds."""
 LONGEST_S = 4.0
-"""The longest time to watch all cores together, however many there are."""
+"""The maximum time to observe all cores together, in seconds."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
 """Pairs of a requested sleep time in seconds and a number of sleeps."""
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
-    """Measure how often each usable core is interrupted, as seen by a spinning thread on that core. The cores are
-    probed one after another, so that the probes do not disturb each other.
+    """Measure how often each usable core is interrupted, as seen by a spinning thread. The cores are probed one after
+    another, so that the probes do not disturb each other.
 
     Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: the stolen time during
     the probe}.
@@ -51,7 +51,10 @@ def _steal_percent(before: tuple[int, int] | None, after: tuple[int, int] | None
 
 
 def sleep_errors() -> list[dict[str, Any]]:
-    """Measure how late a thread wakes after sleeps of 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
+    """Measure how late a thread wakes after sleeps of 0.1, 1 and 10 ms.
+
+    Returns [{asked_ms, sleeps, p50_us, max_us}].
+    """
     return [
         {
             "asked_ms": error["asked_ns"] / 1e6,
@@ -64,8 +67,10 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """Measure the instrument's own cost per message, and the speed of a copy: {clock_ns, clock_step_ns, message_ns,
-    copy_bytes_per_ns}."""
+    """Measure the instrument's own cost per message, and the copy speed.
+
+    Returns {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}.
+    """
     with ScratchDir() as ground:
         cost = _instrument.recording_cost(ground.directory)
     return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

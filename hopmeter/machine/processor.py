@@ -1,4 +1,4 @@
-"""Judge the processor: its cores, their kinds and frequency, and which cores are reserved."""
+"""Evaluates the processor: its cores, their kinds and frequency, and which cores are isolated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hopmeter.machine.kernel import UNKNOWN
 
 
 def cores(machine: Machine) -> Finding:
-    """Judge how many cores are available."""
+    """Evaluate the number of available cores."""
     usable = len(machine["usable_cores"])
     says = f"{usable} of {machine['cores']} cores are available"
     if usable < 2:
@@ -23,7 +23,7 @@ def cores(machine: Machine) -> Finding:
 
 
 def core_kinds(machine: Machine) -> Finding:
-    """Judge whether some cores are slower than others."""
+    """Evaluate whether some cores are slower than others."""
     slower = machine.get("slower_cores", [])
     if not slower:
         return finding("F-CORE-KINDS", "kinds of cores", "good", "the kernel reports one kind of core")
@@ -38,7 +38,7 @@ def core_kinds(machine: Machine) -> Finding:
 
 
 def governor(machine: Machine) -> Finding:
-    """Judge the frequency governor."""
+    """Evaluate the frequency governor."""
     policy = machine["governor"]
     if policy == UNKNOWN:
         return finding(
@@ -60,7 +60,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding:
-    """Judge whether turbo is on."""
+    """Evaluate whether turbo is on."""
     if machine["turbo"] == "on":
         return finding(
             "F-TURBO",
@@ -73,7 +73,7 @@ def turbo(machine: Machine) -> Finding:
 
 
 def smt(machine: Machine) -> Finding:
-    """Judge whether logical cores share a physical core."""
+    """Evaluate whether logical cores share a physical core."""
     if machine["smt"] == "on":
         return finding(
             "F-SMT",
@@ -86,7 +86,7 @@ def smt(machine: Machine) -> Finding:
 
 
 def isolation(machine: Machine) -> Finding:
-    """Judge whether the scheduler keeps other processes off some cores."""
+    """Evaluate whether the scheduler keeps other processes off some cores."""
     isolated = machine["isolated_cores"]
     if isolated not in ("", UNKNOWN):
         return finding(
@@ -105,8 +105,7 @@ def isolation(machine: Machine) -> Finding:
 
 
 def _isolation_remedy(usable: list[int]) -> str:
-    """Return the remedy that isolates two cores of this machine and leaves at least two cores to the system and
-    hopmeter."""
+    """Return the remedy that isolates two cores, and leaves at least two cores to the system and hopmeter."""
     if len(usable) < 4:
         many = f"{len(usable)} cores are" if len(usable) > 1 else "one core is"
         return f"{many} too few to isolate two for endpoints: measure more rounds, or use a machine with four cores"

@@ -1,4 +1,4 @@
-"""The last sentences of `hopmeter doctor`, which say which results of this machine you can trust."""
+"""Formats the conclusion of `hopmeter doctor`: which results of this machine you can trust."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hopmeter.machine.finding import Finding
 
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
-"""Findings that also distort medians; their remedies come first."""
+"""Findings that also distort medians. Their remedies come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
 SLOW = {"F-FLOORS"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}

@@ -1,4 +1,4 @@
-"""Finds transports, the features that each offers, and which transports are ready on this machine."""
+"""Finds transports, reads their capabilities, and determines which are ready on this machine."""
 
 from hopmeter.manifest.discovery import broken_manifests, every, find_transports, select_transports
 from hopmeter.manifest.model import Manifest

@@ -1,8 +1,8 @@
-"""Chooses the Python that runs a transport's nodes if they carry a codec's objects: it needs the packages of both.
+"""Selects the Python that runs a transport's nodes if they send a codec's objects. This Python needs the packages of
+both.
 
-A framework that is compatible with hopmeter's packages is installed next to them. A framework that conflicts, and any
-framework on a transport with its own environment, gets an environment that contains only the packages of the transport
-and the framework.
+A framework that is compatible with hopmeter's packages is installed next to them. If the framework conflicts, or if the
+transport has its own environment, hopmeter creates a joint environment for the transport and the framework.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has not
     created it yet.
 
-    Raises NoPythonError if only the user can install the packages, for example into the system's own Python.
+    Raises NoPythonError if only the user can install the packages, for example into the system Python.
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
@@ -50,8 +50,10 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
 
 def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
-    """Return the Python of a joint environment, or else that of the transport's own environment if it has the
-    codec's packages; None if neither has them."""
+    """Return the Python of the joint environment, or of the transport's own environment if it has the codec's packages.
+
+    None if neither has them.
+    """
     found = own(environment)
     if found is not None and has(found, codec):
         return found
@@ -66,7 +68,7 @@ def _fits(found: Interpreter, codec: str) -> bool:
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
-    """Return the first of these codecs whose Python has the packages of all of them, or None if there is none."""
+    """Return the first codec whose Python has the packages of all codecs, or None."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -75,14 +77,16 @@ def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
-    """Return the name of the joint environment of transport and codec, or None if no separate environment is needed."""
+    """Return the name of the joint environment of a transport and a codec, or None if no separate environment is
+    needed.
+    """
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.environment_name}" if offer.pip else f"codec-{codec}"
 
 
 def apart(codec: str) -> tuple[str, ...]:
-    """Return the packages of a codec that conflict with hopmeter's own; empty for most codecs."""
+    """Return the packages of a codec that conflicts with hopmeter's own packages. Empty for most codecs."""
     return tuple(getattr(_module(codec), "APART", ()))
 
 
@@ -100,31 +104,35 @@ def requirements(codec: str) -> list[str]:
 
 
 def extra(name: str) -> list[str]:
-    """Return the packages of one of hopmeter's extras, as arguments for `uv pip install`."""
+    """Return the packages of a hopmeter extra, as arguments for `uv pip install`."""
     return _declared_requirements(name)
 
 
 def frameworks() -> list[str]:
-    """Return the codecs whose framework must be installed separately; other frameworks are dependencies of hopmeter."""
+    """Return the codecs whose framework is not a dependency of hopmeter."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
 
 
 def has(found: Interpreter, codec: str) -> bool:
-    """Return whether all packages of a codec are in a Python's package folders; imports none of them."""
+    """Return whether a Python has all packages of a codec. No package is imported."""
     return not _absent(found, codec)
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """Return the first package of a codec that a Python does not have, with the framework checked first, or an empty
-    string if it has all."""
+    """Return the first package of a codec that a Python lacks, or an empty string if it has all.
+
+    The framework is checked first.
+    """
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
     return next(missing, "")
 
 
 def versions(codec: str, found: Interpreter) -> list[str]:
-    """Return the versions of a codec's packages, the framework first; the version of a missing package is an empty
-    string."""
+    """Return the versions of a codec's packages, the framework first.
+
+    The version of a missing package is an empty string.
+    """
     first, *others = (name_of(text) for text in requirements(codec))
     builds = getattr(_module(codec), "BUILDS", ())
     framework = next(filter(None, (_version(name, found.packages) for name in (first, *builds))), "")
@@ -147,7 +155,7 @@ def _module(codec: str) -> ModuleType:
 
 
 def _package(codec: str) -> str:
-    """Return the package that a codec imports; NumPy if it needs no other package."""
+    """Return the package that a codec imports, or NumPy if it needs no other package."""
     module = _module(codec)
     named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
     return named
@@ -155,9 +163,9 @@ def _package(codec: str) -> str:
 
 @functools.cache
 def _declared_requirements(extra: str = "") -> list[str]:
-    """Return hopmeter's own requirements, or those of one of its extras."""
+    """Return hopmeter's requirements, or those of one of its extras."""
     tree = paths.checkout()
-    if tree is not None:  # the installed metadata may be older or newer than the checkout
+    if tree is not None:  # the installed metadata may differ from the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
         texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
         return [text for each in texts if (text := here(each))]

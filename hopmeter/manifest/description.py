@@ -1,4 +1,4 @@
-"""Asks a node to describe itself, and caches the answer until a file that it depends on changes."""
+"""Queries a node for its description, and caches the answer until a file that it depends on changes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from typing import Any
 
 PATIENCE_S = 30
 Mark = list[list[str | int]]
-"""What a cached answer depends on: files with their times and sizes, and environment variables with their values."""
+"""The state that a cached answer depends on: files with their times and sizes, and environment variables."""
 NO_PACKAGE = re.compile(r"\bNo module named '(?!hopmeter\b)")
-"""How Python reports a package that is not installed. Installing one changes the package folder, which is in the mark
-of a cached answer."""
+"""Matches Python's error for a package that is not installed.
+
+Installing a package changes the package directory, and thus the mark of a cached answer.
+"""
 
 
 class UndescribedError(Exception):
-    """A node did not describe itself; the text contains the reason."""
+    """Raised if a node does not describe itself. The text contains the reason."""
 
 
 def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a node prints when started with `--describe`, in this environment. Raises UndescribedError."""
+    """Return the description that a node prints when it is started with `--describe`.
+
+    Raises UndescribedError if the node fails.
+    """
     try:
         done = subprocess.run(
             command,
@@ -49,9 +54,12 @@ def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any
 
 
 def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a node's description from a cache file, or from `ask_node` if the file has another mark. Raises
-    UndescribedError. A missing Python package is cached as well; otherwise each command of hopmeter would start a
-    dozen Pythons that fail."""
+    """Return a node's description from a cache file, or from `ask_node` if the cached mark differs. Raises
+    UndescribedError if the node fails.
+
+    A missing Python package is also cached, because otherwise every hopmeter command would start a dozen failing
+    Pythons.
+    """
     mark = [*mark, ["PYTHONPATH", os.environ.get("PYTHONPATH", "")]]
     kept = _read(file, mark)
     if kept is None:

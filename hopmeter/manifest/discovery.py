@@ -1,4 +1,4 @@
-"""Finds transports by searching folders; no file lists them."""
+"""Discovers transports by searching directories. There is no central list of transports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """Return all transports by name. Broken manifests are skipped, so that they do not block other transports."""
+    """Return all transports by name. Broken manifests are skipped, so that they do not affect other transports."""
     return _read(folders)[0]
 
 
 def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
-    """Return the errors of broken manifests, by folder name."""
+    """Return the errors of broken manifests by directory name."""
     return _read(folders)[1]
 
 
@@ -36,7 +36,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """Load one manifest. Raises UsageError, which lists all errors in the manifest."""
+    """Load a manifest. Raises UsageError, which lists all errors in the manifest."""
     manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
@@ -51,8 +51,10 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the path of the Python that runs a transport's nodes, which may also run its broker, or None if this
-    Python is not available."""
+    """Return the path of the Python that runs a transport's nodes, and maybe its broker.
+
+    None if this Python is not available.
+    """
     try:
         found = interpreter(offer)
     except NoPythonError:
@@ -64,12 +66,14 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
     "direct": lambda manifest: manifest.ranked and manifest.broker is None and not manifest.named_only,
 }
-"""Words that select several transports: all that can be ranked, and those of them that need no broker, apart from
-transports that a user must name."""
+"""Words that select several transports. `all` selects every rankable transport.
+
+`direct` selects those that need no broker and that a user need not name.
+"""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return the transports that names and group words select. Raises UsageError for an unknown name."""
+    """Return the transports selected by names and group words. Raises UsageError for an unknown name."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -81,8 +85,10 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 
 
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return transports by name. Raises UsageError for a broken manifest, and for an unknown name, with the most
-    similar name as a suggestion."""
+    """Return transports by name.
+
+    Raises UsageError for a broken manifest or an unknown name, and suggests the most similar name.
+    """
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:

@@ -1,9 +1,8 @@
-"""Examples: for each transport and language, a small program without hopmeter that sends and receives messages, or
-makes and answers calls.
+"""Finds and adapts the example of each transport and language: a small program that uses the library without hopmeter.
 
-The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's folder;
-`idl/example.*` and `rust/examples/build.rs` belong to them. Each program begins with constants, such as `PAYLOAD_BYTES
-= 1000`, whose values hopmeter replaces.
+The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. They
+may also use `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants, such as `PAYLOAD_BYTES =
+1000`, whose values hopmeter replaces.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.allowed_words import Value
 
 NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
-"""Matches the line that sets a constant, up to its value: `NAME = `, `const NAME: usize = `, `constexpr int NAME =
-`."""
+"""Matches an assignment to a constant up to its value: `NAME = `, `const NAME: usize = ` or `constexpr int NAME = `."""
 VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
 BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
-"""Matches the comment lines of an example that contain the commands to build it or to generate its code."""
+"""Matches an example's comment lines with build commands."""
 SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
-"""The words that start the two sides of a program, by its pattern; the first side must start first."""
+"""The arguments that start the two sides of a program, by pattern. The first side must be started first."""
 CARGO = """[package]
 name = "example"
 version = "0.1.0"
@@ -51,7 +49,7 @@ class Example:
 
     @property
     def text(self) -> str:
-        """Return the source of the program."""
+        """Return the program's source code."""
         return self.path.read_text(encoding="utf-8")
 
     @property
@@ -67,7 +65,7 @@ class Example:
 
     @property
     def build_script(self) -> str:
-        """Return the build script of a Rust program that generates code; empty for other programs."""
+        """Return the build script of a Rust program that generates code. Empty for other programs."""
         path = self.path.parent / "build.rs"
         return path.read_text(encoding="utf-8") if self.language == "rust" and path.is_file() else ""
 
@@ -77,12 +75,12 @@ class Example:
 
     @property
     def program(self) -> str:
-        """Return the file name of the program."""
+        """Return the program's file name."""
         return "src/main.rs" if self.language == "rust" else self.path.name
 
     @property
     def build(self) -> list[str]:
-        """Return the commands that build the program; empty if none is needed."""
+        """Return the commands that build the program. Empty if the program needs no build."""
         return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
 
     @property
@@ -92,26 +90,27 @@ class Example:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Return the words that start the two sides of the program, in the order in which they must start."""
+        """Return the arguments that start the two sides of the program, in starting order."""
         return SIDES[_pattern_of_library(self.manifest, self.pattern)]
 
     @property
     def note(self) -> str:
-        """Return why a user who makes calls gets a program that sends messages; empty if the program fits the
-        pattern."""
+        """Return the reason why a user who makes calls gets a program that sends messages.
+
+        Empty if the program fits the pattern.
+        """
         if self.pattern == "pubsub" or self.manifest.rpc == "native":
             return ""
         return f"{self.manifest.title} has no calls: hopmeter sends a message each way for a call, the program one way"
 
     @property
     def run(self) -> str:
-        """Return the command that runs the program, without the word for the side."""
+        """Return the command that runs the program, without the argument for the side."""
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
     def install(self) -> list[str]:
-        """Return the commands that install the library, and the broker if there is one. Cargo installs crates
-        without them."""
+        """Return the commands that install the library and its broker. Cargo installs crates itself."""
         offer = self.manifest.offers[self.language]
         apt = " ".join(offer.apt)
         pip = " ".join(f"'{each}'" for each in offer.pip)
@@ -119,17 +118,19 @@ class Example:
 
     @property
     def crates(self) -> dict[str, Any]:
-        """Return the crates that a Rust program uses, in the versions that the adapter uses."""
+        """Return the crates that a Rust program uses, in the adapter's versions."""
         return self._used_crates("dependencies", self.text)
 
     @property
     def build_crates(self) -> dict[str, Any]:
-        """Return the crates that the build script of a Rust program uses."""
+        """Return the crates that a Rust program's build script uses."""
         return self._used_crates("build-dependencies", self.build_script)
 
     def _used_crates(self, table: str, text: str) -> dict[str, Any]:
-        """Return the adapter's crates that `text` mentions. A program must also mention the crates that its
-        generated code uses."""
+        """Return the adapter's crates that `text` mentions.
+
+        A program must also mention the crates that its generated code uses.
+        """
         known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
         return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
 
@@ -146,13 +147,15 @@ def _toml(value: object) -> str:
 
 
 def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
-    """Return the pattern with which a library carries calls or messages: `pubsub` for calls if the library has none
-    of its own."""
+    """Return the pattern that a library uses for calls or messages.
+
+    Calls use `pubsub` if the library has no calls of its own.
+    """
     return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
 
 
 def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> Example | None:
-    """Return a transport's example in one language, or None if there is no example for this pattern."""
+    """Return a transport's example in one language, or None if no example fits the pattern."""
     places = {"rust": f"rust/examples/{manifest.name}.rs", "c++": "cpp/example.cpp", "python": "python/example.py"}
     path = manifest.folder / places[language]
     if language not in manifest.offers or not path.is_file():
@@ -162,12 +165,12 @@ def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> 
 
 
 def values_of(example: Example) -> set[str]:
-    """Return the names of the constants that the example begins with."""
+    """Return the names of the constants at the beginning of the example."""
     return {found["name"] for found in re.finditer(NAME.format(name="(?P<name>[A-Z][A-Z0-9_]+)"), example.text)}
 
 
 def fill_values(text: str, values: Mapping[str, Value]) -> str:
-    """Replace the values of constants in an example's text; names that it does not contain are ignored."""
+    """Replace the values of constants in an example's text. Unknown names are ignored."""
     for name, value in values.items():
         text = re.sub(NAME.format(name=re.escape(name)) + VALUE, partial(_line, value), text)
     return text
@@ -178,7 +181,7 @@ def _line(value: Value, found: re.Match[str]) -> str:
 
 
 def _literal(value: Value, before: str) -> str:
-    """Return a value in the notation of the value `before`, which it replaces."""
+    """Return a value as a literal in the same notation as `before`, the literal that it replaces."""
     if isinstance(value, bool):
         return str(value) if before in ("True", "False") else str(value).lower()
     if isinstance(value, str):
@@ -187,8 +190,10 @@ def _literal(value: Value, before: str) -> str:
 
 
 def write_examples(examples: Sequence[Example], values: Mapping[str, Value], folder: Path) -> list[Path]:
-    """Write a transport's programs with these values, and a README with the commands to build and run them; return
-    the files."""
+    """Write a transport's programs and a README with their commands, and return the files.
+
+    `values` replace the programs' constants.
+    """
     files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
     files[README] = readme(examples, values)
     for name, text in files.items():
@@ -220,7 +225,7 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
 
 
 def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
-    """Return the settings that differ from the manifest's defaults and for which the example has no constant."""
+    """Return the settings that differ from their defaults and that the example has no constant for."""
     changed = {
         name: values[name.upper()]
         for name, setting in example.manifest.settings.items()
@@ -230,6 +235,6 @@ def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError unless a folder is new or empty."""
+    """Raise UsageError unless a directory is new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("E-EXISTS", f"{folder} exists and is not empty", "name a new folder")

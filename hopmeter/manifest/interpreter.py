@@ -1,5 +1,7 @@
-"""Chooses the Python that runs a transport's nodes: hopmeter's own Python, one in the transport's environment, or
-the system's Python."""
+"""Selects the Python that runs a transport's nodes:
+
+hopmeter's own Python, the Python of an environment, or the system Python.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 10)
-"""The oldest Python that can run nodes, which is that of Ubuntu 22.04; hopmeter itself needs a newer one."""
+"""The oldest Python that can run nodes, which is that of Ubuntu 22.04. hopmeter itself needs a newer one."""
 PATIENCE_S = 20
 ABOUT = (
     "import json, site, sys; "
@@ -28,30 +30,32 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python interpreter and its package folders."""
+    """A Python interpreter and its package directories."""
 
     program: Path
     packages: tuple[Path, ...]
     borrowed: Path | None = None
-    """A package folder of another Python, which is searched before the Python's own package folders."""
+    """Another Python's package directory, which is searched before this Python's own package directories."""
     version: tuple[int, ...] = sys.version_info[:2]
 
     @property
     def user_packages(self) -> Path:
-        """Return the folder of `pip install --user`, whether or not it exists."""
+        """Return the directory that `pip install --user` installs into, whether or not it exists."""
         major, minor = self.version[:2]
         return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return a manifest's environment variables, after replacing `{environment}` with the folder of this Python's
-        environment."""
+        """Return a manifest's environment variables with `{environment}` replaced by this Python's environment
+        directory.
+        """
         environment = str(self.program.parents[1])
         return {name: text.replace("{environment}", environment) for name, text in variables.items()}
 
     @property
     def command(self) -> list[str]:
         """Return the command that runs a node, without arguments."""
-        # -P: files in the user's working folder must not shadow library modules. A script does not search that folder.
+        # With -P, files in the user's working directory cannot shadow library modules. A script does not search that
+        # directory.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
@@ -59,7 +63,7 @@ class Interpreter:
 
 
 class NoPythonError(Exception):
-    """The Python that a transport needs is missing."""
+    """Raised if the Python that a transport needs is missing."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -67,8 +71,10 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """Return a transport's Python, or None if `hopmeter build` has not created it yet. Raises NoPythonError if only
-    the user can install that Python."""
+    """Return a transport's Python, or None if `hopmeter build` has not created it yet.
+
+    Raises NoPythonError if only the user can install that Python.
+    """
     if offer.interpreter == "system":
         return system()
     if offer.environment == "own":
@@ -82,7 +88,7 @@ def ours() -> Interpreter:
 
 
 def folder(name: str) -> Path:
-    """Return the folder of the environment of a transport or codec."""
+    """Return the environment directory of a transport or codec."""
     return paths.environment_folder() / name
 
 
@@ -95,8 +101,11 @@ def own(name: str) -> Interpreter | None:
 
 @functools.cache
 def system_with_ours() -> Interpreter | None:
-    """Return the system's Python with the packages installed next to hopmeter. Returns None if their minor versions
-    differ, because compiled packages cannot be imported then. Raises NoPythonError."""
+    """Return the system Python extended by the packages next to hopmeter.
+
+    None if their minor versions differ, because compiled packages then cannot be imported. Raises NoPythonError if
+    there is no system Python.
+    """
     found, own_packages = system(), ours().packages
     about = _about(found.program)
     if about is None or tuple(about[0]) != sys.version_info[:2]:
@@ -106,8 +115,10 @@ def system_with_ours() -> Interpreter | None:
 
 @functools.cache
 def system() -> Interpreter:
-    """Return the system's Python, for which the system's packages are built: it is in the system's standard PATH and
-    not in a virtual environment. Raises NoPythonError if there is none, or if it is too old."""
+    """Return the system Python, which is in the system's standard PATH and not in a virtual environment.
+
+    Raises NoPythonError if it is missing or too old.
+    """
     found = "the system has no python3"
     for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
         about = _about(Path(place) / "python3")
@@ -124,8 +135,10 @@ def system() -> Interpreter:
 
 
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
-    """Return a Python's version, whether it is in a virtual environment, and its package folders; None if the
-    program does not run."""
+    """Return a Python's version, whether it is in a virtual environment, and its package directories.
+
+    None if the program does not run.
+    """
     try:
         asked = [str(program), "-I", "-c", ABOUT]
         said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout

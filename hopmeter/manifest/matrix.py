@@ -1,5 +1,7 @@
-"""Formats the page that shows the features of each transport in each language. `python -m hopmeter.manifest.matrix`
-prints the page."""
+"""Formats the documentation page about the transports' capabilities by language.
+
+`python -m hopmeter.manifest.matrix` prints the page.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ NONE = "–"
 
 
 def page(manifests: Iterable[Manifest]) -> str:
-    """Format the whole page in Markdown."""
+    """Return the whole page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
         ("transport", *LANGUAGES, "broker", "other machines", "pairs of languages", "what it is"),
@@ -57,15 +59,14 @@ def page(manifests: Iterable[Manifest]) -> str:
 
 
 def summary_row(manifest: Manifest) -> list[str]:
-    """Return the cells of a transport's row: its languages, broker, network, language pairs and summary."""
+    """Return the table cells of a transport: its languages, broker, network, language pairs and summary."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
     return [f"`{manifest.name}`", *languages, broker(manifest), network(manifest), language_pairs(manifest), what]
 
 
 def broker(manifest: Manifest) -> str:
-    """Return the title of a transport's broker, and the settings with which the transport needs it; a dash if it has
-    none."""
+    """Return the title of a transport's broker and the settings that need it, or a dash if there is no broker."""
     broker = manifest.any_broker
     if broker is None:
         return NONE
@@ -73,15 +74,17 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return whether messages can reach another machine, and the settings that this needs; a dash if they cannot."""
+    """Return whether messages can reach another machine, and the settings that this needs. A dash means no."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
 
 
 def language_pairs(manifest: Manifest) -> str:
-    """Return the pairs of different languages that can exchange messages: `all`, a list, or a dash if there are
-    none."""
+    """Return the pairs of different languages that can exchange messages:
+
+    `all`, a list, or a dash if there are none.
+    """
     mixed = [pair for pair in manifest.language_pairs if ">" in pair]
     if len(mixed) == len(LANGUAGES) * (len(LANGUAGES) - 1):
         return "all"
@@ -89,7 +92,7 @@ def language_pairs(manifest: Manifest) -> str:
 
 
 def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
-    """Return the cells of one adapter's row."""
+    """Return the table cells of one adapter."""
     return [
         f"`{manifest.name}`",
         offer.language,
@@ -102,8 +105,10 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
 
 
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
-    """Return the library, and who installs the packages that the adapter needs: the user, or `hopmeter build`. The
-    result does not depend on what the user has installed on this machine."""
+    """Return an adapter's library, and who installs its packages: the user or `hopmeter build`.
+
+    The result does not depend on this machine.
+    """
     if part.user is None:
         return offer.library, _build_command(offer.apt, offer.pip)
     own = f"you: set `{part.user.variable}`"

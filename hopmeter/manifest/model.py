@@ -1,4 +1,4 @@
-"""A transport's manifest, `transport.toml`: its features in each language, and its settings."""
+"""Defines a transport's manifest, `transport.toml`: its capabilities in each language, and its settings."""
 
 from __future__ import annotations
 
@@ -38,45 +38,50 @@ class Manifest(Strict):
     forward: Literal["copy", "move"] = "copy"
     keep: bool = False
     network: dict[str, Value] | None = None
-    """The settings with which messages reach another machine; None if they cannot."""
+    """The settings that let messages reach another machine, or None if messages cannot."""
     meets_in_folder: bool = False
-    """Whether endpoints find each other through the trial's folder; each agent on a machine has its own folder."""
+    """Whether endpoints find each other through the trial's directory.
+
+    Each agent on a machine has its own directory.
+    """
     message_limit: bool = False
     """Whether receivers reject messages larger than the largest frame before they allocate memory for them."""
     system_copies: Annotated[int, Field(ge=0)] | None = None
-    """How many times the operating system copies a payload on each hop; None if unknown."""
+    """How many times the operating system copies a payload on each hop, or None if unknown."""
     reply: Literal["inline", "deferred"] | None = None
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """The largest number of receivers on one link; None if the library has no limit."""
+    """The maximum number of receivers on one link, or None if the library has no limit."""
     varying_sizes: bool = True
-    """Whether the messages of one link may have different sizes, up to the link's largest size."""
+    """Whether the messages of a link may have different sizes, up to the link's maximum."""
     ranked: bool = True
     named_only: bool = False
-    """Whether the transport runs only if a user names it, so that `direct` leaves it out."""
+    """Whether the transport runs only if a user names it, so that `direct` excludes it."""
     installable: bool = True
-    """Whether the transport is a library that a program can install; otherwise hopmeter uses it only as a reference."""
+    """Whether the transport is a library that a program can install. Otherwise hopmeter uses it only as a reference."""
     usual_language: Language | None = None
     """The language that `language = "one"` measures if several languages suit a cell equally well."""
     cross_language: bool = True
     leftovers: list[str] = []
     open_leftovers: dict[str, list[str]] = {}
-    """Patterns for files whose names hopmeter does not choose; each has a list of files that belong to a matching
-    file (`{name}`)."""
+    """Patterns for leftover files whose names hopmeter does not choose.
+
+    Each pattern maps to further files that belong to a match (`{name}`).
+    """
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     any_broker: BrokerTable | None = Field(None, alias="broker")
-    """The broker that the transport needs, with all settings or only with some."""
+    """The broker that the transport needs with all or some settings."""
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
-    """How to avoid message loss; None if messages can be lost with all settings, or if that is unknown."""
+    """How to avoid message loss, or None if every configuration can lose messages or if this is unknown."""
     hint: list[Hint] = []
-    """Hints that relate settings to lost messages, overload or cost, and name the settings that help."""
+    """Hints about settings that cause lost messages, overload or cost, and about settings that help."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
     _chosen: dict[str, Value] = PrivateAttr(default={})
-    """The chosen values of the settings on which the environment depends, as far as they differ from the defaults."""
+    """The chosen values of settings that affect the environment and differ from their defaults."""
 
     @model_validator(mode="after")
     def _rpc_is_explained(self) -> Manifest:
@@ -164,12 +169,12 @@ class Manifest(Strict):
 
     @property
     def folder(self) -> Path:
-        """Return the transport's folder."""
+        """Return the transport's directory."""
         return self._folder
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
-        """Return what the transport offers in each language, in the order of `LANGUAGES`."""
+        """Return what the transport supports in each language, in the order of `LANGUAGES`."""
         return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
 
     def _offer(self, language: Language) -> Offer:
@@ -182,8 +187,10 @@ class Manifest(Strict):
         return Offer(transport=self.name, language=language, **own, **plain)
 
     def _installation(self, part: LanguagePart) -> dict[str, Any]:
-        """Return the values of the installation that the settings choose, or of the one that replaces a missing
-        library of the user."""
+        """Return the values of the installation that the settings select.
+
+        If the user's library is missing, return those of its replacement.
+        """
         chosen = {name: self._chosen.get(name, setting.default) for name, setting in self.settings.items()}
         found = (name for name, each in part.installations.items() if each.is_chosen(chosen))
         is_missing = part.user is not None and not part.user.is_here
@@ -201,7 +208,7 @@ class Manifest(Strict):
 
     @property
     def broker(self) -> BrokerTable | None:
-        """Return the broker that the transport needs with the chosen settings; None if it needs none."""
+        """Return the broker that the transport needs with the chosen settings, or None if it needs none."""
         broker = self.any_broker
         if broker is None or not self.has_effect(broker.where):
             return None
@@ -209,29 +216,33 @@ class Manifest(Strict):
         return broker.model_copy(update={"own_environment": own}) if self.variables else broker
 
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
-        """Return whether every setting in `where` is in force with one of its listed values. `settings` are the
-        chosen ones by default."""
+        """Return whether every setting in `where` has one of its listed values.
+
+        The default settings to check are the chosen ones.
+        """
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 
     def value_in_force(self, name: str, settings: Mapping[str, Value] | None = None) -> Value:
-        """Return the value of a setting that is in force, by default with the chosen settings. The user's
-        environment may replace a default."""
+        """Return a setting's effective value, by default with the chosen settings.
+
+        The user's environment may override a default.
+        """
         setting, values = self.settings[name], self._chosen if settings is None else settings
         return setting.in_force(values.get(name, setting.default))
 
     def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the installations, environment variables and broker that these settings choose."""
+        """Return the manifest with the installations, environment variables and broker that these settings select."""
         others = {name for name, each in self.settings.items() if each.variables or each.needs}
         others |= set(self.any_broker.where) if self.any_broker else set()
         return self._choose(settings, others | self.choosing)
 
     def for_installation(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with only the installations that these settings choose."""
+        """Return the manifest with only the installations that these settings select."""
         return self._choose(settings, self.choosing)
 
     @property
     def choosing(self) -> set[str]:
-        """Return the names of the settings that choose installations."""
+        """Return the names of the settings that select installations."""
         return {name for part in self.languages.values() for each in part.installations.values() for name in each.where}
 
     def _choose(self, settings: Mapping[str, Value], names: set[str]) -> Manifest:
@@ -251,24 +262,23 @@ class Manifest(Strict):
 
     @property
     def reference(self) -> str:
-        """Return the words that name the transport and its installation on the command line of `hopmeter build`."""
+        """Return the `hopmeter build` arguments that name the transport and its installation."""
         chosen = self.for_installation(self._chosen).choice
         return " ".join([self.name, *(f"--set {each}" for each in chosen)])
 
     @property
     def key(self) -> str:
-        """Return a key that distinguishes the environment of the transport's nodes from those with other settings."""
+        """Return a key that identifies the environment of the transport's nodes with the chosen settings."""
         return " ".join([self.name, *self.choice])
 
     @property
     def choice(self) -> list[str]:
-        """Return, as `NAME=VALUE`, the chosen settings on which the environment depends and that differ from their
-        defaults."""
+        """Return the chosen settings that affect the environment and differ from their defaults, as `NAME=VALUE`."""
         return [f"{name}={self.settings[name].label(value)}" for name, value in sorted(self._chosen.items())]
 
     @property
     def language_pairs(self) -> list[str]:
-        """Return the language pairs of source and sink that can exchange messages: `rust`, `rust>python`, …"""
+        """Return the language pairs that can exchange messages, as `rust` or `rust>python` (source and sink)."""
         return [
             one if one == other else f"{one}>{other}"
             for one in self.offers
@@ -277,12 +287,13 @@ class Manifest(Strict):
         ]
 
     def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
-        """Return the settings with which messages reach another machine, without the settings that the user has
-        given."""
+        """Return the settings that let messages reach another machine, except those that the user has given."""
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:
-        """Return why messages with these settings cannot reach another machine, or an empty string if they can."""
+        """Return the reason why messages with these settings cannot reach another machine, or an empty string if they
+        can.
+        """
         if self.network is None:
             return f"{self.name} does not leave the machine"
         for name, value in self.network.items():
@@ -292,7 +303,7 @@ class Manifest(Strict):
         return ""
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
-        """Return every setting with its value: the given one, otherwise the default."""
+        """Return the value of every setting: the given value or else the default."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
@@ -300,6 +311,6 @@ PLAIN = (
     *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
     *("build_variables", "environment", "interpreter", "objects", "types"),
 )
-"""Keys that occur only in the table of a language."""
+"""Keys that occur only in a language's table."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
-"""Keys whose values in a language's table may override those of the transport."""
+"""Keys in a language's table that may override the transport's values."""

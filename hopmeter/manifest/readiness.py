@@ -1,5 +1,7 @@
-"""Determines whether a transport's node runs on this machine, by starting it with `--describe`; the answer is cached
-until the node changes."""
+"""Determines whether a transport's node runs on this machine, by starting it with `--describe`.
+
+The answer is cached until the node changes.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,21 @@ from hopmeter.model.workload import NO_CODEC
 from hopmeter.system import paths
 
 SPEC_FORMAT = 7
-"""The version of the spec format, which a node must support; `instrument/src/spec.rs` has the same number."""
+"""The version of the spec format that nodes must support. `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether you can measure this transport in this language; if not, which part is missing and which command
-    installs it."""
+    """Whether this machine can measure a transport in one language.
+
+    If not, the missing part and the command that installs it.
+    """
 
     transport: str
     language: str
-    """The language; empty if the transport's languages are unknown."""
+    """The programming language, or an empty string if the transport's languages are unknown."""
     ready: bool
     version: str = ""
     code: str = ""
@@ -43,17 +47,17 @@ class Readiness:
     command: tuple[str, ...] = ()
     """The command that starts the node."""
     about: dict[str, Any] = field(default_factory=dict)
-    """The node's description of itself: compiler, flags, instrument."""
+    """The node's description of itself: compiler, flags and instrument."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Environment variables for the node, in addition to those of all nodes."""
+    """The node's own environment variables, in addition to those of all nodes."""
 
     @property
     def has_turns(self) -> bool:
-        """Return whether the node can run as one side of a duet; nodes of earlier versions cannot."""
+        """Return whether the node can run as one side of a duet. Nodes of earlier versions cannot."""
         return bool(self.about.get("turns"))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the readiness as an object for a line of `hopmeter transports --json`."""
+        """Return the readiness as a JSON object for `hopmeter transports --json`."""
         return {
             "transport": self.transport,
             "language": self.language or None,
@@ -66,8 +70,7 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of these transports in every language, by transport and language; the nodes are queried
-    in parallel."""
+    """Return the readiness of the given transports, by transport and language. The nodes are queried in parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)
@@ -75,8 +78,10 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
 
 
 def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
-    """Return the readiness of one transport in one language; with a codec, on the Python that also has the codec's
-    framework."""
+    """Return the readiness of a transport in one language.
+
+    If a codec is given, its framework must also be installed.
+    """
     user = manifest.offers[language].user
     if user is not None and (problem := user.problem()):
         return _unready(manifest, language, "E-NOT-INSTALLED", *problem)
@@ -110,8 +115,9 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 
 def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
-    """Return what is missing for the chosen settings or the user's environment, as a message code, a text and a
-    remedy; None if nothing is. `variables` are the node's environment variables."""
+    """Return the missing part that the chosen settings or the user's environment need, as a message code, a text and a
+    remedy. None if nothing is missing. `variables` are the node's environment variables.
+    """
     for name, setting in manifest.settings.items():
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
@@ -122,8 +128,8 @@ def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned |
 
 
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
-    """Return the readiness of a transport's Python node, on a Python that has the frameworks of all these codecs."""
-    from hopmeter.manifest import codec_interpreter  # this imports NumPy, which only codecs need
+    """Return the readiness of a transport's Python node on a Python that has the frameworks of all given codecs."""
+    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
 
     try:
         common = codec_interpreter.common_codec(codecs, manifest.offers["python"])
@@ -135,8 +141,10 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 def describe(
     manifest: Manifest, language: str, command: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Return the readiness of a node that `command` starts, with these variables besides those of all nodes. The answer
-    is not cached."""
+    """Return the readiness of the node that `command` starts. `variables` extend the usual environment variables.
+
+    The answer is not cached.
+    """
     adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
     try:
         about = ask([*command, "--describe", *adapter], {**environment(), **(variables or {})})
@@ -156,8 +164,10 @@ def describe(
 
 
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
-    """Return the command that starts a node, without arguments, or None if the node is not built. Raises
-    NoPythonError if the system does not have the Python that the node needs."""
+    """Return the command that starts a node, without arguments, or None if the node is not built.
+
+    Raises NoPythonError if the system lacks the Python that the node needs.
+    """
     offer = manifest.offers[language]
     if language == "python":
         found = _interpreter(offer, codec)
@@ -167,7 +177,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> dict[str, str]:
-    """Return the environment variables for a node, in addition to those of all nodes."""
+    """Return a node's environment variables, in addition to those of all nodes."""
     offer = manifest.offers[language]
     found = _interpreter(offer, codec) if offer.variables else None
     return found.fill(offer.variables) if found else {}
@@ -176,14 +186,16 @@ def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> 
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
-    from hopmeter.manifest import codec_interpreter  # this imports NumPy, which only codecs need
+    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
 
     return codec_interpreter.interpreter(codec, offer)
 
 
 def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
-    """Return the error if no Python has the packages of both transport and codec, and the command that installs
-    them. The command is the same for all transports that use hopmeter's own Python."""
+    """Return the error if no Python has the packages of both the transport and the codec, and the install command.
+
+    All transports that use hopmeter's own Python share one command.
+    """
     from hopmeter.manifest import codec_interpreter
 
     if codec_interpreter.joint_environment(codec, manifest.offers["python"]) is None:
@@ -193,13 +205,18 @@ def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
 
 
 DEFAULTS = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-"""Environment variables that nodes get unless you set them. By default, JAX allocates three quarters of a GPU's
-memory when it starts; several nodes share the GPU, and those of other frameworks would find no free memory."""
+"""Default environment variables of nodes.
+
+By default, JAX allocates three quarters of a GPU's memory at startup. Nodes of other frameworks would then find too
+little memory on the same GPU.
+"""
 
 
 def environment() -> dict[str, str]:
-    """Return the environment variables of nodes, with which they can import this package, and libraries start no
-    compute threads."""
+    """Return the environment variables of all nodes.
+
+    They let nodes import this package, and stop libraries from starting compute threads.
+    """
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
@@ -216,8 +233,10 @@ def _unready(manifest: Manifest, language: str, code: str, missing: str, get: st
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
-    """Return the files that a node's answer depends on; a Python adapter also depends on the packages of its
-    environment."""
+    """Return the files that a node's description depends on.
+
+    A Python adapter also depends on the packages of its environment.
+    """
     if language != "python":
         return [Path(command[0])]
     here = manifest.folder / "python"
@@ -233,12 +252,12 @@ def _mark(files: Iterable[Path]) -> Mark:
 
 
 def _user_library(user: Owned | None) -> Mark:
-    """Return the location of the user's library, because the library may have another version at another location."""
+    """Return the user library's location, because another location may have another version."""
     return [[user.variable, user.location]] if user else []
 
 
 def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
-    # The name depends on the environment, because two environments on one machine have different libraries, and a codec
-    # may have its own environment. It also depends on the settings, which may choose another library.
+    # The name includes the environment, because environments may have different libraries and codecs may have their own
+    # environment. It also includes the settings, which may select a different library.
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"

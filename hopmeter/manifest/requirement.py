@@ -1,5 +1,4 @@
-"""Requirements with a marker: for packages that only some processors need, such as `; platform_machine == 'x86_64'`,
-or that belong to an extra."""
+"""Parses requirements with a marker, such as `; platform_machine == 'x86_64'` or the name of an extra."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """Return a requirement without its marker, or an empty string if the marker is for another processor or another
-    extra.
+    """Return a requirement without its marker, or an empty string if the marker excludes this processor or extra.
 
     Raises ValueError if the marker is malformed.
     """
@@ -21,5 +19,5 @@ def here(requirement: str, extra: str = "") -> str:
 
 
 def name(requirement: str) -> str:
-    """Return the name of the package in a requirement."""
+    """Return the package name in a requirement."""
     return Requirement(requirement).name

@@ -1,5 +1,4 @@
-"""The generated code of a message type, for a transport that carries messages as its own types: whether the type
-needs code, and where the code is."""
+"""Finds the generated code of a message type, for transports that carry messages as their own types."""
 
 from __future__ import annotations
 
@@ -16,29 +15,30 @@ from hopmeter.schemas.ros2.types import RosType, missing_packages
 from hopmeter.system import paths
 
 KIND = "types"
-"""The beginning of the folder's name; the folder of a codec library begins with its codec instead."""
+"""The prefix of the directory's name. A codec library's directory begins with its codec instead."""
 Form = Literal["message", "octets", "call"]
-"""The form in which messages are sent: as objects that the transport encodes, as already encoded octets, or as
-objects in calls."""
+"""How messages are sent: as objects that the transport encodes, as pre-encoded bytes, or as objects in calls."""
 
 
 def prefixes(offer: Offer) -> list[Path]:
-    """Return the folders of the installation that a transport uses; empty if the user has none."""
+    """Return the directories of the installation that a transport uses. Empty if the user has none."""
     if offer.user is not None:
         return [Path(each) for each in offer.user.location.split(":") if each]
     return [interpreter.folder(offer.environment_name)]
 
 
 def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
-    """Return whether code must be generated before messages of a type can be sent in this form. Raises UsageError if
-    the installation defines one of the contained types differently."""
+    """Return whether a type needs generated code before its messages can be sent in this form.
+
+    Raises UsageError if the installation defines a nested type differently.
+    """
     missing = missing_packages(wanted, prefixes(offer))
     is_framed = form == "call" or (wanted.is_bounded if form == "octets" else not wanted.has_header)
     return bool(missing) or is_framed or (offer.types is not None and bool(offer.types.library))
 
 
 def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
-    """Return a `Library` for the folder of a type's code, whether or not the code is built."""
+    """Return the `Library` for the directory of a type's code, whether or not the code has been built."""
     digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
     for name, text in sorted(wanted.texts.items()):
         digest.update(f"\n{name}\n{text}".encode())
@@ -63,7 +63,6 @@ def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
 
 
 def framed_package(wanted: RosType) -> str:
-    """Return the name of the package that hopmeter generates to wrap a type: a message with a frame's header, and a
-    service."""
+    """Return the name of the generated package that wraps a type in a message with a frame header and in a service."""
     digest = blake2b(repr(sorted(wanted.texts.items())).encode(), digest_size=4)
     return f"hopmeter_{digest.hexdigest()}"

@@ -1,1 +1,1 @@
-"""A Python node: loads one adapter, and runs it in the instrument's roles."""
+"""Runs a Python node: loads one adapter, and uses it in the instrument's roles."""

@@ -1,5 +1,7 @@
-"""`python -m hopmeter.node`: one Python node, which the launcher starts. This module imports only what it needs,
-because every trial waits until its nodes have started."""
+"""Runs one Python node for the launcher (`python -m hopmeter.node`).
+
+This module imports as little as possible, because every trial waits for its nodes to start.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ import sys
 from hopmeter.node.node_main import run
 
 if __name__ == "__main__":
-    # Ctrl-C interrupts every process of the terminal, but only the launcher decides how a trial ends.
+    # Ctrl-C interrupts every process of the terminal, but only the launcher may end a trial.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     code = run(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # All link ends are closed now; a regular interpreter shutdown would only disturb library threads that still run.
+    # All link ends are closed now. A regular interpreter shutdown would interfere with library threads that still run.
     os._exit(code)

@@ -1,8 +1,8 @@
-"""`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S`: the background load of a trial.
+"""`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S` produces a trial's background load.
 
-The launcher writes one word per line to stdin, and reads JSON lines from stdout. The process writes `{}` once the load
-runs. `begin` starts the measured window and has no answer; the answer to `read` is the load achieved since `begin`. The
-process ends when its stdin ends.
+The launcher writes one word per line to stdin, and reads JSON lines from stdout. The process writes `{}` when the load
+is running. `begin` starts the measurement and has no answer. `read` returns the load since `begin`. The process exits
+at the end of stdin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter._instrument import BackgroundLoad
 
 
 def main(arguments: list[str]) -> None:
-    """Load the machine until stdin ends."""
+    """Load the machine until the end of stdin."""
     cores = [int(core) for core in arguments[0].split(",")]
     load = BackgroundLoad(cores, float(arguments[1]), float(arguments[2]))
     begun = load.reading()
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _result(begun: tuple[int, int, int], now: tuple[int, int, int], cores: int) -> dict[str, float]:
-    """Return how busy each core was, in percent, and how many gigabytes were copied per second."""
+    """Return the average utilization of the cores in percent, and the copy rate in gigabytes per second."""
     interval_ns, cpu_ns, copied_bytes = (after - before for before, after in zip(begun, now, strict=True))
     return {"cpu_percent": 100 * cpu_ns / interval_ns / cores, "memory_gb_s": copied_bytes / interval_ns}
 
@@ -38,6 +38,6 @@ def _say(message: dict[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    # Ctrl-C interrupts every process of the terminal, but only the launcher decides how a trial ends.
+    # Ctrl-C interrupts every process of the terminal, but only the launcher may end a trial.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Parts that adapters have in common. The contract does not require their use."""
+"""Provides base classes and helpers for adapters. Their use is optional."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Opened = TypeVar("Opened")
 
 
 class BaseTransport:
-    """A transport whose link ends share only the setup, so the transport itself has no resources to close."""
+    """A base class for transports that have no resources of their own to close."""
 
     path: str
-    """The path that the bytes actually take; the transport reports it as the fact `path`."""
+    """The path that the bytes actually take, which is reported as the fact `path`."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -27,12 +27,14 @@ class BaseTransport:
         return {"path": self.path}
 
     def close(self) -> None:
-        """Do nothing: each link end has already closed its own resources."""
+        """Do nothing, because each link end closes its own resources."""
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a transport method that opens a link end by calling the class `end` with the transport and a link:
-    `publisher = opens(Publisher)`."""
+    """Return a transport method that opens a link end: `publisher = opens(Publisher)`.
+
+    The method calls `end` with the transport and a link.
+    """
 
     def open_end(transport: Any, link: Link) -> Opened:
         return end(transport, link)
@@ -41,15 +43,15 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """Return a `version` method that returns a package's version from its metadata, preceded by `title` if given."""
+    """Return a `version` method that reports a package's version from its metadata, preceded by `title` if given."""
     return staticmethod(lambda: f"{title} {_installed_version(distribution)}".strip())
 
 
 def _installed_version(distribution: str) -> str:
-    """Return the version in the name of the package's metadata folder.
+    """Return the version from the name of the package's metadata directory.
 
-    Importing `importlib.metadata` would slow down the start of a node, so this function imports it only for a package
-    without such a folder.
+    `importlib.metadata` is imported only for a package without such a directory, because the import would slow down the
+    node's start.
     """
     name = distribution.replace("-", "_").lower()
     for place in sys.path:

@@ -1,5 +1,7 @@
-"""Loads the C library that a transport's Rust crate provides for other languages; `hopmeter build` copies the
-library to the node folder."""
+"""Loads the C library that a transport's Rust crate provides for other languages.
+
+`hopmeter build` copies the library to the node directory.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ SLOT_MASK = (1 << SLOT_BITS) - 1
 MOST_VIEWS = 8192
 
 Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
-"""The result type and the argument types of each function, by its name without the prefix."""
+"""The result type and argument types of each function, by its name without the prefix."""
 
 NOTHING = -1
-"""The result of a function that found no frame or no free memory. A smaller result means that the function failed."""
+"""The result of a function that found no frame or no free memory. A smaller result means failure."""
 
 _VIEWER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
 view_memory: Callable[[int, int, int], memoryview] = _VIEWER(("PyMemoryView_FromMemory", ctypes.pythonapi))
-"""Return a memoryview over memory, from its address, its length in bytes, and READ or WRITE."""
+"""Return a memoryview for an address, a length in bytes, and READ or WRITE."""
 
 
 class CFunctions:
-    """The functions of a C library as attributes, by their names without the prefix."""
+    """The functions of a C library as attributes. The attribute names have no prefix."""
 
     def __init__(self, library: ctypes.CDLL, prefix: str, signatures: Signatures) -> None:
         for name, (result, arguments) in signatures.items():
@@ -36,8 +38,10 @@ class CFunctions:
             setattr(self, name, function)
 
     def demand(self, result: int | None) -> int:
-        """Return the result of a function, which is a handle or a count. Raises AdapterError with the library's
-        message if the result means that the function failed."""
+        """Return a function's result, which is a handle or a count.
+
+        Raises AdapterError with the library's message if the function failed.
+        """
         if result is not None and result >= NOTHING:
             return result
         raise AdapterError(self.error().decode(), self.remedy().decode())
@@ -47,8 +51,11 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """Return the functions of `libhopmeter_NAME.so` in two forms: the first holds the interpreter lock during a
-    call, which is faster; the second releases the lock, for functions that wait."""
+    """Return the functions of `libhopmeter_NAME.so` in two forms.
+
+    The first form holds the interpreter lock during a call, which is faster. The second releases the lock, for
+    functions that wait.
+    """
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
     if found is None:
@@ -59,17 +66,17 @@ def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CF
 
 
 class SlotViews:
-    """Memoryviews of frames in slots of equal size, cached for each slot and length."""
+    """Memoryviews of frames in equal-sized slots, cached by slot and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """`frame` returns the address of the frame in a slot; `flags` is READ or WRITE."""
+        """Create views with the flags READ or WRITE. `frame` returns the address of a slot's frame."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Return the frame for `word`: its low bits are the slot number, its high bits the payload's length."""
+        """Return the frame for `word`, which contains the slot number (low bits) and the payload length."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

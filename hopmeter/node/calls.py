@@ -1,4 +1,4 @@
-"""Client and server ends for libraries that make and answer calls on their own threads."""
+"""Provides client and server ends for libraries that make and answer calls on their own threads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing: the calls of this library end without an interruption."""
+    """Do nothing, for libraries whose calls end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
-    """A queue of replies that the library's threads `put` and that the endpoint polls."""
+    """A queue of replies that the library's threads fill and that the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
         """Pass one reply to the instrument, as a client's `poll` does."""
@@ -35,17 +35,20 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
 
 
 class BlockingCalls(ReplyQueue):
-    """A client end for a library that has only blocking calls: a thread makes the calls, one at a time."""
+    """A client end for a library that has only blocking calls. A thread makes the calls, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """`write` creates a request; `call` returns the parts of its reply, or None if there is no reply."""
+        """Create the client end.
+
+        `write` creates a request; `call` returns the parts of its reply, or None if there is no reply.
+        """
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call, as a client's `start` does; return False (busy) while another call is in progress."""
+        """Start a call, as a client's `start` does. Return False (busy) if another call is in progress."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -61,8 +64,10 @@ class BlockingCalls(ReplyQueue):
                 self.put(parts)
 
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
-        """End the thread. `interrupt` ends the current call; this method repeats it, because the call may not have
-        begun yet."""
+        """Stop the thread.
+
+        `interrupt` ends the current call, and is repeated because the call may not have begun yet.
+        """
         self._requests.put(None)
         while self._thread.is_alive():
             interrupt()
@@ -70,7 +75,7 @@ class BlockingCalls(ReplyQueue):
 
 
 class CalledServer:
-    """A server for a library that calls its server with a request and sends the reply that the server returns.
+    """A server end for a library that passes each request to a function and sends the reply that the function returns.
 
     The server handles requests one at a time, from `serve` until it is closed.
     """
@@ -78,24 +83,27 @@ class CalledServer:
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """`write` creates a reply."""
+        """Create the server end. `write` creates a reply."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """Raise AdapterError, because the library calls its servers and cannot be polled."""
+        """Raise AdapterError, because a library that calls its servers cannot be polled."""
         raise AdapterError(
             "the library calls its servers itself, so hopmeter cannot poll them", 'use wait = "callback"'
         )
 
     def serve(self, on_request: Handle) -> Self:
-        """Handle requests on the library's threads from now on."""
+        """Start to handle requests on the library's threads."""
         self._handle = on_request
         return self
 
     def answer(self, *parts: Any) -> Any:
-        """Return the reply to a request, or None if the request is not answered; called on a thread of the library."""
+        """Return the reply to a request, or None if the request is not answered.
+
+        The library calls this method on its own thread.
+        """
         replies: list[Any] = []
 
         def reply(payload_bytes: int, fill: Fill) -> bool:
@@ -108,6 +116,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait for the current request; later requests get no reply."""
+        """Wait for the current request. Later requests get no reply."""
         with self._turn:
             self._handle = None

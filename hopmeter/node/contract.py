@@ -1,19 +1,18 @@
-"""The adapter contract for Python, as types: it describes the class that `transports/NAME/python/adapter.py` must
-contain.
+"""Defines the adapter contract for Python as types. `transports/NAME/python/adapter.py` must contain a matching class.
 
-An adapter is a class `Transport` with those methods of `Transport` below that its manifest promises, and no others. An
-adapter moves frames: it contains no code for roles, clocks or statistics. A frame is a header of 64 bytes and a
-payload. Raw carriage keeps both in one buffer, header first; typed carriage passes two buffers.
+An adapter is a class `Transport` with exactly those methods of `Transport` below that its manifest promises. An adapter
+moves frames: it contains no code for roles, clocks or statistics. A frame is a 64-byte header and a payload. Raw
+carriage keeps both in one buffer, header first; typed carriage passes two buffers.
 
-A buffer is any object that supports the buffer protocol and has contiguous bytes: a bytearray, a memoryview, a NumPy
-byte array, or a message of the library. The instrument reads and writes buffers in place and makes no copy.
+A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples are a bytearray, a
+memoryview, a NumPy byte array, and a message of the library. The instrument reads and writes buffers in place.
 
 Threads: the endpoints of a node are threads of one interpreter. Only one thread at a time uses a link end. A function
-that waits must release the interpreter lock (GIL) meanwhile, as the socket module and every library for multithreaded
-programs do; otherwise the other endpoints of the node stop.
+that waits must release the interpreter lock (GIL), because otherwise the node's other endpoints stop. The socket module
+and every library for multithreaded programs release the lock.
 
-Errors: any exception of an adapter fails the trial, and the reason in the result is its traceback; for an
-`AdapterError`, it is the message and the remedy instead.
+Errors: any exception of an adapter fails the trial. The result contains the exception's traceback, or the message and
+remedy of an `AdapterError`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class AdapterError(Exception):
-    """A failure that the adapter foresaw, with a message and a remedy. Raise this error `from` its cause."""
+    """An expected failure of the adapter, with a message and a remedy. Raise this error `from` its cause."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -35,88 +34,109 @@ class AdapterError(Exception):
 
 
 class Setup(Protocol):
-    """The values with which an adapter is opened; `hopmeter._instrument.Setup` implements this type. Values that
-    differ between links are in `Link`."""
+    """The values that an adapter is opened with. `hopmeter._instrument.Setup` implements this type.
+
+    Values that differ between links are in `Link`.
+    """
 
     run: str
-    """The trial's name on this machine (16 hexadecimal digits). The names of everything that an adapter creates
-    outside `directory` contain it."""
+    """The trial's name on this machine (16 hexadecimal digits).
+
+    The name of every object that an adapter creates outside `directory` must contain it.
+    """
     directory: str
-    """A private folder of this trial with a short path, for socket files; the launcher removes the folder."""
+    """A private directory of this trial with a short path, for socket files. The launcher removes the directory."""
     broker: str
-    """The address of the transport's broker, in the manifest's format; empty if the transport has no broker."""
+    """The address of the transport's broker, in the manifest's format. Empty if the transport has no broker."""
     settings: dict[str, Any]
-    """The value of every setting in the manifest; the default if the user gave none."""
+    """The value of every setting in the manifest, or its default if the user gave none."""
     bind: str
-    """The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. May be
-    0.0.0.0, which means all devices."""
+    """The IPv4 address that link ends listen on: the loopback address, unless nodes run on several machines.
+
+    May be 0.0.0.0, which means all devices.
+    """
     advertised: str
-    """The IPv4 address at which other machines reach this machine. It is part of a link end's address; a transport
-    that discovers its peers uses the network device with this address."""
+    """The IPv4 address at which other machines reach this machine. It is part of a link end's address.
+
+    A transport that discovers its peers uses the network device with this address.
+    """
     largest_frame_bytes: int
-    """The size in bytes of the largest frame, including the header, that any link of this process carries."""
+    """The size in bytes of the largest frame on any link of this process, including the header."""
 
 
 def network_device(setup: Setup) -> str:
-    """Return a description of the network device that a transport uses, for its facts."""
+    """Return a description of the transport's network device, for its facts."""
     return "the loopback device" if setup.advertised.startswith("127.") else f"the device of {setup.advertised}"
 
 
 class Link(Protocol):
-    """One hop: exactly one link end, a publisher or a server, binds; the other link ends connect to its address."""
+    """One hop. Exactly one link end, a publisher or a server, binds; the other link ends connect to its address."""
 
     name: str
-    """A name that is unique on this machine, of `[a-z0-9_]` only, which can be a topic, key, service or file name."""
+    """A name that is unique on this machine and consists of `[a-z0-9_]`.
+
+    It can be used as a topic, key, service or file name.
+    """
     address: str
-    """The address of the binding end, in the transport's own format; empty in the link that the binding end itself
-    gets."""
+    """The address of the binding end, in the transport's own format. Empty for the binding end itself."""
     receivers: int
-    """How many receivers connect before the first message is sent."""
+    """The number of receivers that connect before the first message is sent."""
     payload: str
-    """What the messages of this link represent: `timing`, `bytes` or `image`. With typed carriage, the adapter
-    chooses its message type by this value."""
+    """What the messages of this link represent: `timing`, `bytes` or `image`.
+
+    With typed carriage, the adapter selects its message type by this value.
+    """
     width: int
     height: int
-    """The size of an image in pixels; 0 for other payloads."""
+    """The image size in pixels, or 0 for other payloads."""
     frame_bytes: int
     """The size in bytes of the largest frame of this link, including the header."""
     wait: str
-    """How this end waits for messages, or a client for replies: `spin`, `block` or `callback`. For a publisher, how
-    the receivers of the link wait; if only some receivers are polled, how those wait."""
+    """How this end waits for messages or replies: `spin`, `block` or `callback`.
+
+    For a publisher, how the link's receivers wait, or how the polled receivers wait if only some are polled.
+    """
     message_type: str
-    """The name of the transport's own type for the messages, such as `nav_msgs/msg/Odometry`; empty if there is
-    none."""
+    """The name of the transport's own type for the messages, such as `nav_msgs/msg/Odometry`.
+
+    Empty if there is none.
+    """
     message_code: str
-    """The folder of the code that `hopmeter build --message` generated for this type; empty if there is none."""
+    """The directory of the code that `hopmeter build --message` generated for this type. Empty if there is none."""
     message_object: str
-    """The file with the encoded message, if the adapter encodes messages itself; payloads are then the bytes of this
-    file. If empty, payloads are already encoded messages of the type."""
+    """The file with the encoded message, if the adapter encodes messages itself.
+
+    Payloads are then the bytes of this file. If empty, payloads are already encoded messages of the type.
+    """
 
 
 class Fill(Protocol):
-    """A function with which the instrument writes one frame. Call it once, as late as possible: when it has written
-    the frame, it reads the clock for the sent time."""
+    """A function that the instrument provides to write one frame.
+
+    Call it once, as the last step before sending, because it reads the clock for the sent time.
+    """
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
         """Write to one buffer of HEADER_BYTES + payload_bytes, `fill(frame)`, or to two buffers, `fill(header,
         payload)`.
 
-        May be called only within the call that received this function, and on the same thread. Raises TypeError or
-        BufferError for an object without writable bytes, ValueError for a wrong length, and RuntimeError for a call at
+        Call this only within the call that received the function, on the same thread. Raises TypeError or BufferError
+        for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a call at
         another time or on another thread.
         """
 
 
 class Take(Protocol):
-    """A function that passes one received frame to the instrument. The frame must stay valid until the function
-    returns."""
+    """A function that passes one received frame to the instrument.
+
+    The frame must stay valid until the function returns.
+    """
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`. A payload may be a
-        function without arguments that returns the buffer; the instrument calls this function after it has read the
-        arrival time.
+        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`.
 
-        `native` is the library's own message, for a publisher whose `forward` passes it on without a copy.
+        A payload may be a function without arguments that returns the buffer. The instrument calls it after reading the
+        arrival time. `native` is the library's own message, which a publisher can `forward` without a copy.
         """
 
 
@@ -124,79 +144,90 @@ class Reply(Protocol):
     """A function that answers one request. The adapter provides it, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
-        """Send the reply; the rules of `Publisher.send` apply."""
+        """Send the reply. The rules of `Publisher.send` apply."""
 
 
 class Handle(Protocol):
-    """A function that passes one request to the instrument. The instrument calls `reply` before this function
-    returns, or never."""
+    """A function that passes one request to the instrument.
+
+    The instrument calls `reply` before this function returns, or never.
+    """
 
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Pass `(frame, reply)` or `(header, payload, reply)`. The call may take long, because servers may call
-        other servers."""
+        """Pass `(frame, reply)` or `(header, payload, reply)`.
+
+        The call may take long, because servers may call other servers.
+        """
 
 
 class Closable(Protocol):
     """An object of the adapter that must be closed."""
 
     def close(self) -> None:
-        """Release sockets, files, threads and memory. The instrument calls `close` once, on any thread; `close` may
-        wait briefly."""
+        """Release sockets, files, threads and memory. The instrument calls `close` once, on any thread.
+
+        The method may wait briefly.
+        """
 
 
 class Publisher(Closable, Protocol):
-    """The sending end of a pubsub link; see also `ForwardingPublisher`."""
+    """The sending end of a pubsub link. See also `ForwardingPublisher`."""
 
     address: str
-    """The address at which receivers find this end; empty if receivers need only the name of the link."""
+    """The address at which receivers find this end. Empty if receivers need only the link's name."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send one frame of HEADER_BYTES + payload_bytes; `fill` writes it into the adapter's memory.
+        """Send one frame of HEADER_BYTES + payload_bytes, which `fill` writes to the adapter's memory.
 
-        True means accepted. False means busy: the transport could not accept the frame without waiting; the adapter
-        drops the frame, and the instrument offers it again. Does not wait unless the manifest says `send = "blocking"`.
+        True means that the transport accepted the frame. False means that it is busy and cannot accept the frame
+        without waiting: the adapter drops the frame, and the instrument retries. The method must not wait unless the
+        manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that can send the library's own received messages. `forward` is optional: without it, a relay
-    copies the frame."""
+    """A publisher that can send the library's own received messages. `forward` is optional:
+
+    without it, a relay copies the frame.
+    """
 
     def forward(self, native: Any, /) -> bool:
-        """Send the message that a subscriber of this adapter passed as `native`, unchanged and without a copy."""
+        """Send a message that this adapter's subscriber passed as `native`, unchanged and without a copy."""
 
 
 class Subscriber(Closable, Protocol):
     """A receiving end that the instrument polls (`spin`, `block`)."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the frames that have arrived to the instrument, at least one if there is any, and return their number.
+        """Pass all frames that have arrived, at least one if any are available, to the instrument. Return their number.
 
         With `spin`, check once and return. With `block`, sleep in the transport until a frame arrives or about
-        `timeout_s` has passed; it may return early, or up to 0.1 s late.
+        `timeout_s` has passed. The method may return early, or up to 0.1 s late.
         """
 
 
 class Client(Closable, Protocol):
-    """The client's end of an rpc link."""
+    """The client end of an rpc link."""
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call; the rules of `Publisher.send` apply."""
+        """Start a call. The rules of `Publisher.send` apply."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the replies that have arrived to the instrument; the rules of `Subscriber.poll` apply."""
+        """Pass the replies that have arrived to the instrument. The rules of `Subscriber.poll` apply."""
 
 
 class Server(Closable, Protocol):
-    """The server's end of an rpc link; see also `CallableServer`."""
+    """The server end of an rpc link. See also `CallableServer`."""
 
     address: str
-    """The address at which clients find this end; empty if clients need only the name of the link."""
+    """The address at which clients find this end. Empty if clients need only the link's name."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        """Pass the requests that have arrived to the instrument, each with a `Reply`; the rules of `Subscriber.poll`
-        apply."""
+        """Pass the requests that have arrived to the instrument, each with a `Reply`.
+
+        The rules of `Subscriber.poll` apply.
+        """
 
 
 @runtime_checkable
@@ -210,8 +241,8 @@ class CallableServer(Protocol):
 class Objects(Protocol):
     """The object of a flow, for a transport that encodes objects itself.
 
-    As always, `send` lets `fill` write a header and a payload, but the adapter publishes the header and `leaving`. A
-    receiver passes the received object to `arrive`; then, on the same thread, it calls `take` with the header and any
+    `send` still lets `fill` write a header and a payload, but the adapter publishes the header and `leaving`. A
+    receiver passes the received object to `arrive`. On the same thread, it then calls `take` with the header and any
     buffer of the payload's length.
     """
 
@@ -219,12 +250,15 @@ class Objects(Protocol):
     """The object to publish."""
 
     def arrive(self, obj: Any, /) -> None:
-        """Accept a received object, which the instrument compares with the sent one."""
+        """Accept a received object, which the instrument compares with the sent object."""
 
 
 class Transport(Closable, Protocol):
-    """One transport in one process, shared by all endpoints of the node. Each endpoint calls it on its own thread,
-    pinned to its own core, so that threads started by the library inherit that core. Opening a link end may wait."""
+    """One transport in one process, shared by all endpoints of the node.
+
+    Each endpoint calls the transport on its own thread, which is pinned to a core, so that library threads inherit that
+    core. Opening a link end may wait.
+    """
 
     def __init__(self, setup: Setup) -> None: ...
 
@@ -239,29 +273,35 @@ class Transport(Closable, Protocol):
         """Connect a receiving end that the instrument polls."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end that the transport calls: the transport's thread calls `on_frame` with the same
-        arguments as `take`."""
+        """Connect a receiving end for callbacks.
+
+        The transport's thread calls `on_frame` with the same arguments as `take`.
+        """
 
     def server(self, link: Link) -> Server:
-        """Bind the server's end of an rpc link."""
+        """Bind the server end of an rpc link."""
 
     def client(self, link: Link) -> Client:
-        """Connect the client's end of an rpc link."""
+        """Connect the client end of an rpc link."""
 
 
 @runtime_checkable
 class ObjectTransport(Protocol):
-    """A transport that itself encodes the kinds of objects listed under `objects` in its manifest."""
+    """A transport that itself encodes the kinds of objects that its manifest lists under `objects`."""
 
     def carry(self, objects: Mapping[str, Objects], /) -> None:
-        """On these links, by link name, send an object with each message instead of the payload; all other links
-        carry bytes. Called once, before any link end is opened, if a flow of the node has a codec."""
+        """Set the object that each link, by name, sends with every message instead of the payload.
+
+        Other links carry bytes. If a flow of the node has a codec, this is called once, before any link end is opened.
+        """
 
 
 @runtime_checkable
 class ReportingTransport(Protocol):
-    """A transport that reports facts after the last message. `facts` is optional, but the conformance suite requires
-    the fact `path`."""
+    """A transport that reports facts after the last message.
+
+    `facts` is optional, but the conformance suite requires the fact `path`.
+    """
 
     def facts(self) -> Mapping[str, str]:
         """Return facts for the result, such as the path that the bytes actually took."""

@@ -1,6 +1,7 @@
-"""A hop without a transport: `fill` writes a frame, and `send` calls the receiver with the frame. The duration of
-this hop is the instrument's own share of a hop in which the receiver runs on the sender's thread; the instrument
-measures it in cells with such hops."""
+"""A hop without a transport: `send` calls the receiver directly.
+
+The hop's duration is the instrument's own overhead if the receiver runs on the sender's thread.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class _Caller:
         return True
 
     def close(self) -> None:
-        """Release nothing."""
+        """Do nothing, because there is nothing to release."""
 
 
 class _Registered:
@@ -39,7 +40,7 @@ class _Registered:
 
 
 class Transport:
-    """A `Transport` of the contract, with only the link ends that the instrument's `empty_hop.rs` opens."""
+    """A transport with only the link ends that the instrument's `empty_hop.rs` opens."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
@@ -53,4 +54,4 @@ class Transport:
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:
-        """Release nothing."""
+        """Do nothing, because there is nothing to release."""

@@ -1,14 +1,13 @@
-"""The wait `block` for a library that delivers only by callback: the library's thread passes messages to the endpoint's
-thread, which sleeps until a message has arrived. A program that uses such a library and wants to wait must do the same,
-at the same cost: a queue and a thread switch.
+"""Implements the wait `block` for a library that delivers only by callback. The library's thread queues messages for
+the endpoint's thread, which sleeps until a message arrives. A program that wants to wait with such a library has the
+same cost: a queue and a thread switch.
 
-Nothing is copied. A frame must outlive the call that delivered it, so an adapter must pass to `on_frame` a frame that
-the library does not overwrite. A request need not outlive its call, because the library's thread waits until the
-request has been handled.
+Frames are not copied, so an adapter must pass frames to `on_frame` that the library does not overwrite. A request need
+not outlive its call, because the library's thread waits until the request has been handled.
 
-No frame is dropped by default: the queue has room for `ROOM` calls, and while it is full, the library's thread waits,
-as it would in a slow callback. Messages that the library loses meanwhile count as lost. If the sender itself would wait
-until the receiver polls, the adapter drops frames instead and reports their number.
+By default, no frame is dropped: if all `ROOM` places are taken, the library's thread waits, as in a slow callback.
+Messages that the library loses in the meantime count as lost. If waiting would block the sender itself, the adapter
+drops frames instead and reports their number.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Self  # novm: Python 3.10 does not have it
 
 ROOM = 64
-"""The maximum number of queued frames and requests; equals the queue length of `memory`."""
+"""The maximum number of queued frames and requests, which equals the queue length of `memory`."""
 
 Call = Callable[[Any], object]
 """A queued call, whose argument is the `take` or `handle` of the polling link end."""
@@ -34,18 +33,24 @@ Done = Callable[[], None]
 
 
 def path_fact(path: str, blocks: bool) -> str:
-    """Return the fact `path` of an adapter that uses this queue; mentions the queue if a link has the wait `block`."""
+    """Return the fact `path` of an adapter that uses this queue.
+
+    It mentions the queue if a link has the wait `block`.
+    """
     return f"{path}, and a queue from the library's thread" if blocks else path
 
 
 class HandOver:
-    """A bounded queue between the threads on which a library calls and the thread that polls.
+    """A bounded queue between a library's callback threads and the polling thread.
 
     It consists of two queues implemented in C: one of queued calls, and one of free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """While the queue is full, a frame waits for a free place, or is dropped if `drops` is true."""
+        """Create a queue for `room` calls.
+
+        If the queue is full, a frame waits for a free place, or is dropped if `drops` is true.
+        """
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -54,15 +59,17 @@ class HandOver:
             self._free.put(None)
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Put a frame into the queue; the library's threads call this method as `on_frame`."""
+        """Put a frame into the queue. The library's threads call this method as `on_frame`."""
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
             self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Put a request into the queue, and return once it has been handled; the library's threads call this method
-        as `on_request`."""
+        """Put a request into the queue, and return when it has been handled.
+
+        The library's threads call this method as `on_request`.
+        """
         parts = (frame, reply) if third is None else (frame, reply, third)
         handled = threading.Lock()
         handled.acquire()
@@ -70,18 +77,20 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Put a call into the queue; return whether the queue accepted it. After `close`, it accepts none."""
+        """Put a call into the queue, and return whether the queue accepted it. A closed queue accepts no calls."""
         self._free.get()
         with self._closing:
             if not self._closed:
                 self._arrived.put((call, done))
                 return True
-        self._free.put(None)  # lets the next waiting thread continue
+        self._free.put(None)  # wakes the next waiting thread
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
-        """Sleep until a call arrives or `timeout_s` has passed; a subscriber and a server use this method as their
-        `poll`."""
+        """Sleep until a call arrives or `timeout_s` has passed.
+
+        A subscriber and a server use this method as their `poll`.
+        """
         try:
             call, done = self._arrived.get(timeout=timeout_s)
         except queue.Empty:
@@ -94,7 +103,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Release every thread that waits here. Call this when no thread polls any more."""
+        """Release every waiting thread. Call this only when no thread polls any more."""
         with self._closing:
             self._closed = True
         while not self._arrived.empty():
@@ -103,11 +112,11 @@ class HandOver:
 
 
 def _keep_frame() -> None:
-    """Do nothing: no thread waits until a frame has been handled."""
+    """Do nothing, because no thread waits for a frame to be handled."""
 
 
 class Subscriber:
-    """A receiving end that blocks, built on one that the library calls."""
+    """A blocking receiving end for a library that delivers by callback."""
 
     def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
         self._hands = HandOver(room, drops)
@@ -131,11 +140,11 @@ class CalledServer(Closable, Protocol):
     address: str
 
     def serve(self, on_request: Handle) -> Closable:
-        """Handle requests on the library's threads from now on."""
+        """Start to handle requests on the library's threads."""
 
 
 class Server:
-    """A server that blocks, built on one that the library calls. It queues requests from its creation on."""
+    """A blocking server for a library that calls its servers. It queues requests from its creation on."""
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -150,15 +159,17 @@ class Server:
 
 
 class CallbackTransport(BaseTransport):
-    """A transport over a library that delivers only by callback: a subclass implements `subscribe` and
-    `called_server`, and this class builds the blocking link ends from them."""
+    """A transport for a library that delivers only by callback.
+
+    A subclass implements `subscribe` and `called_server`, from which this class builds the blocking link ends.
+    """
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._blocks = False
 
     def note_wait(self, link: Link) -> Self:
-        """Record how the ends of a link wait, for the fact `path`; return this transport."""
+        """Record for the fact `path` how a link's ends wait, and return this transport."""
         self._blocks |= link.wait == "block"
         return self
 
@@ -175,15 +186,15 @@ class CallbackTransport(BaseTransport):
         raise NotImplementedError
 
     def subscriber(self, link: Link) -> Subscriber:
-        """Connect a receiving end that blocks."""
+        """Connect a blocking receiving end."""
         return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server, which blocks or is called, depending on the link's wait."""
+        """Bind a server that blocks or is called, depending on the link's wait."""
         server = self.note_wait(link).called_server(link)
         return Server(server) if link.wait == "block" else server
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a method of a `CallbackTransport` that opens a link end, as `base.opens` does."""
+    """Return a `CallbackTransport` method that opens a link end, as `base.opens` does."""
     return base.opens(lambda transport, link: end(transport.note_wait(link), link))

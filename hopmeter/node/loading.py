@@ -1,8 +1,8 @@
-"""Loads an adapter from its folder.
+"""Loads an adapter from its directory.
 
-All transport folders form one package. So `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
-files of a folder that several transports share as `..._streams.python.sending`. Python's search path stays unchanged,
-so an adapter's files shadow neither a library nor the files of another adapter in the same process.
+All transport directories form one package. An adapter imports its own files as `.ends`, and files that several
+transports share as `..._streams.python.sending`. Python's search path is unchanged, so an adapter's files never shadow
+a library or another adapter's files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from hopmeter.node.contract import AdapterError
 
 @functools.cache
 def transport_class(folder: Path) -> type[Any]:
-    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`). Raises AdapterError
-    if there is none, or if its imports fail."""
+    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`).
+
+    Raises AdapterError if the class does not exist, or if an import fails.
+    """
     path = folder / "adapter.py"
     if not path.is_file():
         raise AdapterError(
@@ -43,14 +45,13 @@ def transport_class(folder: Path) -> type[Any]:
 
 
 def transport_name(folder: Path) -> str:
-    """Return the transport's name, which is the name of the folder that contains `python`."""
+    """Return the transport's name, which is the name of the directory that contains `python`."""
     return folder.resolve().parent.name
 
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Let imports within the block also search these folders, after all other folders, or before them if `first` is
-    true."""
+    """Let imports in the block also search these directories after all others, or first if `first` is true."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]
@@ -62,7 +63,7 @@ def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
 
 @functools.cache
 def _package(root: Path) -> str:
-    """Return the name of the package that consists of the transport folders in `root`."""
+    """Return the name of the package that consists of the transport directories in `root`."""
     name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(root)]

@@ -1,5 +1,6 @@
-"""Lists the shared-memory files that this process has mapped, so that an adapter finds files that its library may
-leave behind."""
+"""Lists the shared-memory files that this process has mapped, so that an adapter can find files that its library may
+leave behind.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +11,6 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def mapped_files(pattern: str) -> set[Path]:
-    """Return the mapped files in /dev/shm whose whole name matches a regular expression."""
+    """Return the mapped files in /dev/shm whose complete name matches a regular expression."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     return {Path(path) for path in re.findall(rf"\s({SHARED_MEMORY}/{pattern})(?=\s)", maps)}

@@ -16,8 +16,10 @@ from hopmeter.node.payloads.flow_objects import FlowObjects
 
 
 def run(arguments: list[str]) -> int:
-    """Run the node that the arguments request (`--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh
-    CODEC DEVICE SHARE OBJECT…`), and return its exit code."""
+    """Run a node, and return its exit code.
+
+    The arguments are `--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh CODEC DEVICE SHARE OBJECT…`.
+    """
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
@@ -50,7 +52,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _can_load(folder: Path) -> bool:
-    """Return whether this Python can load the adapter; print the reason if not."""
+    """Return whether this Python can load the adapter, and print the reason if it cannot."""
     try:
         transport_class(folder).version()
     except AdapterError as failed:
@@ -70,9 +72,9 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 
 
 def _settle_collector(collects: bool) -> None:
-    """Exclude all objects created so far from garbage collection, so that the collector has almost no work.
+    """Exclude all existing objects from garbage collection, so that the collector has almost no work.
 
-    The collector stays on, as in an ordinary program; a transport with the setting `gc` can turn it off (`gc = "off"`).
+    The collector stays on, as in an ordinary program. A transport with the setting `gc` can turn it off (`gc = "off"`).
     """
     gc.collect()
     gc.freeze()
@@ -87,8 +89,10 @@ def _facts(collects: bool) -> dict[str, str]:
 
 
 def _roles_wait(spec: dict[str, Any]) -> bool:
-    """Return whether a role does work, or waits for another thread, while it holds a frame: the interpreter's other
-    threads must be able to run meanwhile."""
+    """Return whether a role does work, or waits for another thread, while it holds a frame.
+
+    The interpreter's other threads must then be able to run.
+    """
     return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
 
 
@@ -98,7 +102,10 @@ def _role_waits(endpoint: dict[str, Any]) -> bool:
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """Return the spec, or an empty dict if it cannot be read: the instrument reads it too, and reports the error."""
+    """Return the spec, or an empty dict if it cannot be read.
+
+    The instrument reads the spec too, and reports the error.
+    """
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Stream sockets whose sender never blocks forever, even if the peer does not read."""
+"""Provides stream sockets whose sender never blocks forever, even if the peer does not read."""
 
 from __future__ import annotations
 
@@ -21,27 +21,33 @@ def set_patience(connection: socket.socket, option: int, seconds: float) -> None
 
 
 class Backlog:
-    """The unsent bytes for a peer that reads too slowly. A thread sends them once the peer reads again, before all
-    later bytes."""
+    """The unsent bytes for a peer that reads too slowly.
+
+    A thread sends them, before all later bytes, once the peer reads again.
+    """
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """`send` waits for a short time at most, and returns how many bytes it sent. An OSError means that the
-        connection has ended."""
+        """Create a backlog. `send` must return after a short time with the number of bytes sent.
+
+        An OSError means that the connection has ended.
+        """
         self._send = send
         self._thread: threading.Thread | None = None
         self.lock = threading.Lock()
         self.pieces: deque[memoryview] = deque()
-        """The unsent bytes, in order; empty unless the peer reads too slowly."""
+        """The unsent bytes, in order. Empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
-        """Copy the unsent bytes, and start the thread. Call this only while `pieces` is empty."""
+        """Copy the unsent bytes, and start the thread. Call this only if `pieces` is empty."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()
 
     def append(self, data: Any) -> None:
-        """Copy data that must be sent after the unsent bytes. Acquire `lock` before you read `pieces`, and hold it
-        during this call."""
+        """Copy data that must be sent after the unsent bytes.
+
+        Acquire `lock` before reading `pieces`, and hold it during this call.
+        """
         self.pieces.append(memoryview(bytes(data)))
 
     def _run(self) -> None:

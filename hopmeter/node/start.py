@@ -1,5 +1,7 @@
-"""`python hopmeter/node/start.py [--borrow FOLDER]`: runs a node on a Python that does not have hopmeter installed.
-The node can import the package hopmeter, but no package installed next to hopmeter, unless it borrows their folder."""
+"""`python hopmeter/node/start.py [--borrow FOLDER]` runs a node on a Python that does not have hopmeter installed.
+
+The node can import hopmeter itself. It can import the packages installed next to hopmeter only with --borrow.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,7 @@ from pathlib import Path
 
 
 def lend(package: Path) -> None:
-    """Make `hopmeter` importable from its folder without changing the search path, which would also expose the
-    packages next to it."""
+    """Make `hopmeter` importable without changing the search path, which would also expose the packages next to it."""
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
         "hopmeter", package / "__init__.py", submodule_search_locations=search
@@ -23,15 +24,16 @@ def lend(package: Path) -> None:
 
 
 def borrow(folder: str) -> None:
-    """Insert a package folder into the search path, before this Python's own packages and after its standard
-    library."""
+    """Insert a package directory into the search path, before this Python's own packages and after its standard
+    library.
+    """
     own = [index for index, entry in enumerate(sys.path) if Path(entry).name in ("site-packages", "dist-packages")]
     sys.path.insert(own[0] if own else len(sys.path), folder)
 
 
 if __name__ == "__main__":
-    # Files in this folder must not shadow library modules. Python 3.10 does not have the option -P, which prevents
-    # this.
+    # Files in this directory must not shadow library modules. The option -P would ensure this, but Python 3.10 lacks
+    # it.
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
     lend(Path(__file__).resolve().parents[1])

@@ -1,8 +1,8 @@
-"""Typed carriage: stores a header in fields of the transport's own message type: a number, a time and a text.
+"""Stores a frame header in fields of the transport's own message type: a number, a time and a text (typed carriage).
 
-`label(header)` returns the part for the text, `seq_of(header)` the number, and `sent_of(header)` the time (ns);
-`header_of(label, sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for all
-languages; docs/adding-a-transport.md lists which field carries which part.
+`label(header)` returns the text, `seq_of(header)` the number, and `sent_of(header)` the time in ns. `header_of(label,
+sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for all languages.
+docs/adding-a-transport.md lists the parts of each field.
 """
 
 from __future__ import annotations
@@ -39,18 +39,20 @@ def signed_seq(header: bytearray) -> int:
 
 
 def stamp(header: bytearray) -> tuple[int, int]:
-    """Return the sent time of a frame as seconds and nanoseconds, the two fields of a time in ROS, DDS and Thrift."""
+    """Return a frame's sent time as seconds and nanoseconds, as in the time types of ROS, DDS and Thrift."""
     return divmod(sent_of(header), SECOND_NS)
 
 
 def nanoseconds(time: Any) -> int:
-    """Return the value of such a time field, in nanoseconds."""
+    """Return the value of such a time field in nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
 def image_fields(link: Link) -> tuple[int, int, str, int, int]:
-    """Return the fields of a ROS Image that are constant on a link: height, width, encoding, `is_bigendian`, and
-    bytes per row. If the payload is not an image, height and width are 0."""
+    """Return the constant fields of a link's ROS Image: height, width, encoding, `is_bigendian`, and bytes per row.
+
+    Height and width are 0 if the payload is not an image.
+    """
     return link.height, link.width, "rgb8", 0, 3 * link.width
 
 

@@ -1,1 +1,1 @@
-"""Recordings of messages; a workload's flow replays their times, sizes and bytes."""
+"""Reads recordings of messages. A workload's flow can replay their times, sizes and bytes."""

@@ -1,4 +1,4 @@
-"""The part of a recording that flows replay: the times and sizes of each topic's messages, within limits."""
+"""Extracts the part of a recording that flows replay: the times and sizes of each topic's messages, within limits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hopmeter.recordings.source import RecordingError, RecordingSource
 from hopmeter.recordings.streams import MOST_BYTES
 
 LONG_SILENCE_NS = 10_000_000_000
-"""The shortest silence of a topic that is reported, if it is also longer than the replay."""
+"""The minimum silence of a topic that is reported, if it is also longer than the replay."""
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The messages of one topic, in the order of their times."""
+    """The messages of one topic, in chronological order."""
 
     source: RecordingSource
     times_ns: Integers
@@ -35,17 +35,17 @@ class Excerpt:
     numbers: Integers
     """The position of each message among all messages of its topic in the recording."""
     period_ns: float | None
-    """The time after which all topics repeat in a loop; None if the recording is longer than the replay."""
+    """The time after which all topics repeat in a loop, or None if the recording is longer than the replay."""
     notes: tuple[str, ...] = ()
     """What was omitted from the recording, and why."""
 
 
 Excerpts = Mapping[str, Excerpt | RecordingError]
-"""The excerpt of each topic of one recording, or the error if there is none."""
+"""Each topic's excerpt, or the error if the topic cannot be replayed."""
 
 
 def read_excerpt(source: RecordingSource, span_ns: int) -> Excerpt:
-    """Return the messages in the first `span_ns` of one topic. Raises RecordingError."""
+    """Return the messages in the first `span_ns` of a topic. Raises RecordingError if the topic cannot be replayed."""
     return pick(read_excerpts(source.path, {source.topic: span_ns}), source.topic)
 
 
@@ -58,15 +58,15 @@ def pick(excerpts: Excerpts, topic: str) -> Excerpt:
 
 
 def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
-    """Return excerpts of several topics of one recording, each of the length of its span. All spans begin with the
-    first message of any of these topics. An unchanged recording is read only once.
+    """Return excerpts of several topics of a recording, each as long as its span.
 
-    Raises RecordingError if the recording cannot be read.
+    All spans begin with the first message of any of these topics. An unchanged recording is read only once. Raises
+    RecordingError if the recording cannot be read.
     """
     try:
         state = RecordingSource(path, "").state
     except OSError:
-        state = ()  # reading the recording reports the reason
+        state = ()  # the read below reports the error
     return _read_once(path, tuple(sorted(spans_ns.items())), state)
 
 
@@ -106,7 +106,7 @@ def _excerpt(source: RecordingSource, found: Parts, choice: Choice, notes: list[
 
 
 def _fault(source: RecordingSource, found: Parts, choice: Choice) -> RecordingError | None:
-    """Return the error if a topic cannot be replayed; None if it can."""
+    """Return the error if a topic cannot be replayed, otherwise None."""
     topic, track = source.topic, choice.segment.tracks[source.topic]
     if not found.seen[topic]:
         return _missing_error(source)
@@ -151,7 +151,7 @@ def room_error(source: RecordingSource) -> RecordingError:
 
 
 def _notes(found: Parts, choice: Choice, topic: str) -> Iterator[str]:
-    """Yield what was omitted from a topic, and why."""
+    """Yield the omitted parts of a topic, with reasons."""
     track = choice.segment.tracks[topic]
     if many := found.untimed[topic]:
         yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
@@ -167,7 +167,7 @@ def _silence(track: Track) -> int:
 
 
 def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tuple[Integers, Integers]:
-    """Return the messages that are due within `length_ns`, as positions in the excerpt, and their due times in ns.
+    """Return the positions in the excerpt of the messages that are due within `length_ns`, and their due times in ns.
 
     Raises RecordingError if there are too many messages, or if one round of the loop would have no duration.
     """

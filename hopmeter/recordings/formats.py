@@ -1,4 +1,4 @@
-"""Opens recordings of every format that hopmeter reads; the first bytes of a file determine its format."""
+"""Opens recordings of all supported formats. The first bytes of a file identify its format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hopmeter.system.scratch_dir import ScratchDir, new_run_id
 
 KINDS = "name an MCAP file, a ROS 1 bag, the database (.db3) of a ROS 2 bag, or the folder of a ROS 2 bag"
 RESERVE_BYTES = 1 << 28
-"""How many bytes must stay free on the disk to which a compressed file is decompressed."""
+"""The minimum free disk space in bytes while a compressed file is decompressed."""
 OTHER_KINDS = {
     b"version https://git-lfs": ("a pointer of Git LFS instead of the recording", "get the file with `git lfs pull`"),
     b"/annex/objects/": ("a pointer of git-annex instead of the recording", "get the file with `git annex get`"),
@@ -42,10 +42,10 @@ OTHER_KINDS = {
 
 
 def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) -> Generator[Message, None, None]:
-    """Yield the messages of the topics in `wanted`, as they were recorded; the caller may remove topics from `wanted`
-    meanwhile.
+    """Yield the messages of the topics in `wanted`, as they were recorded. The caller may remove topics from `wanted`
+    during the iteration.
 
-    At the end, remarks for the user are appended to `notes`. Raises RecordingError.
+    Remarks for the user are finally appended to `notes`. Raises RecordingError if the recording cannot be read.
     """
     with open_recording(path) as storage:
         yield from storage.messages(wanted)
@@ -54,13 +54,16 @@ def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) 
 
 
 def read_topics(path: Path) -> list[str]:
-    """Return the sorted topics of a recording. Raises RecordingError."""
+    """Return the sorted topics of a recording. Raises RecordingError if it cannot be read."""
     with open_recording(path) as storage:
         return sorted(set(storage.topics()))
 
 
 def read_types(path: Path) -> dict[str, RecordedType]:
-    """Return the type of each topic whose messages all have the same type. Raises RecordingError."""
+    """Return the type of each topic whose messages all have the same type.
+
+    Raises RecordingError if the recording cannot be read.
+    """
     found: dict[str, set[RecordedType]] = {}
     with open_recording(path) as storage:
         for topic, each in storage.types():
@@ -82,8 +85,10 @@ def check_topic(source: RecordingSource) -> None:
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Storage]:
-    """Open a recording: a file, or the folder of a ROS 2 bag. Errors inside the `with` block are converted to
-    RecordingError."""
+    """Open a recording, which is a file or a ROS 2 bag directory.
+
+    Errors inside the `with` block are converted to RecordingError.
+    """
     with _translate_errors(path):
         if path.is_dir():
             folder = list_storages(path)
@@ -126,7 +131,7 @@ def _open_part(path: Path) -> Iterator[Storage]:
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[Storage]:
-    """Open one file in the format that its first bytes determine. Raises RecordingError, DamageError and others."""
+    """Open a file in the format that its first bytes identify. Raises RecordingError, DamageError and other errors."""
     with ExitStack() as stack:
         file = stack.enter_context(open_regular(path))
         begin = _peek(file)
@@ -152,8 +157,10 @@ def _peek(file: BinaryIO) -> bytes:
 
 @contextmanager
 def _decompress_file(file: BinaryIO, path: Path) -> Iterator[Path]:
-    """Decompress a file into the folder for temporary files; the copy exists inside the `with` block. Raises
-    RecordingError if too little space is left."""
+    """Decompress a file to the temporary directory. The copy is deleted at the end of the `with` block.
+
+    Raises RecordingError if too little space is left.
+    """
     into = Path(tempfile.gettempdir()) / f"hopmeter-{new_run_id()}"
     content = decompress(FileWindow(file, 0, path.stat().st_size), "zstd")
     with ScratchDir() as ground:
@@ -187,7 +194,7 @@ def _kind_error(path: Path, begin: bytes) -> RecordingError:
 
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Convert every error while reading to a RecordingError; a damaged file may cause many kinds of errors."""
+    """Convert every read error to a RecordingError. A corrupted file may cause many kinds of errors."""
     try:
         yield
     except RecordingError:

@@ -1,5 +1,7 @@
-"""Reads the records of an MCAP file in the order of its data section. Everything else in the file is optional: the
-summary and the message indexes only save time."""
+"""Reads the records of an MCAP file in the order of its data section.
+
+The summary and the message indexes are optional, and only save time.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ FOOTER_BODY = struct.Struct("<QQI")
 NO_END = "the file ends after its last whole record, without the end of its format, as if its recorder was killed"
 
 Record = tuple[int, int, int]
-"""The opcode of a record, the position of its content, and the length of its content in bytes."""
+"""A record's opcode, the position of its content, and the length of its content in bytes."""
 
 
 class Channel(NamedTuple):
@@ -37,7 +39,7 @@ class Channel(NamedTuple):
     topic: str
     encoding: str
     schema: int = 0
-    """The id of the schema of the channel's messages; 0 if there is none."""
+    """The id of the schema of the channel's messages, or 0 if there is none."""
 
 
 class Schema(NamedTuple):
@@ -61,7 +63,7 @@ class McapFile(RecordFile):
         self._is_checked = True
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the file, some more than once."""
+        """Yield the topics of the file. A topic may be repeated."""
         yield from [channel.topic for channel in self._channels.values()]
         for opcode, start, length in () if self._is_indexed else self._data():
             if opcode == CHANNEL:
@@ -70,7 +72,7 @@ class McapFile(RecordFile):
                 yield from (self._add_channel(content).topic for kind, content in self._chunk(start) if kind == CHANNEL)
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the file with the types of their messages, some more than once."""
+        """Yield the topics of the file with their message types. A topic may be repeated."""
         for _ in self.topics():
             pass
         if not {channel.schema for channel in self._channels.values() if channel.schema} <= set(self._schemas):
@@ -94,8 +96,10 @@ class McapFile(RecordFile):
         self._schemas[number] = schema
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of the topics in `wanted`, in file order; the caller may remove topics from `wanted`
-        meanwhile."""
+        """Yield the messages of the topics in `wanted`, in file order.
+
+        The caller may remove topics from `wanted` during the iteration.
+        """
         for opcode, start, length in self._data():
             if not wanted:
                 return
@@ -108,8 +112,10 @@ class McapFile(RecordFile):
                 yield from self._chunk_messages(start, wanted)
 
     def _data(self) -> Iterator[Record]:
-        """Yield the records of the data section. Raises DamageError if the section is truncated or its CRC does not
-        match."""
+        """Yield the records of the data section.
+
+        Raises DamageError if the section is truncated or its CRC does not match.
+        """
         for opcode, start, length in self._records(len(MAGIC), self.size):
             if opcode in (DATA_END, FOOTER):
                 if opcode == DATA_END and not self._is_checked:
@@ -120,8 +126,10 @@ class McapFile(RecordFile):
             self.notes.append(NO_END)
 
     def _check_data(self, start: int) -> None:
-        """Compare the CRC of the data section with the CRC in the record at its end, where 0 means none. Raises
-        DamageError."""
+        """Compare the CRC of the data section with the CRC in its last record, where 0 means none.
+
+        Raises DamageError if they differ.
+        """
         [crc] = struct.unpack("<I", self.read(start, 4))
         if crc and crc != self.crc(0, start - RECORD.size):
             raise DamageError("the bytes of the data section do not have the CRC that is stated at its end")
@@ -137,8 +145,10 @@ class McapFile(RecordFile):
             at += RECORD.size + length
 
     def _read_summary(self) -> bool:
-        """Read the channels in the summary, and return whether it lists all channels. A damaged summary is treated
-        as missing."""
+        """Read the channels in the summary, and return whether it lists all channels.
+
+        A corrupted summary is treated as missing.
+        """
         try:
             channels, count = self._summary()
         except (DamageError, UnknownKindError, struct.error, UnicodeDecodeError):
@@ -188,7 +198,7 @@ class McapFile(RecordFile):
                 yield self._message(content)
 
     def _chunk(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the opcode and the content of each record in a chunk. Raises DamageError if the CRC does not match."""
+        """Yield the opcode and content of each record in a chunk. Raises DamageError if the CRC does not match."""
         _, _, size, crc, named = CHUNK_HEAD.unpack(self.read(start, CHUNK_HEAD.size))
         start += CHUNK_HEAD.size
         compression = self.read(start, named).decode()

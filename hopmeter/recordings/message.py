@@ -1,4 +1,4 @@
-"""What recordings of all formats have in common: messages, and the interface for reading them."""
+"""Defines messages and the reading interface that recordings of all formats share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Message(NamedTuple):
 
 
 class RecordedType(NamedTuple):
-    """What a recording contains about the type of a topic's messages."""
+    """The recorded information about the type of a topic's messages."""
 
     name: str
-    """The name of the type, such as `nav_msgs/msg/Odometry`."""
+    """The type name, such as `nav_msgs/msg/Odometry`."""
     encoding: str
     """The encoding of the messages, such as `cdr` or `ros1`."""
     definition: str = ""
-    """The definition of the type and of all types that it contains; empty if the recording has none."""
+    """The definitions of the type and of all nested types. Empty if the recording has none."""
     format: str = ""
     """The format of the definition, such as `ros2msg`."""
 
@@ -35,11 +35,13 @@ class Storage(Protocol):
         """Return remarks for the user about the part of the recording that was read."""
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics, some more than once."""
+        """Yield the topics. A topic may be repeated."""
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics with the types of their messages, some more than once."""
+        """Yield the topics with their message types. A topic may be repeated."""
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of the topics in `wanted`, as they were recorded; the caller may remove topics from
-        `wanted` meanwhile."""
+        """Yield the messages of the topics in `wanted`, as they were recorded.
+
+        The caller may remove topics from `wanted` during the iteration.
+        """

@@ -1,5 +1,6 @@
-"""Chooses the part of a recording to replay: the recorder's clock may have been set, or messages may be stored out
-of order."""
+"""Selects the part of a recording to replay, because the recorder's clock may have been set, or messages may be stored
+out of order.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +16,26 @@ from hopmeter.recordings.segments import MOST_NS, SILENCE_NS, SORTABLE_NS, Segme
 Integers = NDArray[np.int64]
 MOST_SEGMENTS = 10_000
 LEAST_RUN = 4
-"""The minimum average length of a run of messages from one segment, if messages are only stored out of order."""
+"""The minimum average length of runs from one segment, if messages are only stored out of order."""
 NO_TIMES = np.array([], np.int64)
 
 
 class DisorderError(Exception):
-    """The times of a recording jump too often to be put in order."""
+    """Raised if a recording's times jump too often to be put in order."""
 
 
 class Parts:
-    """The parts of a recording. The first part that is long enough is replayed; if there is none, the part with the
-    most messages."""
+    """The parts of a recording. The first part that is long enough is replayed.
+
+    If there is none, the part with the most messages is replayed.
+    """
 
     def __init__(self, spans_ns: Mapping[str, int]) -> None:
         self.seen: Counter[str] = Counter(dict.fromkeys(spans_ns, 0))
         self.untimed: Counter[str] = Counter()
         """The number of messages without a valid time, by topic."""
         self.early: Counter[str] = Counter()
-        """The number of messages before the replayed part that were stored after its beginning, by topic."""
+        """The number of messages that precede the replayed part but were stored after its beginning, by topic."""
         self._zeros: dict[str, tuple[int, int]] = {}
         self._segments = [Segment(spans_ns)]
 
@@ -51,7 +54,8 @@ class Parts:
 
     def is_over(self, message: Message) -> bool:
         """Return whether the clock jumped before this message, and the part before the jump is long enough for the
-        replay."""
+        replay.
+        """
         is_timed = 0 < message.time_ns < MOST_NS
         return is_timed and self._now.is_enough and not self._now.continues_with(message.topic, message.time_ns)
 
@@ -77,8 +81,11 @@ class Parts:
         self._segments.append(Segment(self._now.spans_ns))
 
     def _add_untimed(self, message: Message, number: int) -> None:
-        """Count a message without a valid time. Time 0 is valid only if a clock starts with it: then the topic has
-        it at most once, and the next time follows within a second."""
+        """Count a message without a valid time.
+
+        Time 0 is valid only for a clock that starts at 0. Then a topic has it at most once, and the next time follows
+        within a second.
+        """
         topic, now = message.topic, self._now
         self.untimed[topic] += 1
         if message.time_ns == 0 and not now.tracks[topic].seen and self.untimed[topic] == 1:
@@ -98,7 +105,7 @@ class Parts:
         self.untimed[topic] = 0
 
     def choose(self) -> Choice:
-        """Return the part to replay. Call this after all messages were added."""
+        """Return the part to replay. Call this after all messages have been added."""
         self._keep_zeros()
         found = self._segments if self._now.is_enough else _join(self._segments)
         best = max(found, key=lambda each: (each.is_enough, each.message_count, each.length_ns))
@@ -107,7 +114,7 @@ class Parts:
 
 
 class Choice:
-    """The part that is replayed, and the parts recorded before and after it."""
+    """The replayed part, and the parts that were recorded before and after it."""
 
     def __init__(self, segment: Segment, before: Sequence[Segment], after: Sequence[Segment]) -> None:
         self.segment, self._before, self._after = segment, before, after
@@ -127,8 +134,10 @@ def _jump(old: Segment, new: Segment) -> str:
 
 
 def _join(segments: Sequence[Segment]) -> list[Segment]:
-    """Join segments that were only stored out of order. Return the resulting parts, between which the clock jumped, in
-    the order of recording."""
+    """Join segments that were only stored out of order.
+
+    Return the resulting parts, which are separated by clock jumps, in recording order.
+    """
     laps: list[_Lap] = []
     for place, segment in enumerate(segments):
         if not laps or not laps[-1].fits(segment):
@@ -139,7 +148,7 @@ def _join(segments: Sequence[Segment]) -> list[Segment]:
 
 
 class _Lap:
-    """Segments that were only stored out of order: the clock was not set back between them."""
+    """Segments that were only stored out of order, without a clock jump between them."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
@@ -147,10 +156,10 @@ class _Lap:
         """The times of each topic, in ascending order."""
 
     def fits(self, segment: Segment) -> bool:
-        """Return whether a segment may belong to this lap: in order of time, its messages and the others of the same
-        topics must form long runs.
+        """Return whether a segment may belong to this group. In chronological order, its messages and those already in
+        the group must form long runs for each topic.
 
-        If the clock was set back, messages from before and after that are mixed throughout.
+        If the clock was set back, earlier and later messages are mixed throughout.
         """
         shared = [(self._times[topic], _times(track)) for topic, track in segment.used_tracks if topic in self._times]
         if not shared:
@@ -168,8 +177,10 @@ class _Lap:
             self._times[topic] = np.sort(np.append(self._times.get(topic, NO_TIMES), _times(track)))
 
     def join(self) -> Iterator[tuple[int, Segment]]:
-        """Yield joined segments, in the order of their times. Segments are joined unless there is a long silence
-        between them; each result comes with the position of its segment that was recorded first."""
+        """Yield joined segments in chronological order, each with the position of its earliest recorded segment.
+
+        Segments are joined unless a long silence separates them.
+        """
         first, joined = 0, Segment({"": 0})
         for place, segment in sorted(self._segments, key=lambda each: each[1].start_ns):
             if segment.start_ns <= joined.newest_ns + max(SILENCE_NS, segment.span_ns) and joined.newest_ns >= 0:

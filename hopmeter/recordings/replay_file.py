@@ -1,5 +1,7 @@
-"""Writes the file from which a node replays a recording: the messages' bytes, then a record for each message to
-send."""
+"""Writes the file from which a node replays a recording:
+
+the messages' bytes, then a record for each message to send.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,10 @@ RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("che
 
 @dataclass(frozen=True)
 class Timing:
-    """When the messages of a recording are due. The replay starts when the warm-up ends; during the warm-up, the
-    beginning of the recording is also sent."""
+    """When the messages of a recording are due.
+
+    The replay starts after the warm-up, which also sends the beginning of the recording.
+    """
 
     speed: float
     loop: bool
@@ -37,7 +41,7 @@ class Timing:
 
     @property
     def span_ns(self) -> int:
-        """Return how many nanoseconds of the recording are needed."""
+        """Return the required length of the recording in nanoseconds."""
         return round(max(self.warmup_ns, self.duration_ns) * self.speed) + 1
 
 
@@ -48,11 +52,11 @@ class Schedule:
     places: Integers
     due_ns: Integers
     warmup: int
-    """How many of the messages belong to the warm-up."""
+    """The number of messages in the warm-up."""
 
     @property
     def samples(self) -> Integers:
-        """Return the positions of the messages that count."""
+        """Return the positions of the messages after the warm-up."""
         return self.places[self.warmup :]
 
 
@@ -65,10 +69,9 @@ class ReplayRequest:
 
 
 def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
-    """Return the excerpt of each flow. Flows that replay the same recording share its start time and the period of its
-    loop.
+    """Return the excerpt of each flow. Flows that replay the same recording share its start time and its loop period.
 
-    Raises RecordingError, which names the flow.
+    Raises RecordingError, which names the flow, if a recording cannot be replayed.
     """
     spans: dict[Path, dict[str, int]] = {}
     for one in requests.values():
@@ -92,8 +95,10 @@ def naming(flow: str) -> Iterator[None]:
 
 
 def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
-    """Return the messages of the warm-up, followed by those that count. Raises RecordingError if there are too many
-    messages, or if none counts."""
+    """Return the messages of the warm-up, followed by the measured messages.
+
+    Raises RecordingError if there are too many messages, or if there is no measured message.
+    """
     first, first_ns = due_times(excerpt, timing.speed, timing.loop, timing.warmup_ns)
     then, then_ns = due_times(excerpt, timing.speed, timing.loop, timing.duration_ns)
     if not len(then):
@@ -104,7 +109,7 @@ def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
 
 @dataclass(frozen=True)
 class ReplayFile:
-    """The replay file of one flow, and the facts about it."""
+    """The replay file of a flow, and the facts about it."""
 
     file: Path
     facts: Mapping[str, Any]
@@ -112,7 +117,7 @@ class ReplayFile:
 
 
 def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
-    """Write the messages of a recording that a flow sends; call `check` between messages.
+    """Write the messages that a flow sends. `check` is called between messages.
 
     Raises RecordingError if the recording cannot be replayed, and HopmeterError if the disk is full.
     """
@@ -149,8 +154,10 @@ def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[],
 
 
 def _collect(excerpt: Excerpt) -> Iterator[tuple[int, Message]]:
-    """Yield the messages of an excerpt as they were recorded, with their positions in it. Raises RecordingError if
-    the recording has changed."""
+    """Yield the messages of an excerpt as they were recorded, with their positions in it.
+
+    Raises RecordingError if the recording has changed.
+    """
     places = {number: place for place, number in enumerate(excerpt.numbers.tolist())}
     wanted = {excerpt.source.topic}
     with closing(read_messages(excerpt.source.path, wanted)) as found:

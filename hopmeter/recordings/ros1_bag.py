@@ -1,4 +1,7 @@
-"""Reads the records of a ROS 1 bag in file order. Its index, which a recorder writes last, only saves time."""
+"""Reads the records of a ROS 1 bag in file order.
+
+The recorder writes the index last, so it may be missing and is used only to save time.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Ros1Bag(RecordFile):
             raise UnknownKindError(f'the format "{named}"; convert it to "ROSBAG V2.0" with `rosbag fix`')
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the bag, some more than once."""
+        """Yield the topics of the bag. A topic may be repeated."""
         yield from list(self._topics.values())
         for record in () if self._is_indexed else self._data():
             if record.opcode == CONNECTION:
@@ -83,8 +86,10 @@ class Ros1Bag(RecordFile):
         yield from ((topic, RecordedType("", "ros1")) for topic in self.topics())
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of the topics in `wanted`, in file order; the caller may remove topics from `wanted`
-        meanwhile."""
+        """Yield the messages of the topics in `wanted`, in file order.
+
+        The caller may remove topics from `wanted` during the iteration.
+        """
         for record in self._data():
             if not wanted:
                 return
@@ -118,7 +123,7 @@ class Ros1Bag(RecordFile):
                 raise
 
     def _record(self, at: int) -> Record:
-        """Return the record at a position. Raises CutOffError."""
+        """Return the record at a position. Raises CutOffError if the file ends inside the record."""
         [header] = struct.unpack("<I", self.read(at, 4, at))
         fields = _parse_fields(self.read(at + 4, header, at))
         [length] = struct.unpack("<I", self.read(at + 4 + header, 4, at))
@@ -128,8 +133,10 @@ class Ros1Bag(RecordFile):
         return found
 
     def _read_index(self) -> bool:
-        """Read the connections in the index, and return whether it is complete. A damaged index is treated as
-        missing."""
+        """Read the connections in the index, and return whether it is complete.
+
+        A corrupted index is treated as missing.
+        """
         at = self._index
         try:
             for _ in range(_number(self._head.fields, b"conn_count") if at else 0):
@@ -156,7 +163,7 @@ class Ros1Bag(RecordFile):
             at = record.end
 
     def _chunk(self, record: Record) -> Iterator[tuple[Fields, bytes]]:
-        """Yield the header and the data of each record in a chunk."""
+        """Yield the header and data of each record in a chunk."""
         compression = record.fields.get(b"compression", b"none").decode(errors="replace")
         raw = self.window(record.start, record.length)
         block = open_block(raw, compression if record.length else "none", _number(record.fields, b"size"))
@@ -185,7 +192,7 @@ def _read_counted(block: Block) -> bytes:
 
 
 def _parse_fields(header: bytes) -> Fields:
-    """Return the fields of a header: each consists of a length, a name, "=" and a value."""
+    """Return the fields of a header. Each field consists of a length, a name, "=" and a value."""
     fields: Fields = {}
     at = 0
     while at < len(header):

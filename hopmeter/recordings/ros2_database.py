@@ -12,7 +12,7 @@ from hopmeter.recordings.streams import UnknownKindError, unpack_message
 
 TABLES = {"messages", "topics"}
 DEFINITIONS = "message_definitions"
-"""The table with message definitions, which only newer distributions add."""
+"""The table with message definitions, which only newer ROS 2 distributions write."""
 
 
 class Ros2Database:
@@ -33,7 +33,7 @@ class Ros2Database:
         self._database.close()
 
     def _read_topics(self) -> dict[int, tuple[str, str]]:
-        """Return the name and the serialization format of each topic, by its id."""
+        """Return the name and serialization format of each topic, by topic id."""
         found = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not found >= TABLES:
             raise UnknownKindError("a database without the tables of a ROS 2 bag, `messages` and `topics`")
@@ -41,25 +41,27 @@ class Ros2Database:
         return {number: (name, encoding) for number, name, encoding in rows}
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the database, some more than once."""
+        """Yield the topics of the database. A topic may be repeated."""
         yield from [topic for topic, _ in self._topics.values()]
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the database with the types of their messages, some more than once."""
+        """Yield the topics of the database with their message types. A topic may be repeated."""
         known = self._definitions()
         for name, kind, encoding in self._database.execute("SELECT name, type, serialization_format FROM topics"):
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))
 
     def _definitions(self) -> dict[str, tuple[str, str]]:
-        """Return the text and the format of each definition, by type; empty for bags of older distributions."""
+        """Return the text and format of each definition, by type. Empty for bags of older distributions."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [DEFINITIONS]).fetchone():
             return {}
         rows = self._database.execute(f"SELECT topic_type, encoded_message_definition, encoding FROM {DEFINITIONS}")
         return {kind: (text or "", form or "") for kind, text, form in rows}
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of the topics in `wanted`, in stored order; the caller may remove topics from `wanted`
-        meanwhile."""
+        """Yield the messages of the topics in `wanted`, in stored order.
+
+        The caller may remove topics from `wanted` during the iteration.
+        """
         after: int | None = None
         while numbers := [number for number, (topic, _) in self._topics.items() if topic in wanted]:
             many = len(wanted)
@@ -81,8 +83,10 @@ class Ros2Database:
 
 
 def _address(path: Path) -> str:
-    """Return the URI that opens a database without changing it. A non-empty log of changes next to the database
-    belongs to its content and is read too."""
+    """Return the URI that opens a database read-only.
+
+    A non-empty write-ahead log or journal next to the database is also read.
+    """
     logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
     whole = not any(log.exists() and log.stat().st_size for log in logs)
     return f"file:{quote(str(path))}?mode=ro{'&immutable=1' if whole else ''}"

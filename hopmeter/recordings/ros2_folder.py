@@ -1,4 +1,4 @@
-"""Finds the files of a ROS 2 bag in its folder. The files that exist decide; metadata.yaml only gives hints."""
+"""Finds the files of a ROS 2 bag in its directory. The existing files take precedence over metadata.yaml."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ class BagFolder(NamedTuple):
 
 
 def list_storages(folder: Path) -> BagFolder:
-    """Return the files of a bag in order. Raises RecordingError if the folder contains no bag or several bags, and
-    UnknownKindError for an unknown compression."""
+    """Return the files of a bag in order.
+
+    Raises RecordingError unless the directory contains exactly one bag, and UnknownKindError for an unknown
+    compression.
+    """
     present = sorted((each for each in folder.iterdir() if STORAGE.fullmatch(each.name)), key=_order)
     listed = _listed_names(_read_hints(folder))
     named = [file for name in listed for file in present if _plain(file.name) == _plain(name)]
@@ -49,7 +52,7 @@ def _only_set(folder: Path, present: Iterable[Path]) -> list[Path]:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a file without its folder and without the suffix of compression."""
+    """Return a file's name without its directory and compression suffix."""
     return Path(name).name.removesuffix(".zstd")
 
 
@@ -65,7 +68,7 @@ def _order(file: Path) -> tuple[str, int, str]:
 
 
 def _read_hints(folder: Path) -> Mapping[str, Any]:
-    """Return the bag information in metadata.yaml; empty if the file is missing or damaged."""
+    """Return the bag information in metadata.yaml. Empty if the file is missing or corrupted."""
     yaml = import_reader("yaml", "pyyaml")
     try:
         found = yaml.load(read_text(folder / METADATA), getattr(yaml, "CSafeLoader", yaml.SafeLoader))[
@@ -77,7 +80,7 @@ def _read_hints(folder: Path) -> Mapping[str, Any]:
 
 
 def _listed_names(hints: Mapping[str, Any]) -> list[str]:
-    """Return the files that metadata.yaml lists. Raises UnknownKindError for an unknown compression of messages."""
+    """Return the files that metadata.yaml lists. Raises UnknownKindError if messages have an unknown compression."""
     used, mode = (str(hints.get(key) or "").lower() for key in ("compression_format", "compression_mode"))
     if mode == "message" and used not in ("", "zstd"):
         raise UnknownKindError(f'messages in the compression "{used}"')

@@ -1,4 +1,4 @@
-"""A part of a recording between two jumps of its clock, with the messages that a replay needs."""
+"""Collects the messages of a segment: a part of a recording between two clock jumps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from hopmeter.recordings.streams import MOST_BYTES
 MOST_MESSAGES = 1_000_000
 MOST_NS = 1 << 63
 SORTABLE_NS = 1_000_000_000
-"""How far the times of a topic may go back. A recorder may store messages of several publishers out of order; a
-longer step back means that its clock was set."""
+"""How far the times of a topic may go back. A recorder may store messages of several publishers out of order.
+
+A longer step back means that its clock was set.
+"""
 SILENCE_NS = 3_600_000_000_000
-"""How long all topics may be silent. A longer step forward means that the clock was set, unless the replay is longer
-than the step."""
+"""How long all topics may be silent.
+
+A longer step forward means that the clock was set, unless the replay is longer than the step.
+"""
 
 
 class Track:
-    """The messages of one topic in a segment: all are counted, and those within the span are collected."""
+    """The messages of one topic in a segment. All messages are counted, and those within the span are collected."""
 
     def __init__(self) -> None:
         self.times, self.sizes, self.numbers = array("q"), array("q"), array("q")
@@ -34,7 +38,7 @@ class Track:
 
     @property
     def gap_ns(self) -> float:
-        """Return the mean gap between messages in nanoseconds; 0 if there are fewer than two."""
+        """Return the mean gap between messages in nanoseconds, or 0 if there are fewer than two."""
         return (self.newest_ns - self.first_ns) / (self.seen - 1) if self.seen > 1 else 0.0
 
     def add(self, time_ns: int, size: int, number: int, end_ns: int) -> None:
@@ -51,7 +55,7 @@ class Track:
 
 
 class Segment:
-    """The messages between two jumps of the clock."""
+    """The messages between two clock jumps."""
 
     def __init__(self, spans_ns: Mapping[str, int]) -> None:
         self.spans_ns, self.span_ns = spans_ns, max(spans_ns.values())
@@ -60,7 +64,7 @@ class Segment:
 
     @property
     def length_ns(self) -> int:
-        """Return the duration of the segment; negative if it is empty."""
+        """Return the segment's duration in nanoseconds, which is negative if the segment is empty."""
         return self.newest_ns - self.start_ns if self.newest_ns >= 0 else -1
 
     @property
@@ -85,30 +89,33 @@ class Segment:
 
     @property
     def period_ns(self) -> float:
-        """Return the time after which all topics repeat in a loop: the duration of the segment plus the smallest
-        mean gap of a topic."""
+        """Return the time after which all topics repeat in a loop.
+
+        It is the segment's duration plus the smallest mean gap of any topic.
+        """
         gaps = [track.gap_ns for track in self.tracks.values() if track.gap_ns]
         return self.length_ns + (min(gaps) if gaps else self.length_ns / max(1, self.message_count - 1))
 
     def continues_with(self, topic: str, time_ns: int) -> bool:
-        """Return whether a message of a topic continues the segment, without a jump of the clock before it."""
+        """Return whether a message continues the segment without a clock jump."""
         if self.newest_ns < 0:
             return True
         is_forward = time_ns <= self.newest_ns + max(SILENCE_NS, self.span_ns)
         return is_forward and time_ns >= self.tracks[topic].newest_ns - SORTABLE_NS
 
     def begins_after(self, time_ns: int) -> bool:
-        """Return whether a message at this time belongs before the segment."""
+        """Return whether a message at this time precedes the segment."""
         return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
 
     def add(self, topic: str, time_ns: int, size: int, number: int) -> None:
-        """Add a message; `number` is its position among all messages of its topic in the recording."""
+        """Add a message. `number` is its position among all messages of its topic in the recording."""
         self.start_ns, self.newest_ns = min(time_ns, self.start_ns), max(time_ns, self.newest_ns)
         self.tracks[topic].add(time_ns, size, number, self.start_ns + self.spans_ns[topic])
 
     def add_all(self, other: Segment) -> None:
-        """Add the messages of a later segment, all of which were collected, because the segment is shorter than the
-        replay."""
+        """Add all messages of a later segment, which must be shorter than the replay, so that all its messages were
+        collected.
+        """
         for topic, track in other.tracks.items():
             for time_ns, size, number in zip(track.times, track.sizes, track.numbers, strict=True):
                 self.add(topic, time_ns, size, number)

@@ -11,31 +11,36 @@ FORM = "write FILE:TOPIC, such as drive.mcap:/lidar/points"
 
 
 class RecordingError(UsageError):
-    """A recording cannot be replayed; the error contains the reason and the remedy."""
+    """Raised if a recording cannot be replayed. The error contains the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class RecordingSource:
-    """A topic of a recording: the absolute path of a file or folder, and the topic's name."""
+    """A topic of a recording: the absolute path of a file or directory, and the topic's name."""
 
     path: Path
     topic: str
 
     @property
     def label(self) -> str:
-        """Return a short name, without the folders: `drive.mcap:/lidar/points`."""
+        """Return a short name without directories, such as `drive.mcap:/lidar/points`."""
         return f"{self.path.name}:{self.topic}"
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Return numbers that change when the recording changes. Raises OSError."""
+        """Return numbers that change whenever the recording changes.
+
+        Raises OSError if the recording cannot be accessed.
+        """
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         return tuple(number for file in files for number in (file.stat().st_mtime_ns, file.stat().st_size))
 
 
 def parse_recording(text: str) -> RecordingSource:
-    """Return the recording and the topic that a text names; the topic follows the last colon. Raises
-    RefusedValueError with the syntax."""
+    """Return the recording and topic in a text. The topic follows the last colon.
+
+    Raises RefusedValueError with the expected syntax.
+    """
     path, _, topic = text.rpartition(":")
     if not path or not topic:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" names no topic of a recording; {FORM}')

@@ -1,4 +1,4 @@
-"""Reads parts of a recording's file sequentially, compressed or not, with bounded memory."""
+"""Reads parts of a recording file sequentially with bounded memory, whether or not they are compressed."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 MOST_BYTES = 1 << 30
-"""The maximum size of all replayed messages together, in bytes: each sender maps them into its memory."""
+"""The maximum total size of all replayed messages in bytes. Each sender maps them into its memory."""
 BLOCK = 1 << 16
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class DamageError(Exception):
-    """Bytes that a recording's format does not allow."""
+    """Raised for bytes that a recording's format does not allow."""
 
 
 class CutOffError(DamageError):
-    """A file that ends inside a record."""
+    """Raised if a file ends inside a record."""
 
     def __init__(self, place: int, size: int) -> None:
         super().__init__(f"the record at byte {place:,} continues beyond the end of the file at byte {size:,}")
 
 
 class UnknownKindError(Exception):
-    """A valid recording of a kind that hopmeter cannot read yet; the text completes "it has …"."""
+    """Raised for a valid recording of a kind that hopmeter cannot read yet. The text completes "it has …"."""
 
 
 class MissingReaderError(Exception):
-    """A recording needs a Python package that is not installed; the text is the package's name."""
+    """Raised if a recording needs a Python package that is not installed. The text is the package's name."""
 
 
 def check_length(size: int) -> None:
-    """Raise UnknownKindError for a record that exceeds the maximum size of all messages of a replay."""
+    """Raise UnknownKindError for a record that exceeds the maximum total size of a replay's messages."""
     if size > MOST_BYTES:
         raise UnknownKindError(f"a record of {size:,} bytes; the most is {MOST_BYTES:,}")
 
@@ -53,7 +53,7 @@ class FileWindow(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes into the buffer, and return their number; 0 at the end of the window."""
+        """Read the next bytes into the buffer, and return their number, or 0 at the end of the window."""
         view = memoryview(buffer)
         found = os.pread(self._handle, min(len(view), self._end - self._at), self._at)
         view[: len(found)] = found
@@ -70,8 +70,10 @@ class RecordFile:
         """Remarks for the user about the file, collected while reading it."""
 
     def read(self, start: int, length: int, record: int | None = None) -> bytes:
-        """Return `length` bytes from `start` on. Raises CutOffError, which names the position of the record that
-        contains them."""
+        """Return `length` bytes from `start` on.
+
+        Raises CutOffError, which names the position of the enclosing record, if the file is too short.
+        """
         if start + length > self.size:
             raise CutOffError(start if record is None else record, self.size)
         check_length(length)
@@ -91,7 +93,7 @@ class RecordFile:
 
 
 class Block:
-    """The decompressed content of a chunk, which is read sequentially, with its size and the CRC-32 so far."""
+    """The decompressed content of a chunk, which is read sequentially while its CRC-32 is computed."""
 
     def __init__(self, content: BinaryIO, size: int) -> None:
         self._content, self.size = content, size
@@ -148,8 +150,10 @@ def decompress(raw: io.RawIOBase, compression: str) -> BinaryIO:
 
 
 def unpack_message(data: bytes, encoding: str) -> bytes:
-    """Return the content of a message. rosbag2 may compress each message with zstd; uncompressed CDR never begins
-    like zstd."""
+    """Return the content of a message, decompressed if necessary.
+
+    rosbag2 may compress each message with zstd; uncompressed CDR never begins with zstd's magic number.
+    """
     if encoding != "cdr" or data[:4] != ZSTD_MAGIC:
         return data
     content, found = decompress(cast("io.RawIOBase", io.BytesIO(data)), "zstd"), bytearray()
@@ -160,8 +164,10 @@ def unpack_message(data: bytes, encoding: str) -> bytes:
 
 
 def import_reader(module: str, package: str = "") -> Any:
-    """Import a library that reads recordings. Raises MissingReaderError, with the name of its package, if it is not
-    installed."""
+    """Import a library that reads recordings.
+
+    Raises MissingReaderError with the package name if it is not installed.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as cause:

@@ -1,4 +1,4 @@
-"""Scenarios are TOML files that each ask one question; the command line can override parts of a scenario."""
+"""Reads scenarios: TOML files that each ask one question. The command line can override parts of a scenario."""
 
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario

@@ -1,5 +1,4 @@
-"""Format the values of a scenario's conditions as phrases for its question: `over 3 relays`, `with receivers that
-spin`."""
+"""Formats the values of a scenario's conditions as phrases for its question, such as `over 3 relays`."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from hopmeter.model.language_names import language_name
 from hopmeter.system.humanize import first, join
 
 MOST_NAMES = 2
-"""The largest number of transports, languages and codecs that a question names; further ones are only counted."""
+"""The maximum number of transports, languages or codecs that a question names. Further ones are only counted."""
 UNITS = {"m": "min"}
 TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
 COUNT = re.compile(r"\d+")
@@ -22,12 +21,12 @@ CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs o
 
 
 def names(words: Sequence[str], one: str, more: str = "") -> str:
-    """Join names, and count the names beyond `MOST_NAMES`: `shm and tcp`, or `shm, tcp and 3 other transports`."""
+    """Join names, and count those beyond `MOST_NAMES`: `shm and tcp`, or `shm, tcp and 3 other transports`."""
     return join(first(words, MOST_NAMES, one, more))
 
 
 def phrase(axis: str, values: Sequence[Any]) -> str:
-    """Return the values of a condition as a phrase; empty if the question does not need to mention them."""
+    """Return a condition's values as a phrase, or an empty string if the question need not mention them."""
     if special := WORDS.get(axis):
         return special(values)
     condition = KEYS[axis]
@@ -36,7 +35,7 @@ def phrase(axis: str, values: Sequence[Any]) -> str:
 
 
 def name_transports(values: Sequence[Any]) -> list[str]:
-    """Return the names of the transports; empty if the values contain a group, such as `all`."""
+    """Return the names of the transports, or an empty list if the values contain a group such as `all`."""
     words = [str(each) for each in values]
     return [] if any(word in GROUPS for word in words) else words
 
@@ -51,7 +50,7 @@ def _languages(values: Sequence[Any]) -> str:
 
 
 def _with_prepositions(named: Sequence[str]) -> list[str]:
-    """Return names with a preposition where it changes: `in C++`, `Rust`, `from C++ to Python`."""
+    """Return the names with a preposition wherever it changes: `in C++`, `Rust`, `from C++ to Python`."""
     prepositions = ["from" if " to " in each else "in" for each in named]
     before = ["", *prepositions]
     return [
@@ -73,7 +72,7 @@ def _codecs(values: Sequence[Any]) -> str:
 
 
 def _counts(preposition: str, one: str, more: str, after: str = "") -> Callable[[Sequence[Any]], str]:
-    """Return the function that formats counts: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
+    """Return a function that formats counts: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
 
     def words(values: Sequence[Any]) -> str:
         noun = one if list(values) == [1] else more
@@ -93,7 +92,7 @@ def _work(values: Sequence[Any]) -> str:
 
 
 def _one_work(value: str) -> str:
-    """Return `1 ms of work` for `spin:1ms`; work that is not a time is returned as it is written."""
+    """Return `1 ms of work` for `spin:1ms`. Work that is not a time is returned unchanged."""
     found = TIME.fullmatch(value)
     if found is None:
         return "no work" if value == "none" else f"work {value}"
@@ -102,7 +101,7 @@ def _one_work(value: str) -> str:
 
 
 def format_values(values: Sequence[str], most: int = 3) -> str:
-    """Return `1, 2 and 5`; more than `most` values are shortened to `1 to 20`."""
+    """Return `1, 2 and 5`. More than `most` values are shortened to `1 to 20`."""
     distinct = list(dict.fromkeys(values))
     return join(distinct) if len(distinct) <= most else f"{distinct[0]} to {distinct[-1]}"
 

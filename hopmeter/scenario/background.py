@@ -1,4 +1,4 @@
-"""The keys of `[background]`, which requests a background load during each trial."""
+"""Defines the keys of `[background]`, which requests a background load during each trial."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Background(Keys):
 
     @property
     def text(self) -> str:
-        """Return the load as text: `cpu 50%, memory 2GB/s`."""
+        """Return the load as text, such as `cpu 50%, memory 2GB/s`."""
         given = (("cpu", self.cpu), ("memory", self.memory), ("cores", self.cores))
         return ", ".join(f"{name} {value}" for name, value in given if value)
 
     @property
     def cpu_percent(self) -> float:
-        """Return the requested use of each core in percent; 0 without CPU load."""
+        """Return the requested utilization of each core in percent, or 0 without CPU load."""
         return units.percent(self.cpu) if self.cpu else 0.0
 
     @property
     def memory_gb_s(self) -> float:
-        """Return the gigabytes per second to copy; 0 without memory load."""
+        """Return the gigabytes to copy per second, or 0 without memory load."""
         return units.bytes_per_second(self.memory) / 1e9 if self.memory else 0.0

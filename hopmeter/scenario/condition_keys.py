@@ -1,4 +1,4 @@
-"""The keys of conditions in a scenario and in a flow of a workload, with the types that validate their values."""
+"""Defines the keys of conditions in a scenario and in a workload's flow, with the types that validate their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMS: dict[str, Any] = {
 
 
 def add_axes(name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return a model with a key for each condition; a key accepts one value or a list."""
+    """Return a model with a key for each condition. Each key accepts one value or a list."""
     keys: dict[str, Any] = {
         each.key: (Axis[_type(each, each.least)] | None, Field(None, description=each.meaning))  # type: ignore[misc]
         for each in CONDITIONS

@@ -1,4 +1,4 @@
-"""Find and read scenarios."""
+"""Finds and reads scenarios."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from hopmeter.system.toml_lines import line_of
 
 
 def every() -> dict[str, Path]:
-    """Return the paths of the scenarios that hopmeter includes, by name."""
+    """Return the paths of the built-in scenarios, by name."""
     return {path.stem: path for path in sorted(paths.scenario_folder().glob("*.toml"))}
 
 
 def find_shipped(name: str) -> Path:
-    """Return the path of an included scenario. Raises UsageError, with the most similar name, if there is no such
-    scenario."""
+    """Return the path of a built-in scenario.
+
+    Raises UsageError with the most similar name if there is no such scenario.
+    """
     known = every()
     if name not in known:
         raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
@@ -28,8 +30,10 @@ def find_shipped(name: str) -> Path:
 
 
 def find(asked: str) -> Path:
-    """Return the path of a scenario, given its name or path. The suffix `.toml` may be omitted unless an included
-    scenario has this name."""
+    """Return the path of a scenario, given its name or path.
+
+    The suffix `.toml` is optional unless a built-in scenario has the same name.
+    """
     if asked.endswith(SUFFIX):
         return Path(asked)
     if "/" in asked:
@@ -39,8 +43,7 @@ def find(asked: str) -> Path:
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """Return a scenario, and the TOML table from which it was read. Raises UsageError, which lists all errors at
-    once."""
+    """Return a scenario and its TOML table. Raises UsageError, which lists all errors at once."""
     written, text = toml_files.read_with_text(path)
     table = rename_old_names(written, str(path))
     _check_tables(table, path, text)
@@ -52,8 +55,9 @@ def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
 
 
 def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
-    """Raise UsageError if all tables of a workload are empty, because the scenario would then be read as an ordinary
-    one."""
+    """Raise UsageError if all tables of a workload are empty, because the scenario would then be treated as an ordinary
+    one.
+    """
     named = [name for name in ("participant", "flow", "path") if name in table]
     if named and not any(table[name] for name in named):
         said = (

@@ -1,5 +1,4 @@
-"""Check the keys of one flow of a workload, and whether the flow is consistent with the participants and the other
-flows."""
+"""Validates one flow of a workload, and its consistency with the participants and the other flows."""
 
 from __future__ import annotations
 
@@ -27,12 +26,12 @@ def flow_faults(name: str, flows: Mapping[str, Flow], participants: Mapping[str,
 
 
 def receivers(flow: Flow) -> list[str]:
-    """Return the participants that receive the messages of a flow, or that reply to its calls."""
+    """Return the participants that receive a flow's messages or reply to its calls."""
     return flow.to or flow.call or []
 
 
 def causes(flow: Flow) -> list[str]:
-    """Return the flows that cause the messages of a flow, including the flow whose newest message it uses."""
+    """Return the flows that cause a flow's messages, including the flow whose newest message it uses."""
     return [*(flow.after or []), *filter(None, (flow.latest, flow.during))]
 
 
@@ -127,8 +126,10 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
 
 
 def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check `returns`, the only cycle that is allowed: a flow waits until its messages come back as messages of another
-    flow."""
+    """Check `returns`, the only allowed cycle:
+
+    a flow waits until its messages come back as messages of another flow.
+    """
     key = f"flow.{name}"
     if not flow.returns:
         return
@@ -151,7 +152,7 @@ def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator
 
 
 def _all_causes(name: str, flows: Mapping[str, Flow]) -> list[str]:
-    """Return the flows that cause the messages of a flow, directly or through other flows."""
+    """Return the flows that cause a flow's messages, directly or through other flows."""
     found: list[str] = []
     waiting = [name]
     while waiting:

@@ -1,4 +1,4 @@
-"""Check that the participants, flows and paths of a workload are consistent."""
+"""Validates the consistency of a workload's participants, flows and paths."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
 OF_FLOWS = (*(each.key for each in CONDITIONS if each.scope != "run"), "messages", "warmup")
-"""The keys of an ordinary scenario that a workload specifies for each flow, or that follow from its flows."""
+"""The scenario keys that a workload specifies for each flow instead, or that follow from its flows."""
 NO_WHY = (
     "a workload has no readings of its threads, because a participant's threads serve several flows; measure the flow "
     "alone, in a scenario without participants"
 )
 OTHERS = ("case", "search")
-"""The keys of an ordinary scenario that a workload must not have."""
+"""The scenario keys that a workload must not have."""
 
 
 class WithWorkload(Protocol):
@@ -34,7 +34,7 @@ class WithWorkload(Protocol):
 
 
 def check_workload(scenario: WithWorkload) -> None:
-    """Raise RefusedValueError for the first error in the workload; the message names the key."""
+    """Raise RefusedValueError for the first error in the workload. The message names the key."""
     for code, what in _faults(scenario):
         raise RefusedValueError(code, what)
 
@@ -71,8 +71,10 @@ def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
 
 
 def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
-    """Check the default values for participants: languages must be single words, and waits must apply to all flows of a
-    participant."""
+    """Check the default values for participants.
+
+    Languages must be single words, and waits must apply to all flows of a participant.
+    """
     for language in getattr(scenario, "language", None) or []:
         if language not in ("one", *LANGUAGES):
             yield "E-VALUE-CHOICE", f"language: in a workload, {one_of(language, ['one', *LANGUAGES])}"
@@ -82,13 +84,13 @@ def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
 
 
 def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:
-    """Check that at least one flow uses the scenario's transport if it is given."""
+    """Check that at least one flow uses the scenario's transport, if one is given."""
     if has_own_transports(scenario.flow) and getattr(scenario, "transport", None) is not None:
         yield "E-VALUES-CONFLICT", "transport: each flow has a transport of its own, so no flow uses this one; omit it"
 
 
 def has_own_transports(flows: Mapping[str, Flow]) -> bool:
-    """Return whether each flow names its own transport, so that the scenario does not need one."""
+    """Return whether every flow names its own transport, so that the scenario does not need one."""
     return bool(flows) and all(flow.transport is not None for flow in flows.values())
 
 
@@ -112,7 +114,7 @@ def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iter
 
 
 def _alone_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check that a flow with a deadline exists, and that at least one other flow does not cause it."""
+    """Check that a flow has a deadline, and that at least one other flow does not cause its messages."""
     urgent = [name for name, flow in flows.items() if flow.deadline]
     if not urgent:
         yield "E-VALUES-CONFLICT", "alone: no flow has a deadline; give one to the flows that you want to measure alone"

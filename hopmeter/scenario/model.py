@@ -1,5 +1,7 @@
-"""The keys of a scenario. Every condition accepts one value or a list; for a list, hopmeter makes a cell for each
-value."""
+"""Defines the keys of a scenario.
+
+Every condition accepts one value or a list, and hopmeter creates a cell for each value.
+"""
 
 from __future__ import annotations
 
@@ -243,5 +245,5 @@ class Scenario(Axes):
 
     @property
     def budget_s(self) -> float | None:
-        """Return the budget for rounds in seconds; None if the number of trials is fixed."""
+        """Return the budget for rounds in seconds, or None if the number of trials is fixed."""
         return units.seconds(self.budget) if self.budget and not self.search else None

@@ -1,4 +1,4 @@
-"""Write a first workload file: a commented example, or a workload converted from the topology of another benchmark."""
+"""Writes a first workload file: a commented example, or a workload converted from another benchmark's topology."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ EXAMPLE = Path(__file__).with_name("workload_example.toml")
 
 @dataclass(frozen=True)
 class NewWorkload:
-    """The file that was written, and notes about parts of the topology that it changes or leaves out."""
+    """The file that was written, and notes about parts of the topology that were changed or omitted."""
 
     file: Path
     notes: Sequence[str] = ()
 
 
 def create_workload(named: Path | None, topologies: Sequence[Path], overwrite: bool) -> NewWorkload:
-    """Write the example workload, or the workload converted from topology files. The suffix `.toml` is added if it is
+    """Write the example workload, or a workload converted from topology files. The suffix `.toml` is added if it is
     missing.
 
     Raises UsageError if the file exists and must not be overwritten, or if the topology cannot be read.
@@ -52,8 +52,10 @@ def _file_of(named: Path | None, topologies: Sequence[Path]) -> Path:
 
 
 def _topology_text(topologies: Sequence[Path]) -> tuple[str, list[str]]:
-    """Return the scenario text for a topology and notes about it. The text is validated like a scenario that a user
-    wrote."""
+    """Return a topology's scenario text, and notes about it.
+
+    The text is validated like a scenario that a user wrote.
+    """
     title = topologies[0].stem.replace("_", " ").replace("-", " ").title()
     graph = read_topology(topologies)
     text = format_scenario(graph, title, " and ".join(each.name for each in topologies))

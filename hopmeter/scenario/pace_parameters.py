@@ -1,4 +1,4 @@
-"""Check that the parameter of a pace is given if and only if the scenario uses this pace."""
+"""Checks that a pace's parameter is given if and only if the scenario uses that pace."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 from hopmeter.model.paces import PACES
 
 Fault = tuple[str, str]
-"""The code of an error and its description."""
+"""An error code and a description."""
 NEEDED = {pace.parameter: name for name, pace in PACES.items() if pace.needs_parameter}
-"""The paces that require a parameter, by the key of the parameter."""
+"""The paces that require a parameter, by the parameter's key."""
 
 
 def missing_parameters(where: str, paces: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield an error for each parameter that one of the paces requires and `keys` lacks; `where` is the prefix of the
-    key, such as `flow.a.`."""
+    """Yield an error for each parameter that one of the paces requires and `keys` lacks.
+
+    `where` is the key prefix, such as `flow.a.`.
+    """
     for key, pace in NEEDED.items():
         if pace in paces and keys.get(key) is None:
             yield "E-MISSING-KEY", f'{where}{key} is missing; the pace "{pace}" needs it, such as {key} = 1000'

@@ -1,5 +1,7 @@
-"""Regular expressions that editors use for values with a special syntax. `units` and `model` check values more strictly
-and explain errors."""
+"""Provides regular expressions that editors use for values with a special syntax.
+
+`units` and `model` validate values more strictly and explain errors.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,24 @@ UNTIL = r"order|best|require|(±|\+-)[0-9]+(\.[0-9]+)?%"
 
 
 def whole(*forms: str) -> str:
-    """Return an expression that matches a complete value in one of these forms."""
+    """Return a regular expression that matches any of these forms in full."""
     return f"^({'|'.join(forms)})$"
 
 
 def _works(kind: str, amount: str) -> str:
-    """Return an expression for one amount of this kind, or for a list that begins with it."""
+    """Return a regular expression for one amount of this kind, or for a list that begins with it."""
     more = f"/({amount}|{FULL})"
     return f"{kind}:({amount}({more})*|none({more})+)"
 
 
 def languages(choices: Iterable[str], known: Iterable[str]) -> str:
-    """Return an expression for one language, or for source>relays>sink."""
+    """Return a regular expression for one language, or for source>relays>sink."""
     one = f"({'|'.join(word.replace('+', '[+]') for word in known)})"
     return whole(*choices, f"{one}(>{one}){{0,2}}")
 
 
 def cores(choices: Iterable[str]) -> str:
-    """Return an expression for one of these words, or for a list of core numbers."""
+    """Return a regular expression for one of these words, or for a list of core numbers."""
     return whole(*choices, f"{NUMBER}(,{NUMBER})*")
 
 

@@ -1,7 +1,6 @@
-"""Choose the case of a scenario for a payload that no case contains: the case whose payload is closest in size.
+"""Selects the case of a scenario for a payload that no case contains: the case whose payload is closest in size.
 
-The rate and the number of messages of a case suit the size of its payload, so another payload uses one case and not
-all.
+A case's rate and number of messages suit its payload's size, so another payload uses one case instead of all.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ UNITS = {
     "warmup": ("messages of the warm-up", ""),
     "trials": ("trials", ""),
 }
-"""For each key that a case may set apart from its payload, its description and its unit."""
+"""The description and unit of each key that a case may set in addition to its payload."""
 
 
 def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[Case]:
@@ -40,8 +39,7 @@ def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[C
 
 
 def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iterable[str] = ()) -> list[str]:
-    """Return a sentence for each payload that no case of the scenario contains, with the values that it takes from a
-    case.
+    """Return a sentence for each payload that no case contains, with the values that it takes from the closest case.
 
     Keys that are `given` on the command line are not mentioned.
     """
@@ -54,8 +52,10 @@ def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iter
 
 
 def _case_values(cases: Sequence[Case], given: Iterable[str]) -> str:
-    """Return what cases set apart from their payload: `the rate (30 Hz) and the duration (1s)`; empty if they set
-    nothing else."""
+    """Return the values that cases set in addition to their payload, such as `the rate (30 Hz)`.
+
+    Empty if they set nothing else.
+    """
     left_out = {KEY, *given, *(LENGTH if LENGTH & set(given) else ())}
     values: dict[str, list[Any]] = {}
     for case in cases:
@@ -72,14 +72,16 @@ def _value_text(key: str, values: Sequence[Any]) -> str:
 
 
 def own_payloads(case: Mapping[str, Any]) -> list[str]:
-    """Return the payloads of a case as a list."""
+    """Return a case's payloads as a list."""
     value = case.get(KEY)
     return value if isinstance(value, list) else [value] if value else []
 
 
 def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
-    """Return, for each payload, the payload of the cases that is closest in size; empty if the cases have the same
-    payloads."""
+    """Return the closest payload in size among the cases, for each payload.
+
+    Empty if the cases have the same payloads.
+    """
     known = list(dict.fromkeys(each for case in cases for each in own_payloads(case)))
     if len({tuple(own_payloads(case)) for case in cases}) < 2:
         return {}
@@ -90,7 +92,9 @@ def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
 
 
 def _distance(one: str, other: str) -> tuple[bool, float]:
-    """Return the distance of two payloads: the logarithm of the ratio of their frame sizes; equal payloads sort
-    first."""
+    """Return a sort key for the distance of two payloads: the log ratio of their frame sizes.
+
+    Equal payloads sort first.
+    """
     sizes = [math.log(HEADER_BYTES + units.payload_bytes(each)) for each in (one, other)]
     return one != other, abs(sizes[0] - sizes[1])

@@ -1,5 +1,7 @@
-"""Compose the question of a run whose options select other cells than the scenario does. The question follows from the
-options, not from the title of the scenario."""
+"""Composes the question of a run whose options select different cells from the scenario's.
+
+The question is derived from the options instead of the scenario's title.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 from hopmeter.system.humanize import byte_size, first, join, plural
 
 FIRST = ("transport", "payload", "rate", "language")
-"""The conditions at the beginning of the sentence; phrases for the other conditions follow."""
+"""The conditions at the beginning of the sentence. Phrases for the other conditions follow."""
 MOST_SETTINGS = 2
-"""The largest number of settings of the old side that a question lists."""
+"""The maximum number of settings of the old side that a question lists."""
 MOST_VALUES = 3
-"""The largest number of payloads, sizes and rates that a question lists."""
+"""The maximum number of payloads, sizes or rates that a question lists."""
 BYTES = "bytes:"
 WITH = "with "
 UNSAID = tuple(each.key for each in CONDITIONS if not each.asks_default)
@@ -31,8 +33,9 @@ CALLS = (["rpc"], ["scatter"])
 
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
-    """Return whether the options select other cells than the scenario does, so that the scenario's question does not
-    apply."""
+    """Return whether the options select different cells from the scenario's, so that the scenario's question does not
+    apply.
+    """
     return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 
@@ -62,13 +65,12 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_parameter(given: Mapping[str, Any]) -> bool:
-    """Return whether an option gives the parameter of a pace, because the phrase of the parameter also names the
-    pace."""
+    """Return whether an option gives a pace's parameter, whose phrase also names the pace."""
     return any(each.key in given for each in PARAMETERS)
 
 
 def _is_in_noun(several: Sequence[Ask]) -> bool:
-    """Return whether the name of the payload already implies the codec, as in `a NumPy array`."""
+    """Return whether the payload's name already implies the codec, as in `a NumPy array`."""
     return _array(several) != ARRAY and all(
         payload.startswith("array:") for ask in several for payload in ask.axes["payload"]
     )
@@ -83,7 +85,7 @@ def _who(who: Sequence[str]) -> str:
 
 
 def _highest_rate(who: Sequence[str]) -> str:
-    """Return the question of a search, which determines the rates itself."""
+    """Return the question of a search for the highest rate."""
     if len(who) == 1:
         return f"What is the highest rate of {who[0]}"
     return (
@@ -94,7 +96,7 @@ def _highest_rate(who: Sequence[str]) -> str:
 
 
 def _than(who: Sequence[str], against: str) -> str:
-    """Return `Is zeromq faster or slower than with hwm=10`."""
+    """Return a comparison, such as `Is zeromq faster or slower than with hwm=10`."""
     subject = f"{'Is' if len(who) == 1 else 'Are'} {names(who, 'other transport')}" if who else "Are the transports"
     return f"{subject} faster or slower than {_old_side(against)}"
 
@@ -112,7 +114,7 @@ def _calls(several: Sequence[Ask]) -> bool:
 
 
 def _messages(scenario: Scenario) -> str:
-    """Return the payloads with their rates: `a small message at 1,000 Hz and an image of 640×480 at 30 Hz`."""
+    """Return the payloads with their rates, such as `a small message at 1,000 Hz and an image of 640×480 at 30 Hz`."""
     found: dict[str, list[float]] = {}
     several = asks(scenario)
     for ask in several:
@@ -125,7 +127,7 @@ def _messages(scenario: Scenario) -> str:
 
 
 def _rates(rates: Sequence[float]) -> str:
-    """Return ` at 10 and 100 Hz`; for many rates, ` at 5 rates from 10 to 10,000 Hz`."""
+    """Return ` at 10 and 100 Hz`, or for many rates ` at 5 rates from 10 to 10,000 Hz`."""
     if not rates:
         return ""
     several = f"{len(rates)} rates from " if len(rates) > MOST_VALUES else ""
@@ -133,7 +135,7 @@ def _rates(rates: Sequence[float]) -> str:
 
 
 def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
-    """Return the descriptions of payloads; several sizes of bytes share one description."""
+    """Return the descriptions of payloads. Several sizes of `bytes` share one description."""
     sizes = sorted({int(each.removeprefix(BYTES)) for each in payloads if each.startswith(BYTES)})
     others = [each for each in payloads if len(sizes) < 2 or not each.startswith(BYTES)]
     described = describe_payloads(others, _array(several))
@@ -142,18 +144,19 @@ def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """Return `messages of 10 B, 1 kB and 100 kB`; for many sizes, `messages of 7 sizes from 10 B to 10 MB`."""
+    """Return `messages of 10 B, 1 kB and 100 kB`, or for many sizes `messages of 7 sizes from 10 B to 10 MB`."""
     several = f"{plural(len(sizes), 'size')} from " if len(sizes) > MOST_VALUES else ""
     return f"messages of {several}{format_values([byte_size(each) for each in sizes], MOST_VALUES)}"
 
 
 def _array(several: Sequence[Ask]) -> str:
-    """Return the name for an array of the run's only codec, such as `a NumPy array`; a general name if there are
-    several codecs."""
+    """Return the name of an array in the run's only codec, such as `a NumPy array`, or a general name if there are
+    several codecs.
+    """
     codecs = {codec for ask in several for codec in ask.axes["codec"]}
     if len(codecs) != 1 or "none" in codecs:
         return ARRAY
-    from hopmeter.node.payloads.forms import forms  # imports NumPy, which few runs need
+    from hopmeter.node.payloads.forms import forms  # imported here, because it needs NumPy
 
     form = forms().get(codecs.pop())
     return form.noun if form else ARRAY
@@ -172,8 +175,10 @@ def _requirements(require: Sequence[str]) -> Iterator[str]:
 
 
 def _merge(phrases: Sequence[str]) -> list[str]:
-    """Merge adjacent phrases that begin with `with`: `with 2 pairs at once and hwm=1`. Phrases that contain a list are
-    not merged."""
+    """Merge adjacent phrases that begin with `with`, as in `with 2 pairs at once and hwm=1`.
+
+    Phrases that contain a list are not merged.
+    """
     merged: list[str] = []
     for is_plain, alike in groupby(phrases, key=lambda words: words.startswith(WITH) and " and " not in words):
         words = list(alike)

@@ -1,4 +1,4 @@
-"""Apply the command line to a scenario: any condition can be set or replaced."""
+"""Applies the command line to a scenario, in which any condition can be set or replaced."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from hopmeter.system.toml_files import one_of, validate
 SOURCE = "the command line"
 Table = dict[str, Any]
 TOGETHER = ({"messages", "duration"}, {"trials", "budget"}, {"trials", "until"})
-"""Keys that exclude each other: if one is given, it replaces the other. In a search, trials and budget do not exclude
-each other."""
+"""Keys that exclude each other: a given key replaces the others.
+
+In a search, trials and budget do not exclude each other.
+"""
 
 BUDGET = {"budget", "until"}
 
@@ -29,11 +31,11 @@ BUDGET = {"budget", "until"}
 def override(
     table: Table, given: Mapping[str, Any], settings: Sequence[str], manifests: Mapping[str, Manifest]
 ) -> Scenario:
-    """Return the scenario with the values of the command line instead of those in the file.
+    """Return the scenario with values overridden by the command line.
 
-    If cases differ in a condition, values that occur in some cases select those cases (`--payload timing` for a
-    scenario that also has an image). Any other payload selects the case whose payload is closest in size; any other
-    value replaces the values of every case.
+    If cases differ in a condition, values that occur in some cases select those cases. For example, `--payload timing`
+    selects one case of a scenario that also has an image. Any other payload selects the case whose payload is closest
+    in size. Any other value replaces the values of every case.
     """
     changed = copy.deepcopy(table)
     if _fixes_length(given) and "search" not in table:
@@ -48,7 +50,7 @@ def override(
 
 
 def _forget_parameters(table: Table, given: Mapping[str, Any]) -> None:
-    """Remove parameters of paces that the command line replaces by other paces."""
+    """Remove the parameters of paces that the command line replaces."""
     if "pace" in given:
         named = {PACES[each].parameter for each in _as_list(given["pace"]) if each in PACES}
         for part in (table, *table.get("case", [])):
@@ -56,7 +58,7 @@ def _forget_parameters(table: Table, given: Mapping[str, Any]) -> None:
 
 
 def _replace_settings(table: Table, settings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Replace these settings in all cases; other settings are unchanged."""
+    """Replace the given settings in all cases. Other settings are unchanged."""
     for name, values in settings.items():
         table.setdefault("settings", {}).setdefault(name, {}).update(values)
         for case in table.get("case", []):
@@ -79,8 +81,7 @@ def shorten(table: Table, given: Mapping[str, Any]) -> Table:
 
 
 def _fixes_length(given: Mapping[str, Any]) -> bool:
-    """Return whether the command line gives the number or the duration of trials but no budget, so that no budget
-    applies."""
+    """Return whether the command line gives the number or duration of trials, but no budget."""
     return "budget" not in given and bool({"duration", "trials"} & given.keys())
 
 
@@ -90,7 +91,7 @@ def lengthen(table: Table) -> Table:
 
 
 def _excluding(table: Table) -> Sequence[set[str]]:
-    """Return the sets of keys that exclude each other; a search may have both trials and a budget."""
+    """Return the sets of keys that exclude each other. A search may have both trials and a budget."""
     return TOGETHER[:1] if "search" in table else TOGETHER
 
 
@@ -104,7 +105,7 @@ def _replace(table: Table, key: str, value: Any) -> None:
         table[key] = list(dict.fromkeys([*_as_list(value), *table.get(key, [])]))
         return
     cases = table.get("case", [])
-    selects = key in DEFAULTS  # true for a condition; the numbers of messages and trials select no cells
+    selects = key in DEFAULTS  # only conditions select cells, unlike the numbers of messages and trials
     whole = [{key: table[key], **case} if key in table else case for case in cases]
     chosen = [case for case in whole if key in case and _common(case[key], value)]
     differ = any(key in case for case in cases)
@@ -127,8 +128,10 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
-    """Return the requested values that a case also has. If the case names groups of transports or languages, all
-    requested values are returned."""
+    """Return the requested values that a case also has.
+
+    If the case names groups of transports or languages, all requested values are returned.
+    """
     if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _as_list(own)):
         return _as_list(asked)
     return [value for value in _as_list(own) if value in _as_list(asked)]
@@ -140,8 +143,10 @@ def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[M
 
 
 def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
-    """Parse `hwm=1,1000` or `zeromq.hwm=1`, and return the values by transport. A name without a transport applies to
-    every transport of the run that has the setting."""
+    """Parse `hwm=1,1000` or `zeromq.hwm=1`, and return the values by transport.
+
+    A name without a transport applies to every transport of the run that has the setting.
+    """
     found: dict[str, dict[str, list[Any]]] = {}
     for text in settings:
         key, equals, words = text.partition("=")

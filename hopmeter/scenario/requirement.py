@@ -1,4 +1,4 @@
-"""Parse requirements that a transport has to meet: `p99 < 1ms`, `lost = 0`, `cpu < 5%`."""
+"""Parses requirements that a transport must meet, such as `p99 < 1ms`, `lost = 0` or `cpu < 5%`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hopmeter.errors import RefusedValueError
 from hopmeter.model.units import UNITS_NS
 
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
-"""The words for a latency percentile, with its name in columns."""
+"""The words for a latency percentile, mapped to column names."""
 METRICS = {**LATENCIES, "miss_share": "missed_share"}
-"""The words whose metric has a different name; `miss_share` is a word of earlier versions."""
+"""The words whose metric has a different name. Earlier versions used `miss_share`."""
 SHARES = ("lost", "missed_share", "miss_share")
 """The metrics that are shares of messages."""
 FORMS = (
@@ -27,8 +27,10 @@ EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "missed_share < 1%")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A limit on one metric: a latency in µs, a share of lost messages or missed deadlines, or CPU in percent of one
-    core."""
+    """A limit on a metric:
+
+    a latency in µs, a share of lost messages or missed deadlines, or CPU in percent of one core.
+    """
 
     text: str
     metric: str
@@ -54,7 +56,7 @@ def parse(text: str) -> Requirement:
 
 
 def _limit(word: str, sign: str, number: float, unit: str) -> float | None:
-    """Return the limit in the unit of the metric; None if the sign or the unit does not fit the metric."""
+    """Return the limit in the metric's unit, or None if the sign or the unit does not fit the metric."""
     if word in SHARES and number == 0 and not unit:
         return 0.0
     if sign == "=" or (word in LATENCIES) != (unit in UNITS_NS) or not unit:

@@ -1,4 +1,4 @@
-"""Resolve the cases of a scenario: fill in the defaults of all conditions."""
+"""Resolves the cases of a scenario by filling in the defaults of all conditions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ TRIALS = 5
 MESSAGES = 1000
 LEAST_ROUNDS = {"order": 5, "best": 5, "require": 5}
 PRECISION_ROUNDS = 8
-"""The least number of rounds before the precision of an interval is judged."""
+"""The minimum number of rounds before an interval's precision is tested."""
 
 
 def decision(until: str | None, require: Sequence[str]) -> str:
-    """Return the decision that ends a run with a budget: `until` if it is given, "require" if there are requirements,
-    otherwise "order"."""
+    """Return the decision that ends a run with a budget:
+
+    `until` if given, "require" if there are requirements, otherwise "order".
+    """
     return until or ("require" if require else "order")
 
 
 def least_rounds(scenario: Scenario) -> int:
-    """Return the least number of rounds for which a budget must suffice."""
+    """Return the minimum number of rounds for which a budget must suffice."""
     return LEAST_ROUNDS.get(decision(scenario.until, scenario.require), PRECISION_ROUNDS)
 
 
@@ -40,11 +42,14 @@ class Ask:
     warmup: int | None
     trials: int
     least: int = 1
-    """The least number of messages of a trial with a duration."""
+    """The minimum number of messages of a trial with a duration."""
 
 
 def asks(scenario: Scenario) -> list[Ask]:
-    """Return the cases of a scenario; if it has none, a single case that represents the scenario itself."""
+    """Return the cases of a scenario.
+
+    A scenario without cases yields a single case that represents the scenario itself.
+    """
     cases: Sequence[Axes] = scenario.case or [scenario]
     return [_ask(scenario, case) for case in cases]
 

@@ -1,4 +1,4 @@
-"""The keys of a search for the highest rate."""
+"""Defines the keys of a search for the highest rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.model.conditions import LEAST_HZ, MOST_HZ
 from hopmeter.scenario import patterns
 
 LEAST_MESSAGES = 1000
-"""The least number of messages of a trial with a duration, enough to resolve the p99."""
+"""The minimum number of messages of a trial with a duration, which is enough to resolve the p99."""
 
 
 def _duration(text: str) -> str:
@@ -55,7 +55,7 @@ class Search(BaseModel):
         return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
-        """Return the error if a key of a scenario or a case contradicts the search; empty if no key does."""
+        """Return the error if a key of a scenario or a case contradicts the search, or an empty string if none does."""
         if axes.rate is not None:
             return "rate: a search sets the rates; give the first rate as search.start"
         if axes.pace not in (None, ["open"]):

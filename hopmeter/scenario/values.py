@@ -1,4 +1,4 @@
-"""The types of the values in a scenario, with their validation."""
+"""Defines the types of the values in a scenario, with their validation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Axis = Annotated[list[Item], as_list, AfterValidator(_reject_empty), OneOrMore]
 
 
 def check_language(value: str) -> str:
-    """Check a language value and return it. Raises ValueError, which lists the allowed words."""
+    """Return the value if it is a valid language choice. Raises ValueError, which lists the allowed words."""
     parts = value.split(">")
     if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
         wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
@@ -123,7 +123,7 @@ def _column(value: str) -> str:
 
 
 class OfCells:
-    """JSON Schema for the name of a column of cells.parquet."""
+    """JSON Schema for the name of a cells.parquet column."""
 
     @staticmethod
     def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -139,8 +139,10 @@ def _checked_by(parse: Any) -> Any:
 
 
 def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
-    """Return a field with hints for editors, which complete and reject values; the model's own validation has better
-    messages."""
+    """Return a field with hints for editors, which complete and reject values.
+
+    The model's own validation has better messages.
+    """
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 
 

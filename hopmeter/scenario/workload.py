@@ -1,4 +1,4 @@
-"""The keys of a workload: its participants, the flows between them, and the paths that flows form."""
+"""Defines the keys of a workload: its participants, the flows between them, and the paths that flows form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Messages of your own schemas as payloads: parses a payload `message:…`, and finds the codec libraries that carry
-it."""
+"""Handles payloads `message:…`, which are messages of the user's schemas, and finds their codec libraries."""
 
 from hopmeter.schemas.formats import CODECS
 from hopmeter.schemas.library import Library, library_of, missing_tools

@@ -1,4 +1,4 @@
-"""The schema compilers `protoc` and `flatc`; hopmeter uses the first of each in PATH."""
+"""Runs the schema compilers `protoc` and `flatc`. hopmeter uses the first of each in PATH."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from hopmeter.errors import UsageError
 from hopmeter.schemas.formats import FORMATS
 
 COMPILERS = {codec: each.compiler for codec, each in FORMATS.items() if each.compiler}
-"""The schema compiler, by codec; hopmeter itself reads the schemas of codecs that are not listed."""
+"""The schema compiler of each codec. hopmeter itself reads the schemas of other codecs."""
 PLACE = re.compile(r":\s?\d+:")
-"""The line and column number in an error of protoc or flatc."""
+"""Matches the line and column number in an error of protoc or flatc."""
 EDITION = re.compile(r'^[ \t]*edition[ \t]*=[ \t]*["\']', re.MULTILINE)
-"""A line that an old protoc rejects without naming the reason: it does not support editions."""
+"""Matches an edition declaration. A protoc without support for editions rejects this line without a clear reason."""
 FIRST_WITH_EDITIONS = 27
-"""The first version of protoc that supports editions; 21 was the first version after 3.20."""
+"""The first version of protoc that supports editions. Version 21 followed 3.20."""
 WARNING = re.compile(r"^\[libprotobuf WARNING|: warning: ")
 AFTER_HELP = "\nerror:"
-"""The start of flatc's error if flatc prints all its options before it."""
+"""The beginning of flatc's error if flatc prints all its options before it."""
 PATIENCE_S = 60
 Word = str | Path
 """One word of a command."""
 
 
 def has_compiler(codec: str) -> bool:
-    """Return whether the compiler of a codec's schemas is installed, or hopmeter reads these schemas itself."""
+    """Return whether a codec's schema compiler is installed, or hopmeter reads these schemas itself."""
     return codec not in COMPILERS or shutil.which(COMPILERS[codec]) is not None
 
 
 def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler with `given` as its stdin. Raises UsageError if it does not start or does not end."""
+    """Run a compiler with `given` as stdin.
+
+    Raises UsageError if the compiler does not start or does not end in time.
+    """
     command = [str(word) for word in words]
     try:
         return subprocess.run(command, input=given, capture_output=True, check=False, cwd=cwd, timeout=PATIENCE_S)
@@ -46,28 +49,30 @@ def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subproces
 
 
 def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the error text that a failed compiler has printed."""
+    """Return the error text of a failed compiler."""
     said = (done.stderr or done.stdout).decode(errors="replace")
     return said[max(0, said.find(AFTER_HELP)) :].strip()
 
 
 def first_error(said: str) -> str:
-    """Return the first line of a compiler's output that names a position in a file; otherwise the last line."""
+    """Return the first output line that names a position in a file, or else the last line."""
     lines = [line.strip().removeprefix("error:").strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if not WARNING.search(line)]
     return next(filter(PLACE.search, errors), errors[-1] if errors else "it printed no reason")
 
 
 def version(program: str) -> str:
-    """Return the version and the path of a compiler: `protoc 3.21.12 (/usr/bin/protoc)`."""
+    """Return a compiler's version and path, such as `protoc 3.21.12 (/usr/bin/protoc)`."""
     done = run_words([program, "--version"], Path.cwd())
     words = done.stdout.decode(errors="replace").split() or ["of an unknown version"]
     return f"{program} {words[-1]} ({shutil.which(program)})"
 
 
 def remedy(program: str, text: str = "") -> str:
-    """Return what to do if a compiler rejects a schema; an old compiler also rejects valid lines. `text` is the text of
-    the schema, if known."""
+    """Return the remedy if a compiler rejects a schema, which may also mean that the compiler is too old.
+
+    `text` is the schema's text, if known.
+    """
     newer = f"put a newer {program} first in PATH, which hopmeter then uses"
     known = re.search(r" (\d+)", version(program))
     if program == COMPILERS["protobuf"] and EDITION.search(text) and known and int(known[1]) < FIRST_WITH_EDITIONS:

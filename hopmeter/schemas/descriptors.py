@@ -1,4 +1,4 @@
-"""Reads a Protocol Buffers schema: protoc describes it as a message, which it prints in the text format."""
+"""Reads a Protocol Buffers schema from its descriptor set, which protoc prints in text format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hopmeter.schemas.compilers import COMPILERS, Word, run_words
 
 PROTOC = COMPILERS["protobuf"]
 Tree = dict[str, list[Any]]
-"""A message in the text format: the list of values of each field, each a string or a tree."""
+"""A message in the text format. Each field has a list of values, which are strings or nested messages."""
 
 
 def search_words(search: Sequence[Path]) -> list[Word]:
-    """Return the protoc options that name the folders with imported files."""
+    """Return the protoc options for the import directories."""
     return [f"-I{folder}" for folder in search]
 
 
@@ -27,21 +27,23 @@ def describe(described: bytes) -> list[Tree]:
 
 
 def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], bytes]:
-    """Return a schema's descriptor set with its imports, the paths of all its files, and no error text. If protoc
-    rejects the schema, return empty values and protoc's error text."""
+    """Return a schema's descriptor set with its imports, the paths of all its files, and an empty error text.
+
+    If protoc rejects the schema, return empty values and protoc's error text.
+    """
     with TemporaryDirectory() as folder:
         target, rule = Path(folder) / "set", Path(folder) / "rule"
         outputs = ["--include_imports", f"--descriptor_set_out={target}", f"--dependency_out={rule}"]
         done = run_words([PROTOC, *search_words(search), *outputs, file], file.parent)
         if done.returncode != 0:
             return b"", [], done.stderr or done.stdout or b"it printed no reason"
-        # A make rule: the target, a colon, and one path per line.
+        # The dependency file is a make rule: the target, a colon, and one path per line.
         listed = rule.read_text().removeprefix(f"{target}:").split("\\\n")
         return target.read_bytes(), [Path(each.strip()) for each in listed], b""
 
 
 def parse_text(text: str) -> Tree:
-    """Parse the text format of Protocol Buffers, in the layout of protoc: one field per line."""
+    """Parse the Protocol Buffers text format in protoc's layout, which has one field per line."""
     tree: Tree = {}
     stack = [tree]
     for line in map(str.strip, text.splitlines()):
@@ -58,7 +60,7 @@ def parse_text(text: str) -> Tree:
 
 
 def _unquote(value: str) -> str:
-    """Return a value without its quotes; protoc writes bytes beyond ASCII as octal escapes."""
+    """Return a value without its quotes. protoc writes non-ASCII bytes as octal escapes."""
     text = value[1:-1] if value.startswith('"') else value
     if "\\" not in text:
         return text

@@ -1,4 +1,4 @@
-"""The codecs that have schemas: the suffixes of their files, and the programs and packages that they need."""
+"""Describes the codecs that have schemas: their file suffixes, and the programs and packages that they need."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Format:
     suffix: str
     """The suffix of a schema file."""
     values: str
-    """The suffix of a file with the values of a message."""
+    """The suffix of a file with a message's values."""
     programs: Mapping[str, Mapping[str, str]]
-    """By language, the programs that build a library, each with its system package."""
+    """The programs that build a codec library, each with its system package, by language."""
     packages: Mapping[str, tuple[str, ...]]
-    """By language, the system packages that a library needs."""
+    """The system packages that a codec library needs, by language."""
     compiler: str = ""
-    """The schema compiler; empty if hopmeter reads the schemas itself."""
+    """The schema compiler, or an empty string if hopmeter reads the schemas itself."""
 
 
 FORMATS = {

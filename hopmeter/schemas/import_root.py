@@ -1,7 +1,7 @@
-"""Guesses the root folder of a Protocol Buffers schema, relative to which its files are imported.
+"""Guesses the root directory of a Protocol Buffers schema, which its imports are relative to.
 
-All files in the schema's folder must have the same root, even those that import nothing: otherwise one program would
-have a file under two names. So the guess runs protoc on all of them.
+All files in the schema's directory must have the same root, because a program must not contain a file under two names.
+The guess therefore runs protoc on all of them, even on those without imports.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from hopmeter.schemas.compilers import run_words
 from hopmeter.schemas.descriptors import PROTOC, compile_set, describe, search_words
 
 NOT_FOUND = re.compile(r"^(.+): File not found\.$", re.MULTILINE)
-"""protoc's error for a file that is in none of its folders."""
+"""Matches protoc's error for a file that is in none of its directories."""
 MOST_SIBLINGS = 500
 PROBE = "hopmeter_siblings.proto"
 
 
 def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
-    """Return the folders above a schema, the likeliest root first. Folders with fewer missing imports come first; of
-    equal ones, first the folder below which the path equals the package name, then the nearest."""
+    """Return the directories above a schema, the likeliest root first.
+
+    Directories with fewer missing imports come first, then the one that matches the package name, then the nearest.
+    """
     siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
     missing = {root: _count_missing(root, include, siblings) for root in file.parents}
     nearest = sorted(file.parents, key=missing.__getitem__)
@@ -43,7 +45,7 @@ def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -
 
 
 def _package_root(file: Path, search: Sequence[Path]) -> Path | None:
-    """Return the folder below which a file's path equals its package name; None if there is none."""
+    """Return the directory relative to which a file's path matches its package name, or None."""
     described = describe(compile_set(file, search)[0])
     package = described[-1].get("package", [""])[0] if described else ""
     steps = package.split(".") if package else []

@@ -18,25 +18,27 @@ from hopmeter.schemas.ros2 import files as ros2
 from hopmeter.system.input_files import read_text
 
 WELL_KNOWN = "google/protobuf/"
-"""The folder of the files that the Protocol Buffers compiler provides itself."""
+"""The directory of the files that the Protocol Buffers compiler itself provides."""
 FLATC = COMPILERS["flatbuffers"]
 NOT_LOADED = "unable to load include file"
 NO_IMPORT = re.compile(rf'^ *(.+?):\d+: ?\d+: (?:Import "(.+)" was not found|error: {NOT_LOADED}: (.+))', re.MULTILINE)
-"""Matches an error of protoc or flatc, with the importing file and the missing import."""
+"""Matches an error of protoc or flatc about a missing import, with the importing file."""
 
 
 @dataclass(frozen=True)
 class Imports:
-    """The files of a schema, and the folders in which its compiler finds them."""
+    """The files of a schema, and the import directories that its compiler needs."""
 
     search: tuple[Path, ...]
     files: Mapping[str, Path]
-    """The files by the names with which they are imported, the schema first; without the compiler's own files."""
+    """The files by import name, the schema first. Excludes the compiler's own files."""
 
 
 def find_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema. Imported files must be below one of the folders in `include`, or below a folder
-    above the schema. Raises UsageError, with the compiler's reason, if the schema cannot be used."""
+    """Return the files of a schema, which may import files from `include` and from the directories above it.
+
+    Raises UsageError with the compiler's error if the schema cannot be used.
+    """
     return FINDERS[codec](file, include)
 
 
@@ -66,7 +68,7 @@ def _name_files(
 
 def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
     is_inside = any(folder in file.parents for folder in include)
-    # Even without a folder, flatc finds files that are named relative to the including file.
+    # flatc finds files that are named relative to the including file even without an import directory.
     for search in [tuple(include), *(() if is_inside else ((*include, root) for root in file.parents))]:
         done = _list_files(file, search)
         if done.returncode == 0:
@@ -79,8 +81,7 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
 
 
 def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
-    """Let flatc print a make rule for a schema, for an output that supports all schemas; this output needs a root
-    table."""
+    """Let flatc print a make rule for a schema. The output format supports all schemas, but needs a root table."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root.fbs"
         root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')

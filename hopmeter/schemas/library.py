@@ -1,5 +1,7 @@
-"""The codec libraries: one for each language, codec and message, each in a folder whose name contains a hash of its
-sources."""
+"""Locates codec libraries.
+
+There is one for each language, codec and message, in a directory whose name contains a hash of its sources.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,20 @@ from hopmeter.system import paths
 LIBRARY = "codec.so"
 OBJECT = "object.bin"
 REPLY = "reply.bin"
-"""The encoded response of a service; the object next to it is the request."""
+"""The encoded response of a service. The object next to it is the request."""
 GENERATED = "generated"
-"""The folder with the generated code of a message."""
+"""The directory with a message's generated code."""
 DEFINITIONS = "definitions.json"
-"""The fields of a ROS 2 message and of all messages that it contains. Each message follows those that it uses."""
+"""The fields of a ROS 2 message and of all nested messages. Each message follows those that it uses."""
 DESCRIPTORS = "schema.desc"
 """The descriptors of a Protocol Buffers schema and its imports, from which Python creates its classes."""
 NAME = re.compile(rf"({'|'.join(FORMATS)})-(rust|cpp|python)-[A-Za-z0-9_.]{{1,200}}-[0-9a-f]{{16}}")
-"""Matches the name of a library's folder."""
+"""Matches the directory name of a codec library."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """The location of a codec library, whether or not it is built."""
+    """The location of a codec library, whether or not it has been built."""
 
     folder: Path
 
@@ -48,7 +50,7 @@ class Library:
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that the build recorded; empty if the library is not built."""
+        """Return the facts that the build recorded. Empty if the library has not been built."""
         return read_facts(self.folder)
 
 
@@ -63,7 +65,7 @@ def library_of(payload: str, codec: str, language: str) -> Library:
 
 
 def folder_of(schema: Schema, language: str) -> Path:
-    """Return the folder of the library for the current content of a schema."""
+    """Return the directory of the codec library for a schema's current content."""
     digest = blake2b(schema.content_id.encode(), digest_size=8)
     for source in sources(schema.codec, language):
         digest.update(source.read_bytes())
@@ -73,15 +75,17 @@ def folder_of(schema: Schema, language: str) -> Path:
 
 
 def built_libraries() -> list[str]:
-    """Return the folder names of all built libraries. Hosts with the same version of hopmeter and the same schema
-    have the same names."""
+    """Return the directory names of all built codec libraries.
+
+    Hosts with the same hopmeter version and schema have the same names.
+    """
     return sorted(
         each.parent.name for each in paths.codec_folder().glob(f"[!.]*/{FACTS}") if NAME.fullmatch(each.parent.name)
     )
 
 
 def sources(codec: str, language: str) -> list[Path]:
-    """Return hopmeter's own source files that affect a library's content."""
+    """Return hopmeter's own source files that affect a codec library."""
     build = sorted((paths.PACKAGE / "build/messages").glob("*.[pf][yb]*"))
     if language == "rust":
         return [*build, paths.codec_sources() / "table.rs", paths.codec_sources() / f"{codec}.rs"]
@@ -91,11 +95,11 @@ def sources(codec: str, language: str) -> list[Path]:
 
 
 def languages(codec: str) -> list[str]:
-    """Return the languages that have codec libraries for a codec; empty if the codec has no schemas."""
+    """Return the languages that have codec libraries for a codec. Empty if the codec has no schemas."""
     return list(FORMATS[codec].programs) if codec in FORMATS else []
 
 
 def missing_tools(codec: str, language: str) -> list[str]:
-    """Return the system packages of the missing programs that a library's build needs."""
+    """Return the system packages of the missing build programs."""
     programs = FORMATS[codec].programs[language]
     return list(dict.fromkeys(package for program, package in programs.items() if shutil.which(program) is None))

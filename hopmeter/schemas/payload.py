@@ -1,5 +1,7 @@
-"""Parses payloads that name a schema's message: `message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for
-ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`."""
+"""Parses payloads that name a schema message:
+
+`message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ SUFFIXES = {codec: each.suffix for codec, each in FORMATS.items()}
 VALUE_SUFFIXES = {codec: each.values for codec, each in FORMATS.items()}
 """The suffix of a file with a message's values, by codec: Protocol Buffers text format, JSON, or YAML."""
 ROS2 = "cdr"
-"""The codec of ROS 2 messages, whose files name their type."""
+"""The codec of ROS 2 messages, whose file names contain their type."""
 FOLDER = Path(__file__).parent / "shipped"
 ROS2_VALUES = "ros2"
-"""The folder with values for messages that ROS 2 ships."""
+"""The directory with values for messages that ROS 2 ships."""
 LENGTH = 3
 """The default length of lists of numbers and of byte strings."""
 MOST_LENGTH = 1 << 24
@@ -49,35 +51,35 @@ SYNTAX = (
 
 @dataclass(frozen=True)
 class MessagePayload:
-    """A schema's message, as a payload names it."""
+    """A schema message, as a payload names it."""
 
     file: Path
-    """The absolute path of the schema; if it has no suffix, each codec adds its own."""
+    """The absolute path of the schema. If it has no suffix, each codec adds its own."""
     type: str
-    """The full name of the message, with its package: `robot.State`, or for ROS 2 `nav_msgs/msg/Odometry`."""
+    """The message's full name with its package, such as `robot.State`, or `nav_msgs/msg/Odometry` for ROS 2."""
     values: Path | int
     """The file with the message's values, or the length of its lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
-    """Folders with imported files, in addition to the folders above the schema."""
+    """Import directories, in addition to the directories above the schema."""
 
     @property
     def is_ros2(self) -> bool:
-        """Return whether only the codec cdr can carry the message, because its file is a ROS 2 definition."""
+        """Return whether the file is a ROS 2 definition, so that only the codec cdr can carry the message."""
         return ros2.is_definition(self.file)
 
 
 def is_message(text: str) -> bool:
-    """Return whether a payload is a schema's message."""
+    """Return whether a payload is a schema message."""
     return text.startswith(KIND)
 
 
 def is_ros2(text: str) -> bool:
-    """Return whether a payload names a ROS 2 message by its file or its name."""
+    """Return whether a payload is a ROS 2 message, given by file or name."""
     return ROS2_FORM.fullmatch(text) is not None
 
 
 def is_shipped_by_ros2(text: str) -> bool:
-    """Return whether a payload names a ROS 2 message by its name, without a file."""
+    """Return whether a payload is a ROS 2 message that is given by name, without a file."""
     found = ROS2_FORM.fullmatch(text)
     return found is not None and found["package"] is not None
 
@@ -99,8 +101,10 @@ def parse_message(text: str) -> MessagePayload:
 
 
 def _parse_ros2(found: re.Match[str]) -> MessagePayload:
-    """Return the message for a matched file or name. A name stands for a message in the user's folders, or for one
-    that ROS 2 ships."""
+    """Return the message for a matched file or name.
+
+    A name may refer to a message in the user's directories, or to one that ROS 2 ships.
+    """
     include, named = _include(found["include"]), found["file"]
     try:
         is_file = found["package"] is None
@@ -126,8 +130,10 @@ def _check_ros2_file(file: Path) -> None:
 
 
 def _shipped_values(name: str) -> Path | int:
-    """Return the default values of a message that ROS 2 ships: hopmeter's file if there is one, otherwise the
-    default length of lists."""
+    """Return the default values of a message that ROS 2 ships:
+
+    hopmeter's values file, or else the default length of lists.
+    """
     file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
     return file if file.is_file() else LENGTH
 
@@ -140,8 +146,10 @@ def _include(text: str) -> tuple[Path, ...]:
 
 
 def add_folders(text: str, folders: Sequence[str | Path]) -> str:
-    """Return a payload with additional folders for imported files; a payload that cannot have such folders is
-    returned unchanged."""
+    """Return a payload with additional import directories.
+
+    A payload that cannot have import directories is returned unchanged.
+    """
     if not (FORM.fullmatch(text) or is_ros2(text)):
         return text
     words = dict.fromkeys(f":{INCLUDE}{folder}" for folder in folders)
@@ -149,7 +157,7 @@ def add_folders(text: str, folders: Sequence[str | Path]) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Return a payload without its folders for imported files, for display."""
+    """Return a payload without its import directories, for display."""
     return text.partition(f":{INCLUDE}")[0] if is_message(text) else text
 
 
@@ -174,9 +182,11 @@ def _check_file(payload: MessagePayload) -> None:
 
 
 def candidates(payload: MessagePayload) -> dict[str, Path]:
-    """Return, for each codec that may read a payload, the schema file. A path with a suffix is the file of one
-    codec. For a path without a suffix, each codec adds its own, and the ROS 2 file is in the package's folder next
-    to it."""
+    """Return the schema file of each codec that may read a payload.
+
+    A path with a suffix is the file of one codec. Without a suffix, each codec adds its own, and the ROS 2 file is in
+    the package's directory next to it.
+    """
     file = payload.file
     if file.suffix:
         return {

@@ -1,5 +1,7 @@
-"""What builds of codec libraries have recorded about schemas, which hopmeter uses if a schema compiler is not
-installed."""
+"""Reads what codec library builds have recorded about schemas.
+
+hopmeter uses these records if a schema compiler is not installed.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from hopmeter.schemas.imports import Imports
 from hopmeter.system import paths
 
 FACTS = "codec.json"
-"""The file of a library that is written last; a folder without it is incomplete."""
+"""The file of a codec library that is written last. A directory without this file is incomplete."""
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Return the facts that a library's build recorded; empty if the library is not built."""
+    """Return the facts that a codec library's build recorded. Empty if the library has not been built."""
     try:
         return dict(json.loads((folder / FACTS).read_text()))
     except (OSError, ValueError):
@@ -26,7 +28,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, Any]:
-    """Return what a build records about the files of a schema."""
+    """Return the record of a schema's files, which a build stores."""
     return {
         "file": str(file),
         "include": [str(folder) for folder in include],

@@ -1,4 +1,4 @@
-"""The schema of a payload: the file that the payload names, and the files that it imports."""
+"""Finds the schema of a payload: the file that the payload names, and the files that it imports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.system.input_files import open_regular, read_text
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema's message, for one codec."""
+    """A schema message for one codec."""
 
     codec: str
     type: str
@@ -25,7 +25,7 @@ class Schema:
     values: Path | int
     """The file with the message's values, or the length of its lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
-    """The folders with imported files that the user named."""
+    """The import directories that the user named."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -39,7 +39,7 @@ class Schema:
 
     @property
     def name(self) -> str:
-        """Return the name with which other files import the schema."""
+        """Return the name by which other files import the schema."""
         return next(iter(self.imports.files))
 
     @property
@@ -73,7 +73,7 @@ def schema_file(payload: MessagePayload, codec: str) -> Path:
 
 
 def values_of(payload: MessagePayload, codec: str) -> Path | int:
-    """Return a payload's values for a codec; a path without a suffix gets the codec's suffix."""
+    """Return a payload's values for a codec. The codec's suffix is added to a path without a suffix."""
     values = payload.values
     if isinstance(values, Path) and not values.suffix:
         return values.with_name(values.name + VALUE_SUFFIXES[codec])

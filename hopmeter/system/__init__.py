@@ -1,1 +1,1 @@
-"""Files, processes and the terminal, as used by every other package of hopmeter."""
+"""Provides files, processes and the terminal to all other packages of hopmeter."""

@@ -11,14 +11,14 @@ DIGITS = 3
 
 
 def time(seconds: float) -> str:
-    """Format a duration as `40 s`, `30 min` or `1.5 h`; a duration of less than a second becomes `1 s`."""
+    """Format a duration, such as `40 s`, `30 min` or `1.5 h`. A duration below one second becomes `1 s`."""
     if seconds <= 90:
         return f"{max(1, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def size(megabytes: float) -> str:
-    """Format megabytes as `31 kB`, `25 MB` or `1.4 GB`."""
+    """Format a size in megabytes, such as `31 kB`, `25 MB` or `1.4 GB`."""
     if megabytes < 1:
         return f"{1000 * megabytes:.0f} kB"
     return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
@@ -30,10 +30,10 @@ def setting(value: object) -> str:
 
 
 def byte_size(count: float, space: str = " ") -> str:
-    """Format a number of bytes briefly: `28 B`, `1.5 kB`, `100 kB`, `64 KiB`, `4.67 MB`.
+    """Format a number of bytes briefly, such as `28 B`, `1.5 kB`, `64 KiB` or `4.67 MB`.
 
-    Units are decimal, as in networks; powers of two without a short decimal form get binary units. Exact sizes have no
-    trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
+    Units are decimal, as in networking. Powers of two without a short decimal form have binary units. Exact sizes have
+    no trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
     """
     name, unit = _unit(count, DECIMAL)
     value = count / unit
@@ -59,15 +59,15 @@ def _round_text(value: float) -> str:
 
 
 def join(words: Sequence[str], last: str = "and") -> str:
-    """Return `a`, `a and b` or `a, b and c`; an empty string if there are no words."""
+    """Return `a`, `a and b` or `a, b and c`, or an empty string if there are no words."""
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def plural(many: int, one: str, more: str = "") -> str:
-    """Return a number with its noun: `1 cell`, `3 cells`."""
+    """Return a number with its noun, such as `1 cell` or `3 cells`."""
     return f"{many} {one if many == 1 else more or one + 's'}"
 
 
 def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
-    """Return the first words, and how many others there are: `a`, `b`, `3 others`."""
+    """Return the first words and the number of others, such as `a`, `b`, `3 others`."""
     return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]

@@ -1,7 +1,7 @@
-"""Files that processes have open or mapped under names that hopmeter does not choose, such as Fast DDS's shared memory.
+"""Finds and removes files with names that hopmeter does not choose, such as Fast DDS's shared memory.
 
-A manifest lists patterns for their paths. hopmeter records the matching files while a node has them open, and later
-removes those that no process uses. Such a file belongs to a process only as long as the process has it open or mapped.
+A manifest lists path patterns for these files. hopmeter records the matching files while a node has them open, and
+later removes those that no process uses. A process uses such a file as long as the file is open or mapped.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 Patterns = Mapping[str, Sequence[str]]
-"""For each path pattern, the paths of the files that belong to a matching file; `{name}` stands for the matching
-file's name."""
+"""Maps each path pattern to the files that belong to a matching file. `{name}` stands for the matching file's name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class OpenFile:
     device: int
     inode: int
     companions: tuple[str, ...] = ()
-    """The paths of the companion files. These may be missing, and need not be open while the file is in use."""
+    """The paths of the companion files. They may be missing, and need not be open while the file is in use."""
 
     @classmethod
     def find(cls, path: str, patterns: Patterns) -> Self | None:
@@ -45,8 +44,10 @@ class OpenFile:
 
     @classmethod
     def parse(cls, fields: Any) -> Self:
-        """Return the file that an entry of a note describes. Raises ValueError, TypeError or KeyError for any other
-        entry."""
+        """Return the file that a note's entry describes.
+
+        Raises ValueError, TypeError or KeyError if the entry is invalid.
+        """
         path, companions = str(fields["path"]), tuple(map(str, fields["companions"]))
         return cls(path, int(fields["device"]), int(fields["inode"]), companions)
 
@@ -68,7 +69,7 @@ def to_json(files: Iterable[OpenFile]) -> list[dict[str, Any]]:
 
 
 class OpenFiles:
-    """The files that certain processes have had open since this object was created."""
+    """The files that certain processes have opened since this object was created."""
 
     def __init__(self, patterns: Patterns, not_of: int | None = None) -> None:
         """Ignore files that other programs have left behind, and files that the process `not_of` has open now."""
@@ -80,7 +81,7 @@ class OpenFiles:
         self.files: set[OpenFile] = set()
 
     def note(self, pid: int) -> bool:
-        """Record the files that a process has open now; return whether any of them is new."""
+        """Record the files that a process has open now, and return whether any of them is new."""
         new = self._find(_paths(pid) if self._patterns else ()) - self._foreign - self.files
         self.files |= new
         return bool(new)
@@ -90,10 +91,10 @@ class OpenFiles:
 
 
 def remove_unused(files: Iterable[OpenFile]) -> list[str]:
-    """Remove those files that no process uses and that belong to this user; return the removed paths.
+    """Remove those files that belong to this user and that no process uses. Return the removed paths.
 
-    A file and its companions stay if another process has one of them open, mapped or locked. This process locks them
-    meanwhile, so that no process that locks its files can start to use them.
+    A file and its companions are kept if another process has one of them open, mapped or locked. The files are locked
+    during the removal, so that no process that locks its files can start to use them.
     """
     removed: list[str] = []
     with _Locks() as locks:
@@ -149,8 +150,10 @@ def _lock(path: str) -> int | None:
 
 
 def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
-    """Return the files that a process uses, that is, has open or mapped, or whose companions it uses. The
-    descriptors `own` of this process do not count."""
+    """Return the files that any process has open or mapped, directly or through a companion.
+
+    The descriptors `own` of this process are ignored.
+    """
     by_path: dict[str, set[OpenFile]] = {}
     for file in files:
         for path in file.present:
@@ -173,8 +176,10 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 
 
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
-    """Return the paths of the files that a process has open or mapped, except through the descriptors `own`; empty
-    if /proc denies access. The path of a removed file differs from its former path."""
+    """Return the paths of the files that a process has open or mapped, except through the descriptors `own`.
+
+    Empty if /proc denies access. A removed file's path differs from its former path.
+    """
     found: set[str] = set()
     with contextlib.suppress(OSError):
         fields = (line.split(maxsplit=5) for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines())

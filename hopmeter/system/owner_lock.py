@@ -1,8 +1,8 @@
-"""Determines which process owns a folder, and whether that process still runs.
+"""Determines which process owns a directory, and whether that process is still running.
 
-The owner locks its folder. The kernel releases the lock when the owner ends for any reason. Every process on the
-machine that sees the folder also sees the lock, whatever its PID or time namespace. A process on another host cannot
-see the lock, so it leaves the folder alone.
+The owner locks its directory, and the kernel releases the lock however the owner ends. Every process on the machine
+that sees the directory also sees the lock, whatever its PID or time namespace. A process on a different host cannot see
+the lock, so it leaves the directory alone.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _held: dict[Path, int] = {}
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, described so that other processes can identify it, even on other hosts."""
+    """Identifies a process, even to processes on other hosts."""
 
     pid: int
     started: int
-    """The start time in clock ticks since boot: the kernel may have reused the pid for another process."""
+    """The start time in clock ticks since boot, because the kernel may have reused the pid for another process."""
     host: str
     machine: str
     """The machine id, which distinguishes hosts with the same host name."""
@@ -49,23 +49,30 @@ class Owner:
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
-        """Return whether the owner of this folder may still run. False means that the owner has certainly ended."""
+        """Return whether the owner of this directory may still be running.
+
+        False means that the owner has certainly ended.
+        """
         if not self.is_on_this_host:
             return True
         locked = _is_locked(folder)
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """Return whether the owner may still run, without checking its lock, for a folder that this process does not
-        see."""
+        """Return whether the owner may still be running, without checking its lock.
+
+        This is for a directory that this process does not see.
+        """
         if self.boot != boot_id():
             return False
         return not self.shares_namespaces or start_ticks(self.pid) == self.started
 
     @contextmanager
     def take_over(self, folder: Path) -> Iterator[bool]:
-        """Lock a folder, and yield whether its owner has ended. Inside the `with` block, no other process can take
-        over the folder."""
+        """Lock a directory, and yield whether its owner has ended.
+
+        Inside the `with` block, no other process can take over the directory.
+        """
         try:
             handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
         except FileNotFoundError:
@@ -91,8 +98,10 @@ def _describe(pid: int) -> Owner:
 
 
 def hold(path: Path, flags: int = FOLDER) -> int:
-    """Lock a path until `release` or the end of this process; return its descriptor. Raises BlockingIOError if
-    another process holds the lock."""
+    """Lock a path until `release` or the end of this process, and return its descriptor.
+
+    Raises BlockingIOError if another process holds the lock.
+    """
     _held[path] = _lock(path, flags, fcntl.LOCK_EX)
     return _held[path]
 
@@ -104,8 +113,7 @@ def release(path: Path) -> None:
 
 
 def _let_go_after_fork() -> None:
-    """Release the parent's locks in a forked child process; otherwise the child would hold them longer than the
-    parent."""
+    """Release the parent's locks in a forked child process, which might otherwise hold them longer than the parent."""
     for path in list(_held):
         release(path)
 
@@ -114,8 +122,11 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 
 
 def _lock(path: Path, flags: int, how: int) -> int:
-    """Return the descriptor of an open file that holds the lock. Raises FileNotFoundError if the path no longer
-    refers to that file, and BlockingIOError if another process holds the lock."""
+    """Return the descriptor of an open, locked file.
+
+    Raises FileNotFoundError if the path no longer refers to that file, and BlockingIOError if another process holds the
+    lock.
+    """
     handle = os.open(path, flags, 0o600)
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
@@ -128,8 +139,10 @@ def _lock(path: Path, flags: int, how: int) -> int:
 
 
 def _is_locked(folder: Path) -> bool | None:
-    """Return whether a folder is locked, or None if this process does not see the folder. If the lock cannot be
-    tested, the folder counts as locked."""
+    """Return whether a directory is locked, or None if this process does not see the directory.
+
+    If the lock cannot be tested, the directory counts as locked.
+    """
     try:
         os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
     except FileNotFoundError:

@@ -1,5 +1,7 @@
-"""The locations of hopmeter's files: next to the package in a checkout, inside an installed package, and in the
-user's data folder."""
+"""Locates hopmeter's files:
+
+next to the package in a checkout, inside an installed package, and in the user's data directory.
+"""
 
 from __future__ import annotations
 
@@ -18,91 +20,96 @@ def checkout() -> Path | None:
 
 
 def data() -> Path:
-    """Return the folder of the data files that an installed package contains."""
+    """Return the directory of the data files that an installed package contains."""
     return PACKAGE / "_data"
 
 
 def home() -> Path:
-    """Return the user's data folder, which contains the files that `hopmeter build` and `hopmeter new` create
-    outside a checkout."""
+    """Return the user's data directory, which contains what `hopmeter build` and `hopmeter new` create outside a
+    checkout.
+    """
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(own).absolute() if own else Path(shared) / "hopmeter"
 
 
 def cache() -> Path:
-    """Return the user's cache folder; its files may be deleted at any time."""
+    """Return the user's cache directory. Its files may be deleted at any time."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(own).absolute() / "cache" if own else Path(shared) / "hopmeter"
 
 
 LONGEST = 40
-"""The maximum length of XDG_RUNTIME_DIR: Unix socket paths may have about 100 characters, and transports need the
-remaining ones."""
+"""The maximum length of XDG_RUNTIME_DIR.
+
+Unix socket paths are limited to about 100 characters, and transports need the rest.
+"""
 
 
 def short_folder() -> Path:
-    """Return the parent of the private folders of trials and links. Its path is short, because the length of socket
-    paths is limited."""
+    """Return the parent of the private directories of trials and links.
+
+    Its path is short, because the length of socket paths is limited.
+    """
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
     return Path(own) if usable else Path("/tmp")
 
 
 def node_build_dir() -> Path:
-    """Return the folder to which `hopmeter build` writes nodes."""
+    """Return the directory that `hopmeter build` writes nodes to."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
 
 
 def node_folders() -> list[Path]:
-    """Return the folders in which hopmeter searches for nodes, in order."""
+    """Return the directories that are searched for nodes, in order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
 def codec_folder() -> Path:
-    """Return the folder to which `hopmeter build --message` writes codec libraries."""
+    """Return the directory that `hopmeter build --message` writes codec libraries to."""
     tree = checkout()
     return tree / "build/codecs" if tree else home() / "codecs"
 
 
 def environment_folder() -> Path:
-    """Return the folder that contains the environments of transports and codecs."""
+    """Return the directory that contains the environments of transports and codecs."""
     tree = checkout()
     return (tree / "build" if tree else cache()) / "environments"
 
 
 def cpp_folder() -> Path:
-    """Return the folder of hopmeter's C++ sources."""
+    """Return the directory of hopmeter's C++ sources."""
     return (checkout() or data()) / "cpp"
 
 
 def codec_sources() -> Path:
-    """Return the folder of hopmeter's Rust sources for codec libraries."""
+    """Return the directory of hopmeter's Rust sources for codec libraries."""
     tree = checkout()
     return tree / "instrument/codecs" if tree else data() / "codecs"
 
 
 def transport_folders() -> list[Path]:
-    """Return the folders in which hopmeter searches for transports, in order."""
+    """Return the directories that are searched for transports, in order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
 
 def scenario_folder() -> Path:
-    """Return the folder of the scenarios that hopmeter ships."""
+    """Return the directory of the built-in scenarios."""
     tree = checkout()
     return (tree or data()) / "scenarios"
 
 
 def results() -> Path:
-    """Return the default folder for run folders, relative to the working folder."""
+    """Return the default directory for run directories, relative to the working directory."""
     return Path("results")
 
 
 def language_word(language: str) -> str:
-    """Return a language as it is spelled in folder and executable names."""
+    """Return a language as it is spelled in directory and executable names."""
     return "cpp" if language == "c++" else language
 
 
@@ -112,14 +119,16 @@ def node_name(transport: str, language: str) -> str:
 
 
 def node(transport: str, language: str) -> Path | None:
-    """Return the path of a compiled node, or None if it is not built."""
+    """Return the path of a compiled node, or None if it has not been built."""
     name = node_name(transport, language)
     return next((folder / name for folder in node_folders() if os.access(folder / name, os.X_OK)), None)
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return the path of every transport's manifest. If two transports have the same name, the first one counts;
-    names that begin with `_` or `.` are skipped."""
+    """Return the path of every transport's manifest. If two transports have the same name, the first one is used.
+
+    Names that begin with `_` or `.` are skipped.
+    """
     found: dict[str, Path] = {}
     for folder in transport_folders() if folders is None else folders:
         for path in sorted(folder.glob("*/transport.toml")):

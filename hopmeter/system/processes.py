@@ -1,5 +1,7 @@
-"""Starts, identifies and measures processes. A process is identified by its id and start time, because the kernel
-reuses ids."""
+"""Starts, identifies and measures processes.
+
+A process is identified by its id and start time, because the kernel reuses ids.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_launcher() -> None:
-    """Make the kernel kill this process when the launcher ends. Call this in the new process before it executes its
-    program."""
+    """Make the kernel kill this process when the launcher ends.
+
+    Call this in the new process before it executes its program.
+    """
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @functools.cache
 def _setpriv() -> str | None:
-    """Return the path of util-linux's `setpriv`, or None if `setpriv` is missing or does not support `--pdeathsig`."""
+    """Return the path of util-linux's `setpriv`, or None if it is missing or does not support `--pdeathsig`."""
     path = shutil.which("setpriv")
     if path is None:
         return None
@@ -41,8 +45,8 @@ def _setpriv() -> str | None:
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
     """Return the Popen options that start a program and make the kernel kill it when the launcher ends.
 
-    A `preexec_fn` would make Python copy the launcher's page tables at each start, which takes 10 to 20 ms; `setpriv`
-    takes 1 ms. Raises OSError if the program cannot be executed.
+    `setpriv` takes 1 ms. A `preexec_fn` would make Python copy the launcher's page tables at each start, which takes 10
+    to 20 ms. Raises OSError if the program cannot be executed.
     """
     if not shutil.which(command[0]):
         number = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
@@ -53,15 +57,16 @@ def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return the start time of a process in clock ticks since boot; None if the process has ended, whether reaped or
-    not."""
+    """Return a process's start time in clock ticks since boot, or None if it has ended, even if not yet reaped."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat, from the state (field 3 in proc(5)) on; empty if there is no such
-    process."""
+    """Return the fields of /proc/PID/stat, starting with the state (field 3 in proc(5)).
+
+    Empty if there is no such process.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:  # noqa: PTH123 (a Path is three times as slow)
             text = os.fsdecode(file.read())
@@ -91,8 +96,11 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """Return the resources used between two readings, with the keys of a node's `resources`. Clock ticks
-        determine how CPU time is split into user and system time; without any tick, all of it counts as user time."""
+        """Return the resources used between two readings, with the keys of a node's `resources`.
+
+        CPU time is split into user and system time in proportion to clock ticks. Without any tick, all of it counts as
+        user time.
+        """
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
         system_us = used_us * system // (user + system) if user + system > 0 else 0
@@ -109,8 +117,10 @@ class Reading:
 
 
 def reading(pid: int) -> Reading:
-    """Return the resources that a process has used, from /proc. CPU time comes from the scheduler's counters, which
-    are more precise than clock ticks."""
+    """Return the resources that a process has used, from /proc.
+
+    CPU time comes from the scheduler's counters, which are more precise than clock ticks.
+    """
     folder = Path(f"/proc/{pid}")
     tasks = [_task(task) for task in folder.glob("task/*")]
     cpu_ns, voluntary, involuntary = (sum(task[at] for task in tasks) for at in range(3))
@@ -120,8 +130,10 @@ def reading(pid: int) -> Reading:
 
 
 def pss_bytes(pid: int) -> int | None:
-    """Return the proportional set size of a process: its resident memory, with each shared page divided by the
-    number of processes that share it. None if the kernel does not report it, or if the process has ended."""
+    """Return a process's proportional set size, or None if it is not available.
+
+    It is the resident memory, where each shared page is divided by the number of processes that share it.
+    """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
@@ -165,7 +177,9 @@ def boot_id() -> str:
 
 
 def kill_group(pid: int) -> None:
-    """Kill a process group, given its leader's process id. Nothing happens if the group has ended or may not be
-    killed."""
+    """Kill a process group, given its leader's process id.
+
+    Nothing happens if the group has ended or may not be killed.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The private folder of a command, and the note with which a later command can clean up after a crash."""
+"""Manages a command's private directory, and the note that lets a later command clean up after a crash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hopmeter.system.processes import boot_id, kill_group, start_ticks
 
 PREFIX = "hm-"
 DYING_S = 2.0
-"""How long a killed process may take to release its memory."""
+"""How long a killed process may take to release its memory, in seconds."""
 LOOK_S = 0.005
 
 
@@ -33,11 +33,11 @@ def new_run_id() -> str:
 
 
 class ScratchDir:
-    """A private folder with a clean-up note; both exist only inside the `with` block."""
+    """A private directory with a clean-up note. Both exist only inside the `with` block."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
-        # Lock the folder before writing the note: a folder that a note names but no process locks belongs to a killed
+        # Lock the directory before writing the note, because an unlocked directory in a note belongs to a killed
         # command.
         owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
@@ -53,15 +53,14 @@ class ScratchDir:
         owner_lock.release(self.directory)
 
     def trial(self) -> Path:
-        """Create a new folder for one trial, and return it."""
+        """Create and return a new directory for one trial."""
         self._trials += 1
         folder = self.directory / str(self._trials)
         folder.mkdir(mode=0o700)
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str], open_files: Iterable[OpenFile] = ()) -> None:
-        """Write the clean-up note: the processes and files that a later command must end and remove if this process
-        is killed."""
+        """Write the clean-up note, which lists the processes and files to clean up if this process is killed."""
         left, opened = list(leftovers), list(open_files)
         patterns = [*left, *(file.path for file in opened)]
         note = {
@@ -72,7 +71,7 @@ class ScratchDir:
             "open_files": to_json(opened),
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in patterns}},
         }
-        # hopmeter also works without a writable cache; then a SIGKILL leaves files behind.
+        # hopmeter also works without a writable cache. In that case, files may remain after a SIGKILL.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -81,8 +80,10 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return the device and inode of a folder, which differ from those of the same path in another container; empty
-    if there is no such folder."""
+    """Return a directory's device and inode, which differ from those of the same path in another container.
+
+    Empty if there is no such directory.
+    """
     with contextlib.suppress(OSError):
         found = Path(place).stat()
         return [found.st_dev, found.st_ino]
@@ -94,8 +95,10 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside its folder, and return their paths; only names that contain
-    this run id match."""
+    """Remove the files that a killed node left outside its directory, and return their paths.
+
+    Only names that contain the run id match.
+    """
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
         with contextlib.suppress(OSError):
@@ -104,7 +107,10 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Clean up after killed commands, and return their folders. Commands that may still run are left alone."""
+    """Clean up after killed commands, and return their directories.
+
+    Commands that may still be running are left alone.
+    """
     swept = (_sweep(path) for path in _notes().glob("*.json"))
     return [str(directory) for directory in swept if directory]
 
@@ -148,8 +154,10 @@ def _read(path: Path) -> Note | None:
 
 
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
-    """Return the owner in a note of the former format, which does not name a host. If the folder exists here and the
-    note is older than this boot, the owner counts as a process of this host."""
+    """Return the owner from a note in the former format, which does not name a host.
+
+    If the directory exists and the note is older than this boot, the owner counts as a process of this host.
+    """
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
         return Owner(pid, started, "", "", note["boot"], "")
@@ -157,13 +165,15 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Return whether this process sees the same folders for leftover files as the owner did. After a reboot, this is
-    not required, because these folders are new."""
+    """Return whether this process sees the same directories for leftover files as the owner did.
+
+    After a reboot, the directories are new, so this is not required.
+    """
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
 def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
-    """Kill the nodes that still run, and wait until they no longer use their files."""
+    """Kill the nodes that are still running, and wait until they no longer use their files."""
     alive = [(pid, started) for pid, started in nodes if started is not None and start_ticks(pid) == started]
     for pid, _ in alive:
         kill_group(pid)
@@ -173,13 +183,13 @@ def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
 
 
 def _clean(note: Note) -> None:
-    # Nodes whose process ids belong to another namespace have already ended, because the kernel kills them with their
-    # launcher. However, other processes that use the nodes' files may be invisible here, so the files stay.
+    # Nodes in another PID namespace have already ended, because the kernel kills them with their launcher. Other
+    # processes that use the nodes' files may be invisible here, so the files are kept.
     if note.owner.shares_namespaces:
         _kill(note.nodes)
         remove_unused(note.open_files)
     for pattern in note.leftovers:
-        # A resolved pattern contains a run id; hopmeter must not delete any other file that a damaged note names.
+        # A resolved pattern contains a run id. Other files that a corrupted note names must not be deleted.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
     if note.directory.name.startswith(PREFIX):

@@ -1,4 +1,7 @@
-"""Runs programs and waits for them. After Ctrl-C, they may finish their work, because incomplete output is useless."""
+"""Runs programs and waits for them.
+
+After Ctrl-C, programs may finish their work, because incomplete output is useless.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ from typing import Any
 import psutil
 
 GRACE_S = 10.0
-"""How long a program may take to finish its work after a request to end."""
+"""How long a program may take to finish its work after a request to end, in seconds."""
 _RUNNING: set[subprocess.Popen[str]] = set()
 
 
 def run(
     command: Sequence[str | Path], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program like `subprocess.run`, but after Ctrl-C let it finish for up to `GRACE_S` instead of a quarter
-    of a second."""
+    """Run a program like `subprocess.run`, but let it finish for up to `GRACE_S` after Ctrl-C."""
     with subprocess.Popen(command, text=True, **options) as process:
         _RUNNING.add(process)
         try:
@@ -36,9 +38,10 @@ def run(
 
 
 def stop(at_once: bool = False) -> None:
-    """Terminate all programs for which threads wait, and their children; with `at_once`, kill them. This is needed
-    because Ctrl-C interrupts only the main thread, and because CMake waits for its build tool, which would otherwise
-    continue."""
+    """Terminate all programs that threads wait for, and their children. With `at_once`, kill them.
+
+    Ctrl-C interrupts only the main thread. CMake waits for its build tool, which would otherwise keep running.
+    """
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
         with suppress(psutil.Error):
             each.kill() if at_once else each.terminate()
@@ -52,8 +55,10 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Terminate a program and wait for its end. The program may already have received Ctrl-C from the terminal; a
-    second request is harmless."""
+    """Terminate a program, and wait for its end.
+
+    If the program has already received Ctrl-C from the terminal, the second request is harmless.
+    """
     process.terminate()
     try:
         process.wait(GRACE_S)

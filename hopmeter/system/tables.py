@@ -7,7 +7,7 @@ from rich.table import Table
 from hopmeter.system.terminal import Console
 
 WIDEST = 200
-"""The largest number of characters per line when the width of a table is measured."""
+"""The maximum number of characters per line when the width of a table is measured."""
 
 
 def open_table(gap: int = 2) -> Table:
@@ -21,7 +21,7 @@ def width(console: Console, table: Table) -> int:
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """Print a table; in a file or a pipe, no column is truncated to the terminal's width."""
+    """Print a table. In a file or a pipe, no column is truncated to the terminal's width."""
     edge = console.width
     if not console.is_terminal:
         console.width = max(edge, width(console, table))

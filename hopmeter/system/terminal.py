@@ -1,4 +1,7 @@
-"""The only module that writes to the terminal. It escapes control sequences in text from files, peers and logs."""
+"""Writes to the terminal, which no other module does.
+
+Control sequences in text from files, peers and logs are escaped.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from rich.segment import Segment
 from rich.text import Text
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
-"""Control characters, which can begin escape sequences that set colours, move the cursor, overwrite lines or rename
-the window."""
+"""Control characters.
+
+They can begin escape sequences that set colours, move the cursor, overwrite lines or rename the window.
+"""
 BIDIRECTIONAL = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """Characters that change the display order of a text."""
 VISIBLE = {
@@ -34,8 +39,10 @@ class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object with its text escaped. Rich's own control codes, such as those of a progress bar, pass
-        unchanged."""
+        """Render an object with its text escaped.
+
+        Rich's own control codes, such as those of a progress bar, are not escaped.
+        """
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
@@ -47,7 +54,8 @@ def visible(text: str) -> str:
 
 def replace_what_cannot_be_encoded() -> None:
     """Make stdout and stderr print `?` for characters that their encoding does not support, so that printing never
-    fails."""
+    fails.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

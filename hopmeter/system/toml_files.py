@@ -19,9 +19,9 @@ from hopmeter.system.toml_lines import key_in, line_of
 
 Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
-"""The beginnings of pydantic's error names for values out of range."""
+"""The prefixes of pydantic's error names for values out of range."""
 MOST_BYTES = 1 << 20
-"""The maximum size of a scenario or manifest in bytes; those of hopmeter have a few thousand."""
+"""The maximum size of a scenario or manifest in bytes. Those of hopmeter have a few thousand bytes."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -33,13 +33,13 @@ SUFFIX = ".toml"
 
 
 def complete_name(path: Path) -> Path:
-    """Return the path of a TOML file; adds the suffix if only the file with the suffix exists."""
+    """Return the path of a TOML file. The suffix is added if only the file with the suffix exists."""
     written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
     return written if written.is_file() and not path.is_file() else path
 
 
 def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a TOML file, and its text. Raises UsageError if the file is missing or is not TOML."""
+    """Return the table and the text of a TOML file. Raises UsageError if the file is missing or is not TOML."""
     try:
         text = read_short_text(path, MOST_BYTES)
         return tomllib.loads(text), text
@@ -56,8 +56,10 @@ def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str, text: str = "") -> Model:
-    """Convert a table to a model. Raises UsageError, which lists all errors, each with its line in `text`, the
-    file's text, if it is given."""
+    """Convert a table to a model.
+
+    Raises UsageError, which lists all errors, with line numbers if `text` is the file's text.
+    """
     try:
         return model.model_validate(table)
     except ValidationError as cause:
@@ -91,7 +93,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # A message of hopmeter's own validators is a complete sentence; a message of pydantic needs the value in addition.
+    # hopmeter's own validators produce complete sentences. pydantic's messages need the value in addition.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
@@ -100,14 +102,14 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _with_line(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
-    """Return the code and the text of an error; the text begins with the line in the file, if the line is known."""
+    """Return the code and the text of an error. The text begins with the line in the file, if the line is known."""
     code, what = _complaint(error, model)
     line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))
     return code, f"{line}: {what}" if line else f" {what}"
 
 
 def _is_inner(part: int | str) -> bool:
-    # Omit the names of a union's branches, which the author of the file does not know.
+    # The names of a union's branches are omitted, because the author of the file does not know them.
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 
@@ -136,7 +138,7 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`; None if there is none."""
+    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`, or None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_model_in(each) for each in getattr(annotation, "__args__", ()))

@@ -1,4 +1,4 @@
-"""Finds the line of a key in the text of a TOML file, which `tomllib` does not report."""
+"""Finds the line of a key in a TOML file, which `tomllib` does not report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 MOST_CHARACTERS = 100_000
-"""Lines are searched only in texts up to this length, because a value of many lines is parsed again for each line."""
+"""The maximum length of a text whose lines are searched. Multi-line values are parsed again for each line."""
 
 Key = tuple[str, ...]
 
@@ -29,14 +29,16 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
 
 
 def key_in(message: str) -> Key:
-    """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`; empty if there
-    is none."""
+    """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`.
+
+    Empty if there is none.
+    """
     found = re.match(r"\[?([\w-]+(?:\.[\w-]+)*)", message)
     return tuple(found[1].split(".")) if found else ()
 
 
 def _places(text: str) -> Iterator[tuple[int, Key]]:
-    """Yield the number of its first line and the key of each header and each value."""
+    """Yield the first line and the key of each header and value."""
     table: Key = ()
     items: Counter[Key] = Counter()
     for number, is_header, parsed in _statements(text):
@@ -49,15 +51,17 @@ def _places(text: str) -> Iterator[tuple[int, Key]]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """Yield each statement, parsed separately: the number of its first line, whether it is a table header, and its
-    content."""
+    """Yield the first line of each statement, whether the statement is a table header, and its content.
+
+    Each statement is parsed separately.
+    """
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
         lines.append(line)
         try:
             parsed = tomllib.loads("\n".join(lines))
         except tomllib.TOMLDecodeError:
-            continue  # the value continues in the next line
+            continue  # the value continues on the next line
         yield first, lines[0].lstrip().startswith("["), parsed
         first, lines = number + 1, []
 
@@ -75,7 +79,7 @@ def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
 
 
 def _keys(value: Any) -> Iterator[Key]:
-    """Yield the keys of all values in a table; each key precedes those of its nested table."""
+    """Yield the keys of all values in a table. Each key precedes those of its nested table."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (key,)
@@ -83,6 +87,6 @@ def _keys(value: Any) -> Iterator[Key]:
 
 
 def _common(place: Key, key: Sequence[str]) -> int:
-    """Return the number of parts that the shorter key has if the longer key begins with it; otherwise 0."""
+    """Return the length of the shorter key if the longer key begins with it, otherwise 0."""
     many = min(len(place), len(key))
     return many if place[:many] == tuple(key[:many]) else 0

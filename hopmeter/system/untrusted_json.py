@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 MAX_DEPTH = 32
-"""The deepest allowed nesting of lists and objects. Deeper nesting would exhaust the stack of recursive functions."""
+"""The maximum nesting depth of lists and objects. Deeper nesting would exhaust the stack of recursive functions."""
 INTEGERS = range(-(1 << 63), 1 << 64)
 """The range of signed and unsigned 64-bit integers."""
 

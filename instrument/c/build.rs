@@ -1,4 +1,4 @@
-//! Generates the C header from the Rust sources, so that the two always agree.
+//! Generates the C header from the Rust sources, so that both always match.
 
 use std::path::PathBuf;
 

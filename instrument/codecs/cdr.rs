@@ -5,9 +5,9 @@ use cdr_encoding::{from_bytes, to_writer};
 
 use crate::Message;
 
-/// The encapsulation header: CDR, little-endian, then two bytes of options.
+/// The encapsulation header: little-endian CDR, then two bytes of options.
 const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
-/// The most padding bytes after a message: some middlewares round the size up to a multiple of 4.
+/// The maximum number of padding bytes after a message. Some middlewares round the size up to a multiple of 4.
 const MOST_PADDING: usize = 3;
 
 /// The object to send, with its encoded bytes for comparisons.
@@ -42,7 +42,7 @@ impl Object {
 fn write<'a>(message: &Message, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     buffer.clear();
     buffer.extend_from_slice(&ENCAPSULATION);
-    // A vector grows as needed, so encoding into it does not fail.
+    // Encoding cannot fail, because a vector grows as needed.
     let _ = to_writer::<_, LittleEndian, _>(&mut *buffer, message);
     buffer
 }

@@ -4,10 +4,10 @@ use flatbuffers::{FlatBufferBuilder, VerifierOptions, root_with_opts};
 
 use crate::{Message, MessageT};
 
-/// Scalars have at most 8 bytes; the crate reads structs byte by byte.
+/// Scalars have at most 8 bytes. The crate reads structs byte by byte.
 const ALIGNMENT: usize = 8;
-/// The fewest bytes that a table takes together with the offset that refers to it. This value limits the number of
-/// tables in a payload.
+/// The minimum size in bytes of a table with the offset that refers to it. This size limits the number of tables in a
+/// payload.
 const LEAST_TABLE_BYTES: usize = 4;
 
 /// The object to send, with its encoded bytes for comparisons.
@@ -70,7 +70,7 @@ impl Decoded {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::InPlace(payload) => payload,
-            // SAFETY: the words have at least that many bytes, all of them initialised.
+            // SAFETY: the words have at least that many bytes, and all of them are initialized.
             Self::Copied { words, bytes } => unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), *bytes) },
         }
     }

@@ -24,7 +24,7 @@ impl Object {
 
     pub fn encode<'a>(&self, encoder: &'a mut Encoder) -> &'a [u8] {
         encoder.0.clear();
-        // A vector grows as needed, so encoding into it does not fail.
+        // Encoding cannot fail, because a vector grows as needed.
         let _ = self.message.encode(&mut encoder.0);
         &encoder.0
     }

@@ -1,5 +1,5 @@
-// The function table of a codec library; cpp/include/hopmeter/codec.h explains each function. The module `generated`
-// contains the generated code, `coding` the functions of one codec.
+// The function table of a codec library. cpp/include/hopmeter/codec.h documents each function. The module `generated`
+// contains the generated code, and `coding` the functions of one codec.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,7 +30,8 @@ pub extern "C" fn hopmeter_codec() -> *const Functions {
     &FUNCTIONS
 }
 
-/// Moves a value to the heap for the caller, who then owns it; null if there is no value or the code panicked.
+/// Moves a value to the heap and transfers ownership to the caller. Returns null if there is no value or the closure
+/// panicked.
 fn hand_out<T>(make: impl FnOnce() -> Option<T>) -> *mut c_void {
     let made = catch_unwind(AssertUnwindSafe(make)).unwrap_or(None);
     made.map_or(null_mut(), |made| Box::into_raw(Box::new(made)).cast())

@@ -1,5 +1,5 @@
-//! Controls how threads run: the core they are pinned to, their priority (SCHED_FIFO), locked memory, and cores without
-//! idle states.
+//! Configures how threads run: the core they are pinned to, their priority (SCHED_FIFO), locked memory, and cores
+//! without idle states.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -11,15 +11,17 @@ use crate::error::{Context, Error, Result};
 /// Pins the calling thread to one core. Threads that it starts later inherit the pinning.
 ///
 /// # Errors
-/// When the core does not exist or this process may not use the core.
+///
+/// Fails if the core does not exist, or if this process may not use it.
 pub fn pin(core: u32) -> Result<()> {
     pin_among(&[core])
 }
 
-/// Restricts the calling thread, and threads that it starts later, to these cores; an empty list means no restriction.
+/// Restricts the calling thread, and threads that it starts later, to these cores. An empty list means no restriction.
 ///
 /// # Errors
-/// When this process may use none of the cores.
+///
+/// Fails if this process may use none of the cores.
 pub fn pin_among(cores: &[u32]) -> Result<()> {
     if cores.is_empty() {
         return Ok(());
@@ -43,7 +45,7 @@ fn list(cores: &[u32]) -> String {
     cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes the calling thread, and threads that it starts later, real-time (SCHED_FIFO).
+/// Gives the calling thread, and threads that it starts later, real-time priority (SCHED_FIFO).
 pub fn go_real_time(priority: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
     // SAFETY: the parameter is valid during the call.
@@ -64,8 +66,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores out of idle states until this process ends. The kernel limits the wake-up latency to 0 us while the
-/// file is open, and removes this limit when the process ends, even by a crash.
+/// Keeps idle cores out of idle states until this process ends. While the file is open, the kernel limits the wake-up
+/// latency to 0 us. The limit ends with the process, even if it crashes.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;
@@ -83,20 +85,20 @@ fn request_latency(bound: &str) -> Result<File> {
     })
 }
 
-/// Makes this thread's timers as precise as the kernel allows; by default a timer may fire up to 50 us late. Threads
-/// that this thread starts later inherit its timer slack. Threads that were started earlier keep the default slack,
-/// like the threads of any other program.
+/// Makes this thread's timers as precise as the kernel allows. By default, a timer may fire up to 50 us late. Threads
+/// that are started later inherit the precision. Threads that were started earlier keep the default, like the threads
+/// of any other program.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {
-        // SAFETY: the call takes no pointers. If the kernel refuses, only precision is lost, which the pacing error
-        // shows.
+        // SAFETY: the call takes no pointers. If the kernel refuses, only precision is lost, and the pacing error shows
+        // this.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
     }
 }
 
-/// Ends this process when its parent ends. The end of the control channel also ends the process, unless the node hangs;
-/// this call covers that case.
+/// Ends this process when its parent ends. Closing the control channel normally ends the node, but not if the node
+/// hangs.
 pub fn die_with_parent() {
     // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };

@@ -4,8 +4,8 @@ use crate::{affinity, clock};
 
 /// How long to spin before the first sleep has been measured.
 const FIRST_NS: i64 = 100_000;
-/// The longest spinning time. A wake-up that is even later is due to the scheduler or the hypervisor, and spinning
-/// longer would not help.
+/// The maximum spinning time. Longer delays are caused by the scheduler or the hypervisor, and spinning longer would
+/// not help.
 const MOST_NS: i64 = 250_000;
 
 /// Sleeps, then spins until the due time, and measures the time spent spinning.
@@ -16,13 +16,13 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// `spin_ns` is the time to spin before each due time; 0 never spins. With `None`, the alarm learns the time from
-    /// how late sleeps end on this machine.
+    /// Creates an alarm that spins for `spin_ns` before each due time, or never if it is 0. With `None`, the alarm
+    /// learns the time from how late sleeps end on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
 
-    /// Waits until `due_ns` on the clock.
+    /// Waits until the clock reaches `due_ns`.
     pub fn wait_until(&mut self, due_ns: i64) {
         let stretch_ns = self.stretch.ns();
         let begun_ns = self.sleep_until(due_ns - stretch_ns);
@@ -31,7 +31,7 @@ impl Alarm {
         }
     }
 
-    /// Sleeps until `wake_ns`, or not at all if that time has passed; returns the time at which the thread continued.
+    /// Sleeps until `wake_ns`, or not at all if that time has passed. Returns the time at which the thread continued.
     fn sleep_until(&mut self, wake_ns: i64) -> i64 {
         let now_ns = clock::now_ns();
         if wake_ns <= now_ns {
@@ -44,7 +44,7 @@ impl Alarm {
         woke_ns
     }
 
-    /// The CPU time spent spinning so far. This CPU time belongs to the instrument, not to the transport.
+    /// Returns the CPU time spent spinning so far. This CPU time belongs to the instrument, not to the transport.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns
     }
@@ -63,8 +63,7 @@ impl Stretch {
         }
     }
 
-    /// Raises the spinning time fast and lowers it slowly, so that the spinning time covers about nine of ten late
-    /// wake-ups.
+    /// Raises the spinning time fast and lowers it slowly, so that it covers about nine of ten late wake-ups.
     fn learn(&mut self, late_ns: i64) {
         let Self::Learned(ns) = self else { return };
         let off_ns = late_ns.clamp(0, MOST_NS) - *ns;

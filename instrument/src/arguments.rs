@@ -1,4 +1,4 @@
-//! The command line of a node.
+//! Parses the command line of a node.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
@@ -13,8 +13,11 @@ pub enum Arguments {
 }
 
 impl Arguments {
+    /// Parses a node's arguments.
+    ///
     /// # Errors
-    /// When the arguments match no task.
+    ///
+    /// Fails if the arguments match no task.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let usage = || {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")

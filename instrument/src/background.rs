@@ -1,5 +1,5 @@
-//! A background load during a trial: threads that keep cores busy and copy memory. They work in short slices, so that
-//! the load is even over time.
+//! Produces a background load during a trial: threads that keep cores busy and copy memory. They work in short slices,
+//! so that the load is even over time.
 
 use std::hint::black_box;
 use std::os::unix::thread::JoinHandleExt;
@@ -10,15 +10,15 @@ use std::thread::JoinHandle;
 use crate::error::{Context, Error, Result};
 use crate::{affinity, clock};
 
-/// The length of a slice of work together with the pause after it.
+/// The length of a slice of work and the pause after it.
 const PERIOD_NS: i64 = 10_000_000;
 /// The number of bytes copied between two clock readings.
 const CHUNK: usize = 64 << 10;
-/// The most bytes that one thread copies per second; beyond that, another thread shares the work.
+/// The maximum number of bytes that one thread copies per second. More threads share a higher rate.
 const THREAD_BYTES_PER_S: f64 = 1e9;
-/// The least size of both blocks of one thread together; larger than a core's private caches.
+/// The minimum size of one thread's two blocks together, which exceeds a core's private caches.
 const LEAST_BLOCKS: usize = 32 << 20;
-/// The size of all threads' blocks together, as a multiple of the last-level cache.
+/// The total size of all threads' blocks, as a multiple of the last-level cache.
 const CACHES: usize = 4;
 /// The size of the last-level cache if the kernel does not report it.
 const USUAL_CACHE: usize = 32 << 20;
@@ -26,11 +26,11 @@ const USUAL_CACHE: usize = 32 << 20;
 /// The requested background load.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The cores of the busy threads; one thread is pinned to each.
+    /// The cores of the busy threads. One thread is pinned to each core.
     pub cores: Vec<u32>,
-    /// The share of each core's time to use, from 0 to 1.
+    /// The utilization of each core, from 0 to 1.
     pub cpu_share: f64,
-    /// The bytes that all threads together copy per second.
+    /// The total number of bytes that all threads copy per second.
     pub copy_bytes_per_s: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     pub at_ns: i64,
-    /// The CPU time of the threads that keep cores busy, without the threads that copy.
+    /// The CPU time of the busy threads, without the copying threads.
     pub cpu_ns: i64,
     pub copied_bytes: u64,
 }
@@ -55,7 +55,8 @@ impl Load {
     /// Starts the threads. The memory is allocated and mapped when this function returns.
     ///
     /// # Errors
-    /// When a core is not available, or a thread cannot be started.
+    ///
+    /// Fails if a core is not available, or if a thread cannot be started.
     pub fn start(request: &Request) -> Result<Self> {
         let mut load =
             Self { stop: Arc::default(), copied_bytes: Arc::default(), busy: Vec::new(), copying: Vec::new() };
@@ -92,12 +93,12 @@ impl Drop for Load {
     }
 }
 
-/// The number of copying threads: one per requested gigabyte per second, and at most one per core.
+/// Returns the number of copying threads: one per requested gigabyte per second, and at most one per core.
 fn copying_threads(request: &Request) -> usize {
     ((request.copy_bytes_per_s / THREAD_BYTES_PER_S).ceil() as usize).min(request.cores.len())
 }
 
-/// Starts a pinned thread; also returns an error if pinning fails.
+/// Starts a pinned thread. Also fails if pinning fails.
 fn spawn(core: u32, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let (told, pinned) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new()
@@ -115,12 +116,11 @@ fn spawn(core: u32, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     Ok(thread)
 }
 
-/// The CPU time of another thread of this process, which must not have been joined.
+/// Returns the CPU time of another thread of this process, which must not have been joined.
 fn cpu_time_ns(thread: &JoinHandle<()>) -> Result<i64> {
     let mut id: libc::clockid_t = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the thread has not been joined, so its handle is valid, and both pointers refer to variables of this
-    // function.
+    // SAFETY: the thread has not been joined, so its handle is valid. Both pointers refer to local variables.
     let refused = unsafe {
         libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut id) != 0
             || libc::clock_gettime(id, &raw mut time) != 0
@@ -130,7 +130,7 @@ fn cpu_time_ns(thread: &JoinHandle<()>) -> Result<i64> {
 
 fn own_cpu_time_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer refers to a variable of this function, and every Linux has this clock.
+    // SAFETY: the pointer refers to a local variable, and this clock exists on every Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     nanoseconds(&time)
 }
@@ -149,8 +149,8 @@ impl Periods {
         Self { begin_ns: clock::now_ns() + PERIOD_NS * place as i64 / many as i64 }
     }
 
-    /// Sleeps until the next period begins, and returns when that period ends. Skips the periods that passed while the
-    /// thread did not run; they are not made up for.
+    /// Sleeps until the next period begins, and returns when that period ends. Periods that passed while the thread did
+    /// not run are skipped, not made up for.
     fn next_end(&mut self) -> i64 {
         let late_ns = (clock::now_ns() - self.begin_ns).max(0);
         self.begin_ns += late_ns - late_ns % PERIOD_NS;
@@ -171,7 +171,7 @@ fn keep_busy(mut periods: Periods, share: f64, stop: &AtomicBool) {
     }
 }
 
-/// Calculates for some microseconds, without memory accesses or system calls.
+/// Computes for a few microseconds, without memory accesses or system calls.
 fn calculate(mut state: u64) -> u64 {
     for _ in 0..2_000 {
         state ^= state << 13;
@@ -216,7 +216,7 @@ fn copy(mut periods: Periods, blocks: &mut Blocks, bytes_per_s: f64, copied: &At
     }
 }
 
-/// The size of the largest cache of the first core, in bytes.
+/// Returns the size in bytes of the first core's largest cache.
 fn last_level_cache() -> usize {
     let sizes = (0..8).filter_map(|index| {
         std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok()
@@ -224,7 +224,7 @@ fn last_level_cache() -> usize {
     sizes.filter_map(|text| parse_size(text.trim())).max().unwrap_or(USUAL_CACHE)
 }
 
-/// Parses a size as the kernel writes it: `32768K` or `32M`.
+/// Parses a size as the kernel writes it, such as `32768K` or `32M`.
 fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = text.split_at(text.len().checked_sub(1)?);
     let shift = match unit {

@@ -1,5 +1,5 @@
-//! Records which message caused which. The records are stored in memory that is reserved before `go`, and written to a
-//! file at the end.
+//! Records which messages caused a message. The records are stored in memory that is reserved before `go`, and written
+//! to a file at the end.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,7 +12,7 @@ const MAGIC: &[u8; 8] = b"HMCAUSES";
 /// The offset of the first record in the file.
 const HEAD_BYTES: usize = 64;
 
-/// Message `seq` of an endpoint was sent because message `cause_seq` had arrived at `cause_endpoint`.
+/// States that an endpoint sent message `seq` because message `cause_seq` had arrived at `cause_endpoint`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
@@ -37,10 +37,11 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Reserves memory for `capacity` records, and touches it so that no page fault occurs later.
+    /// Reserves memory for `capacity` records, and touches it so that no page faults occur later.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    ///
+    /// Fails if there is not enough memory.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let mut records = Vec::new();
         records.try_reserve_exact(capacity as usize).context("reserving memory for the causes of messages")?;
@@ -58,10 +59,11 @@ impl Causes {
         }
     }
 
-    /// Writes the file: a head, then the records.
+    /// Writes the file: a header, then the records.
     ///
     /// # Errors
-    /// When the file already exists or cannot be written, or when records did not fit.
+    ///
+    /// Fails if the file already exists or cannot be written, or if some records did not fit.
     pub fn finish(self) -> Result<()> {
         let doing = format!("writing {} causes to {}", self.records.len(), self.path.display());
         if self.unrecorded > 0 {

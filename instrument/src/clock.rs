@@ -1,4 +1,4 @@
-//! hopmeter's only clock: CLOCK_MONOTONIC in nanoseconds, which all processes of this host share.
+//! Reads hopmeter's only clock, CLOCK_MONOTONIC in nanoseconds, which all processes of this host share.
 
 use std::mem::MaybeUninit;
 
@@ -14,16 +14,16 @@ pub fn now_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Sleeps until an absolute time, and continues sleeping after a signal.
+/// Sleeps until an absolute time. Signals do not end the sleep.
 pub fn sleep_until(deadline_ns: i64) {
     let until = libc::timespec { tv_sec: deadline_ns / 1_000_000_000, tv_nsec: deadline_ns % 1_000_000_000 };
-    // SAFETY: `until` is a valid timespec, and the call stores no remaining time.
+    // SAFETY: `until` is a valid timespec, and the call does not store the remaining time.
     while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &until, std::ptr::null_mut()) }
         == libc::EINTR
     {}
 }
 
-/// Spins until an absolute time; returns the first reading of the clock at or after it.
+/// Spins until an absolute time. Returns the first clock reading at or after it.
 #[inline]
 pub fn spin_until(deadline_ns: i64) -> i64 {
     loop {
@@ -35,11 +35,11 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
     }
 }
 
-/// A difference between two readings above this value means that the spinning thread did not run in between.
+/// The minimum gap between two readings that shows that the spinning thread was interrupted.
 const AWAY_NS: i64 = 10_000;
 
-/// Spins until an absolute time; returns the CPU time that the thread spent spinning since `begun_ns`. Excludes the
-/// time for which the kernel or the hypervisor ran something else on the core.
+/// Spins until an absolute time. Returns the CPU time that the thread has spent spinning since `begun_ns`. Time during
+/// which the kernel or the hypervisor ran something else on the core is excluded.
 #[inline]
 pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     let (mut before_ns, mut away_ns) = (begun_ns, 0);
@@ -58,13 +58,13 @@ pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
 /// The measured cost and resolution of the clock on this machine.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
-    /// The time of one reading in nanoseconds: the median of many batches.
+    /// The time of one reading in nanoseconds, as the median of many batches.
     pub cost_ns: f64,
     /// The smallest difference observed between two consecutive unequal readings.
     pub resolution_ns: i64,
 }
 
-/// Measures the cost of a clock reading and the clock resolution; takes a few milliseconds.
+/// Measures the cost of a clock reading and the clock resolution. Takes a few milliseconds.
 pub fn measure_quality() -> ClockQuality {
     const BATCH: i64 = 1000;
     let mut costs: Vec<f64> = (0..50).map(|_| batch_cost(BATCH)).collect();
@@ -100,7 +100,7 @@ mod tests {
 
     fn cpu_time_ns() -> i64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the pointer refers to a timespec of this function.
+        // SAFETY: the pointer refers to a local timespec.
         assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     }

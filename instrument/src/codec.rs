@@ -1,33 +1,32 @@
 //! Converts objects to payloads and back, in nodes whose language has such objects. If a flow has a codec, the source
-//! encodes an object for every message, and the receiver decodes the object. The roles record when encoding and
-//! decoding end.
+//! encodes an object for every message, and the receiver decodes it. The roles record when encoding and decoding end.
 
 use crate::error::Result;
 
-/// Converts the object that a flow's messages carry. The threads of all endpoints of this flow in the node share the
+/// Converts the object that a flow's messages carry. The threads of all endpoints of the flow in this node share the
 /// codec.
 pub trait Codec: Send + Sync {
-    /// Encodes the object; called once per message.
+    /// Encodes the object. Called once per message.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
     /// Decodes a payload. The decoded object may point into the payload. If decoding fails, the check of the returned
-    /// object fails too.
+    /// object also fails.
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a>;
 }
 
 /// An encoded object that is ready to be sent.
 pub trait Encoded {
-    /// The length of the encoded object in bytes.
+    /// Returns the length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes the encoded object into a payload of exactly that length. The instrument calls this method again if the
+    /// Writes the encoded object to a payload of exactly that length. The instrument calls this method again if the
     /// transport was busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 
 /// A decoded object.
 pub trait Decoded {
-    /// Whether the decoded object equals the object that was sent. Compares every element if `thoroughly`, otherwise
+    /// Returns whether the decoded object equals the sent object. Every element is compared if `thoroughly`, otherwise
     /// only the type and the shape.
     fn is_right(&self, thoroughly: bool) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Loads a codec library: generated code for one message of a schema, in the language of the node, behind a C ABI.
+//! Loads a codec library: generated code for one schema message in the node's language, behind a C ABI.
 //! `cpp/include/hopmeter/codec.h` defines the same function table in C. `hopmeter build --message` builds codec
 //! libraries.
 
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::codec::{Codec, Decoded, Encoded};
 use crate::error::{Context, Error, Result};
 
-/// The version of the function table; `HOPMETER_CODEC_ABI` in C.
+/// The version of the function table, which is `HOPMETER_CODEC_ABI` in C.
 pub const CODEC_ABI: u32 = 1;
 const REBUILD: &str = "run `hopmeter build --message` again, for this payload, codec and language";
 
-/// The functions of a codec library; `struct hopmeter_codec_functions` in C.
+/// The functions of a codec library, which are `struct hopmeter_codec_functions` in C.
 #[repr(C)]
 struct Functions {
     abi: u32,
@@ -33,14 +33,15 @@ struct Functions {
 }
 
 thread_local! {
-    /// This thread's encoders that no message is using.
+    /// This thread's unused encoders.
     static SPARE: RefCell<Vec<Encoder>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Opens a codec library, and creates the object to send from the file with its encoded form.
 ///
 /// # Errors
-/// When the library cannot be loaded, or the file does not contain a valid message.
+///
+/// Fails if the library cannot be loaded, or if the file does not contain a valid message.
 pub fn open(library: &Path, object: &Path) -> Result<Arc<dyn Codec>> {
     let functions = load(library)?;
     let bytes = std::fs::read(object).context(format!("reading the object {}", object.display()))?;
@@ -60,7 +61,7 @@ fn load(library: &Path) -> Result<&'static Functions> {
     // A node may contain another version of a library that the codec uses, such as Fast CDR. With `DEEPBIND`, the codec
     // calls the version that it was linked with.
     let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
-    // SAFETY: the path is a null-terminated string; only the library's own initialisation code runs.
+    // SAFETY: the path is a null-terminated string, and only the library's own initialization code runs.
     let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
     if handle.is_null() {
         return Err(loader_error(library));
@@ -72,7 +73,7 @@ fn load(library: &Path) -> Result<&'static Functions> {
     }
     // SAFETY: every version of the library exports this function, and its table begins with the version.
     let functions = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> *const Functions>(symbol)() };
-    // SAFETY: as above.
+    // SAFETY: every version of the function table begins with the version.
     let abi = unsafe { std::ptr::addr_of!((*functions).abi).read() };
     if abi != CODEC_ABI {
         let what = format!("{} has version {abi} of the codec table, this node {CODEC_ABI}", library.display());
@@ -88,7 +89,7 @@ fn loader_error(library: &Path) -> Error {
     let why = if said.is_null() {
         String::new()
     } else {
-        // SAFETY: as above.
+        // SAFETY: the text of `dlerror` is null-terminated, and it is copied before the next call.
         unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned()
     };
     Error::new(format!("the codec library {} cannot be loaded: {why}", library.display())).remedy(REBUILD)
@@ -98,13 +99,13 @@ fn loader_error(library: &Path) -> Error {
 struct Object {
     functions: &'static Functions,
     memory: NonNull<c_void>,
-    /// Whether a failure has already been reported. Later failures are not reported, because they would fill the log.
+    /// Whether a failure has already been reported. Later failures are not reported, to keep the log short.
     has_complained: AtomicBool,
 }
 
 // SAFETY: the library's functions only read the object, and several threads may call them at once.
 unsafe impl Send for Object {}
-// SAFETY: as above.
+// SAFETY: the library's functions only read the object, and several threads may call them at once.
 unsafe impl Sync for Object {}
 
 impl Object {
@@ -135,8 +136,8 @@ impl Drop for Object {
 struct LibraryCodec(Arc<Object>);
 
 impl LibraryCodec {
-    /// Runs all code that would otherwise delay the first message. An object that does not arrive as it was sent is not
-    /// rejected here, because its cell must fail instead.
+    /// Runs all code that would otherwise delay the first message. A wrong decoded object is no error here, because the
+    /// cell must fail instead.
     fn warm_up(&self) -> Result<()> {
         let encoded = self.0.encode()?;
         self.decode(encoded.as_bytes()).is_right(true);
@@ -187,7 +188,7 @@ impl Drop for Encoder {
     }
 }
 
-/// Encoded bytes, together with the encoder whose memory they are in.
+/// Encoded bytes, and the encoder that owns their memory.
 struct EncodedObject {
     bytes: NonNull<u8>,
     size: usize,
@@ -215,13 +216,13 @@ impl Encoded for EncodedObject {
 impl Drop for EncodedObject {
     fn drop(&mut self) {
         if let Some(encoder) = self.encoder.take() {
-            // While a thread is ending, its list of spare encoders no longer exists; the encoder is then dropped.
+            // When a thread exits, its list of spare encoders is already gone, and the encoder is dropped.
             let _ = SPARE.try_with(|spare| spare.borrow_mut().push(encoder));
         }
     }
 }
 
-/// A decoded object, which may refer to its payload; `None` if the payload is not a valid message.
+/// A decoded object, which may refer to its payload. `None` if the payload is not a valid message.
 struct DecodedObject<'a> {
     object: Arc<Object>,
     decoded: Option<NonNull<c_void>>,

@@ -1,4 +1,4 @@
-//! The adapter contract: what a transport must provide for the instrument.
+//! The adapter contract: what a transport must provide to the instrument.
 //!
 //! An adapter moves frames. It has no roles, clocks or statistics, and the instrument knows no transport by name. The
 //! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
@@ -15,51 +15,51 @@ use crate::spec::{MessageType, PayloadKind, Wait};
 
 pub use crate::loan::*;
 
-/// The transport's answer to a frame that it should send. If the transport later drops the frame silently, the frame
+/// The transport's response to a request to send a frame. If the transport later drops the frame silently, the frame
 /// counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The transport accepted the frame.
     Accepted,
-    /// The transport cannot take the frame without waiting: its queue is full or no slot is free. The role offers the
-    /// same message again.
+    /// The transport cannot accept the frame without waiting, because its queue is full or no slot is free. The role
+    /// retries the same message.
     Busy,
 }
 
 /// The caller's memory, which the transport may read until the last clone of this value is dropped (sending by parts).
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A function that takes received frames, and may use their bytes only until it returns.
+/// A function that accepts received frames. It may use their bytes only until it returns.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
 /// Like [`OnFrame`], but for requests. The handler may block, so the transport uses a separate thread or executor for
 /// each link that it serves.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
-/// The settings of a transport and the environment in which it runs. Values that differ between links are in [`Link`].
+/// A transport's settings and the environment in which it runs. Values that differ between links are in [`Link`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// A name that no other run on this machine has. An adapter uses it in the name of everything that it creates
-    /// outside `directory`.
+    /// A name that no other run on this machine has. The name of every object that an adapter creates outside
+    /// `directory` must contain it.
     pub run: String,
-    /// A private folder for this trial's socket files, with a short path; the launcher removes the folder.
+    /// A private directory for this trial's socket files, with a short path. The launcher removes the directory.
     pub directory: PathBuf,
-    /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
+    /// The address of the transport's broker, in the manifest's format. Empty if the transport has no broker.
     pub broker: String,
-    /// The address on which link ends listen: that of the loopback device unless nodes run on several machines. May be
-    /// 0.0.0.0, for all devices.
+    /// The address that link ends listen on: the loopback address, unless nodes run on several machines. May be
+    /// 0.0.0.0, which means all devices.
     pub bind: Ipv4Addr,
-    /// The address at which nodes on other machines reach this node. It belongs into the address of a link end, and a
-    /// transport that discovers its peers uses the network device with this address.
+    /// The address at which nodes on other machines reach this node. It is part of a link end's address. A transport
+    /// that discovers its peers uses the network device with this address.
     pub advertised: Ipv4Addr,
-    /// All settings of the manifest; settings that the scenario does not set have their defaults.
+    /// All settings of the manifest. Settings that the scenario does not set have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// The largest frame, header included, that will be sent over any link of this process.
+    /// The size in bytes of the largest frame on any link of this process, including the header.
     pub largest_frame_bytes: usize,
 }
 
 impl Setup {
-    /// Describes the network device that a transport uses, as a text for the transport's facts.
+    /// Returns a description of the transport's network device, for the transport's facts.
     pub fn network_device(&self) -> String {
         if self.advertised.is_loopback() {
             "the loopback device".into()
@@ -71,7 +71,8 @@ impl Setup {
     /// Returns the value of a setting, in the type that the adapter requests.
     ///
     /// # Errors
-    /// When the manifest does not have the setting, or its value has another type.
+    ///
+    /// Fails if the manifest does not have the setting, or if its value has a different type.
     pub fn setting<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
         let value = self.settings.get(name).ok_or_else(|| {
             Error::new(format!("the setting `{name}` is unknown")).remedy("name it under [settings] in transport.toml")
@@ -82,30 +83,30 @@ impl Setup {
     }
 }
 
-/// One hop. Exactly one link end binds the link (a publisher or a server); the others connect to the address of that
+/// One hop. Exactly one link end, a publisher or a server, binds the link. The others connect to the address of that
 /// end.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// A name that is unique on this machine and consists of `[a-z0-9_]` only: usable as a topic, key, service or file
-    /// name.
+    /// A name that is unique on this machine and consists of `[a-z0-9_]`. It can be used as a topic, key, service or
+    /// file name.
     pub name: String,
-    /// The address of the binding end, in the transport's format; empty while the link is being bound.
+    /// The address of the binding end, in the transport's format. Empty for the binding end itself.
     pub address: String,
     /// The number of receivers that connect before the first message.
     pub receivers: u32,
-    /// What the messages of this link represent; an adapter with typed carriage chooses its message type accordingly.
+    /// What the messages of this link represent. An adapter with typed carriage selects its message type accordingly.
     pub payload: PayloadKind,
-    /// The largest frame of this link, header included.
+    /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
-    /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
-    /// wait; if some receivers are called and others are polled, how the polled ones wait.
+    /// How this end waits for messages, or for replies if it is a client. For a publisher, how the link's receivers
+    /// wait, or how the polled receivers wait if only some are polled.
     pub wait: Wait,
     /// The transport's own message type for this link, if the transport supports such types and the messages have one.
     pub message: Option<MessageType>,
 }
 
-/// One transport in one process, shared by all endpoints of the node, whose threads call the methods. Each endpoint
-/// thread is pinned to its endpoint's core; threads that a transport starts inherit the pinning.
+/// One transport in one process, shared by all endpoints of the node. Each endpoint calls the transport on a thread
+/// that is pinned to the endpoint's core. Threads that the transport starts inherit the pinning.
 pub trait Transport: Send + Sync {
     /// Returns the version of the transport's library, if a setting selects the library. `None` means that the version
     /// that the node reports applies.
@@ -113,29 +114,29 @@ pub trait Transport: Send + Sync {
         None
     }
 
-    /// Binds the sending end of a pubsub link. May wait.
+    /// Binds the sending end of a pubsub link. The call may block.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Err(Error::unsupported("publisher", &link.name))
     }
 
-    /// Connects a receiving end that the instrument polls (`spin`, `block`). May wait.
+    /// Connects a receiving end that the instrument polls (`spin`, `block`). The call may block.
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         Err(Error::unsupported("subscriber", &link.name))
     }
 
-    /// Connects a receiving end that calls `on_frame` (`callback`). May wait; frames may arrive before this method
-    /// returns.
+    /// Connects a receiving end that calls `on_frame` (`callback`). The call may block. Frames may arrive before this
+    /// method returns.
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         drop(on_frame);
         Err(Error::unsupported("subscribe", &link.name))
     }
 
-    /// Binds the server side of an rpc link. May wait.
+    /// Binds the server side of an rpc link. The call may block.
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         Err(Error::unsupported("server", &link.name))
     }
 
-    /// Connects the client side of an rpc link. May wait.
+    /// Connects the client side of an rpc link. The call may block.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         Err(Error::unsupported("client", &link.name))
     }
@@ -149,17 +150,18 @@ pub trait Transport: Send + Sync {
 
 /// The sending end of a pubsub link. Only one thread at a time uses it, but the thread may change between calls.
 pub trait Publisher: Send {
-    /// The address at which receivers find this end. By default empty: receivers need only the link's name.
+    /// Returns the address at which receivers find this end. The default is empty, if receivers need only the link's
+    /// name.
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes into the transport's memory. Must not
-    /// wait unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`; the frame
-    /// is then dropped, and the role offers the message again.
+    /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes to the transport's memory. Must not block
+    /// unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`. The frame is
+    /// then dropped, and the role retries the message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a payload from the caller's memory; the transport drops its clone when it no longer needs the bytes.
+    /// Sends a payload from the caller's memory. The transport drops its clone when it no longer needs the bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
         let mut write = |frame: FrameMut<'_>| {
@@ -170,8 +172,8 @@ pub trait Publisher: Send {
     }
 
     /// Forwards a received frame unaltered. The frame came from a link with the same payload. The default
-    /// implementation copies it into a new loan (`forward = "copy"` in the manifest). An adapter whose transport can
-    /// pass on a reference overrides this method and declares `forward = "move"`.
+    /// implementation copies the frame to a new loan (`forward = "copy"` in the manifest). An adapter whose transport
+    /// can forward a reference overrides this method and declares `forward = "move"`.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -222,9 +224,9 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
 
 /// A receiving end that the instrument polls. Only one thread at a time uses it.
 pub trait Subscriber: Send {
-    /// Calls `take` for each frame that has arrived, at least for one if there is any; returns the number of frames.
-    /// With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
-    /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
+    /// Calls `take` for each frame that has arrived (at least one, if any are available), and returns the number of
+    /// frames. With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives
+    /// or about `timeout` has passed. May return early, or up to 100 ms late. The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
@@ -234,7 +236,8 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
     }
 }
 
-/// A receiving end that calls a callback. Dropping a subscription waits for a running call; no call starts after that.
+/// A receiving end that calls a callback. Dropping a subscription waits for a running callback, and no callback starts
+/// afterwards.
 pub trait Subscription: Send {}
 
 /// The client side of an rpc link. Only one thread at a time uses it.
@@ -242,7 +245,7 @@ pub trait Client: Send {
     /// Sends a request. The rules of [`Publisher::send`] apply.
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a received request on, unaltered, as a new call.
+    /// Forwards a received request unaltered, as a new call.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill))
     }
@@ -256,13 +259,13 @@ pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
 
 /// The server side of an rpc link. Only one thread at a time uses it.
 pub trait Server: Send {
-    /// The address at which clients reach this server; see [`Publisher::address`].
+    /// Returns the address at which clients reach this server. See [`Publisher::address`].
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Calls `handle` for each request that has arrived. The rules of [`Subscriber::poll`] apply. The handler may block
-    /// and may call other servers before it answers.
+    /// Calls `handle` for each request that has arrived. The rules of [`Subscriber::poll`] apply. The handler may
+    /// block, and may call other servers before it replies.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
     /// Turns this polled server into one whose handler runs on the transport's own thread (`callback`).
@@ -277,8 +280,8 @@ pub trait Replier {
     /// Sends the reply. The rules of [`Publisher::send`] apply.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a received frame, unaltered, as the reply: the request itself, or the reply of the next server. The rules
-    /// of [`Publisher::forward`] apply.
+    /// Sends a received frame unaltered as the reply. The frame is the request itself, or the reply of the next server.
+    /// The rules of [`Publisher::forward`] apply.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
     }

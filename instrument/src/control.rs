@@ -1,4 +1,4 @@
-//! The control channel: lines of JSON between launcher and node. No line is sent between `go` and `done`.
+//! Implements the control channel: lines of JSON between launcher and node. No line is sent between `go` and `done`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +17,7 @@ use crate::sync::lock;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Order {
-    /// The addresses of the binding ends of all links, by link.
+    /// The addresses of the binding ends, by link.
     Connect { links: BTreeMap<String, String> },
     /// Send probes until `Proved` arrives.
     Probe,
@@ -47,43 +47,43 @@ impl Report {
     }
 }
 
-/// The counts of one endpoint, without warm-up messages. The fields that change with each message come first, next to
-/// each other.
+/// The counts of one endpoint, without warm-up messages. The fields that change with each message come first, so that
+/// they are adjacent in memory.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages that the transport accepted.
+    /// The number of messages that the transport accepted.
     pub sent: u64,
     pub received: u64,
     /// The total payload bytes of the received messages.
     pub received_bytes: u64,
-    /// The time of the last measured message at this endpoint; the next field is the time of the first one.
+    /// The time of the last measured message at this endpoint. The next field is the time of the first one.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
     pub role: String,
-    /// Messages that the transport refused until their time for retries was over; they were never sent.
+    /// The number of abandoned messages, which the transport refused until their retry time expired.
     pub abandoned: u64,
-    /// How many times the transport refused a message.
+    /// The number of times that the transport refused a message.
     pub busy: u64,
     pub malformed: u64,
     pub foreign: u64,
     /// The number of samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// The number of payloads with a compared checksum; the next field counts those that did not match.
+    /// The number of payloads whose checksum was compared. The next field counts those that did not match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// Payload copies that the instrument made for relays and servers over transports that cannot move a frame.
+    /// The number of payload copies for relays and servers over transports that cannot forward a frame without a copy.
     pub copies: u64,
-    /// How many times the work of a relay or server took over 100 us longer than requested.
+    /// The number of times that a relay's or server's work took over 100 us longer than requested.
     pub late_work: u64,
-    /// The time from the sent stamp to the return of `send`, summed over all messages: how long a blocking transport
-    /// holds up a sender.
+    /// The time from the sent timestamp to the return of `send`, summed over all messages. It shows how long a blocking
+    /// transport delays a sender.
     pub send_ns: i64,
-    /// The result of `roles::empty_hop`; sources only.
+    /// The result of `roles::empty_hop`, for sources only.
     pub empty_hop_ns: Option<i64>,
-    /// The time that this endpoint spent spinning in order to send on time. This CPU time belongs to the instrument,
-    /// not to the transport.
+    /// The time that this endpoint spent spinning to send on time. This CPU time belongs to the instrument, not to the
+    /// transport.
     pub pacing_ns: i64,
     /// Whether the time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,
@@ -102,7 +102,7 @@ impl Tally {
     }
 }
 
-/// The node's side of the channel.
+/// The node's side of the control channel.
 pub struct Control {
     writer: Mutex<UnixStream>,
 }
@@ -125,7 +125,7 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Sends one report. Ignores errors: if the launcher has exited, the thread that reads the channel ends the node.
+    /// Sends one report. Errors are ignored: if the launcher is gone, the thread that reads the channel ends the node.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

@@ -1,4 +1,5 @@
-//! Ways to copy a block of memory into warm, cold or fresh memory: the cost for a receiver that retains a frame.
+//! Provides ways to copy a block of memory to a warm, cold or fresh destination. This is the cost for a receiver that
+//! retains a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,11 +14,11 @@ const PAGE: usize = 4096;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// The instructions or the function that copies the bytes.
+/// The instructions or function that copy the bytes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// The C library's `memcpy`, which chooses its instructions by size and processor.
+    /// The C library's `memcpy`, which selects its instructions by size and processor.
     #[default]
     Memcpy,
     /// Stores that bypass the caches, 16 bytes at a time (x86-64).
@@ -34,16 +35,16 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Into {
-    /// The destination of the previous copy, parts of which may still be in the caches.
+    /// The destination of the previous copy, parts of which may still be cached.
     #[default]
     Warm,
-    /// Mapped pages that are in no cache (x86-64).
+    /// Mapped pages that are not cached (x86-64).
     Cold,
     /// Pages that the kernel must map first, as in newly allocated memory.
     Fresh,
 }
 
-/// Copies `bytes` bytes; the source and the destination must not overlap.
+/// Copies `bytes` bytes. The source and the destination must not overlap.
 pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize);
 
 static OWN: OnceLock<Function> = OnceLock::new();
@@ -53,7 +54,7 @@ pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
 
-/// A destination, and the way to copy bytes into it.
+/// A destination, and the way to copy bytes to it.
 pub struct Copier {
     copy: Function,
     into: Into,
@@ -61,10 +62,13 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Allocates room for `bytes` bytes. The first copy finds the destination in the same state as every later copy.
+    /// Allocates room for `bytes` bytes. The destination is in the same state for the first copy as for every later
+    /// copy.
     ///
     /// # Errors
-    /// When there is not enough memory, this processor does not support the way, or the adapter has no copy function.
+    ///
+    /// Fails if there is not enough memory, if this processor does not support the way, or if the adapter has no copy
+    /// function.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));
@@ -84,7 +88,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Puts the destination into the state that the next copy needs. Call this outside any measured interval.
+    /// Prepares the destination for the next copy. Call this outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
@@ -115,33 +119,33 @@ fn unsupported_here_error(what: &str) -> Error {
 }
 
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that both blocks have `bytes` bytes and do not overlap.
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
 /// The accesses are volatile, because the compiler would otherwise turn the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
-        // SAFETY: the caller guarantees this.
+        // SAFETY: the caller guarantees that both blocks have `bytes` bytes.
         unsafe { to.cast::<u8>().add(at).write_volatile(from.cast::<u8>().add(at).read()) };
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn rep(to: *mut c_void, from: *const c_void, bytes: usize) {
-    // SAFETY: the caller guarantees valid pointers; the ABI guarantees that the direction flag is clear.
+    // SAFETY: the caller guarantees valid pointers, and the ABI guarantees that the direction flag is clear.
     unsafe {
         std::arch::asm!("rep movsb", inout("rcx") bytes => _, inout("rdi") to => _, inout("rsi") from => _,
             options(nostack, preserves_flags));
     }
 }
 
-/// `to` must begin at a page boundary. Copies the remainder, fewer than 16 bytes, with memcpy.
+/// `to` must be page-aligned. The remainder, fewer than 16 bytes, is copied with memcpy.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let whole = bytes / 16;
-    // SAFETY: the caller guarantees valid pointers; `to` is aligned.
+    // SAFETY: the caller guarantees valid pointers, and `to` is aligned.
     unsafe {
         for at in 0..whole {
             _mm_stream_si128(to.cast::<__m128i>().add(at), _mm_loadu_si128(from.cast::<__m128i>().add(at)));
@@ -194,7 +198,7 @@ impl Pages {
     }
 
     fn give_back(&mut self) {
-        // SAFETY: this value owns the mapping, which stays valid; the kernel zeroes its pages.
+        // SAFETY: this value owns the mapping, which stays valid, and the kernel zeroes its pages.
         unsafe { libc::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
     }
 }

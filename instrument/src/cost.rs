@@ -15,21 +15,22 @@ const BATCH: u64 = 2_000;
 const BLOCK: usize = 6_000_000;
 const COPIES: usize = 9;
 
-/// The measured costs; each value is the median of many batches.
+/// The measured costs. Each value is the median of many batches.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Cost {
     /// The time of one clock reading, in nanoseconds.
     pub clock_ns: f64,
     /// The time to record one message, in nanoseconds: two clock readings and one record.
     pub message_ns: f64,
-    /// The bytes that one core copies per nanosecond (10^9 bytes per second), in blocks of some megabytes.
+    /// The copy rate of one core in bytes per nanosecond (10^9 bytes per second), for blocks of several megabytes.
     pub copy_bytes_per_ns: f64,
 }
 
-/// Measures the costs; takes a few milliseconds, and uses a temporary file of some megabytes in `directory`.
+/// Measures the costs. This takes a few milliseconds, and uses a temporary file of several megabytes in `directory`.
 ///
 /// # Errors
-/// When the file cannot be created in `directory`.
+///
+/// Fails if the file cannot be created in `directory`.
 pub fn measure(directory: &Path) -> Result<Cost> {
     let clock_ns = clock::measure_quality().cost_ns;
     let scratch = Scratch(directory.join(format!("cost-{}-{}", std::process::id(), clock::now_ns())));
@@ -39,8 +40,8 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// The median copy rate between blocks whose pages are already mapped. Each block is used only once, so the caches
-/// cannot hold all blocks.
+/// Returns the median copy rate between blocks whose pages are already mapped. Each block is used only once, so that
+/// the caches cannot hold all blocks.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
     let blocks = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
@@ -70,7 +71,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A file that cannot be removed does no harm, because the folder is temporary.
+        // A file that cannot be removed does no harm, because the directory is temporary.
         let _ = std::fs::remove_file(&self.0);
     }
 }

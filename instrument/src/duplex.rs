@@ -38,7 +38,7 @@ impl Server for DuplexServer {
     }
 }
 
-/// Turns a request handler into the callback of the request link.
+/// Converts a request handler to the callback of the request link.
 pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
     OnFrame::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
 }

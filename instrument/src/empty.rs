@@ -1,8 +1,7 @@
-//! The empty transport: sending fills a frame and calls the receiver with it.
+//! The empty transport, whose `send` fills a frame and calls the receiver with it.
 //!
-//! The latency over the empty transport is the instrument's own share of a hop in which the receiver runs on the
-//! sender's thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their share of a
-//! hop differs.
+//! The latency over the empty transport is the instrument's own overhead for a hop whose receiver runs on the sender's
+//! thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their overhead differs.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +12,7 @@ use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 use crate::sync::lock;
 
-/// Opens the empty transport through the same function signature as a node's transport.
+/// Opens the empty transport, with the function signature of a node's transport.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }

@@ -1,13 +1,13 @@
-//! The one error type: what failed, why, and how to fix it.
+//! Defines the crate's error type: what failed, why, and how to fix it.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The result of every function of this crate that can fail.
+/// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure with its cause and, if known, its remedy. The failure is boxed, so that the results of measured calls,
-/// which succeed, fit in registers.
+/// A failure with its cause and, if known, its remedy. The failure is boxed, so that the results of successful measured
+/// calls fit in registers.
 #[derive(Debug)]
 pub struct Error(Box<Failure>);
 
@@ -50,12 +50,12 @@ impl Error {
         self
     }
 
-    /// The remedy, if known.
+    /// Returns the remedy, if known.
     pub fn remedy_text(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }
 
-    /// The failure with all its causes, without the remedy.
+    /// Returns the failure with all its causes, without the remedy.
     pub fn what_text(&self) -> String {
         let mut text = self.0.what.clone();
         let mut cause = self.source();

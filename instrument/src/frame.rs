@@ -1,19 +1,19 @@
-//! The 64-byte little-endian header of every frame, and the checks by which a receiver refuses frames.
+//! Defines the 64-byte little-endian header of every frame, and the checks that let a receiver refuse frames.
 
 use std::fmt;
 
 /// The size of the header on the wire.
 pub const HEADER_BYTES: usize = 64;
-/// The bytes `HOPM`.
+/// The magic bytes `HOPM`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HOPM");
 /// The version of the header's layout.
 pub const FRAME_VERSION: u16 = 1;
 
 /// The flags of a frame. A frame with an unknown flag is malformed.
 pub mod flags {
-    /// The message was sent before `go` to prove that a branch delivers; it is never a sample.
+    /// The message was sent before `go` to test whether a branch delivers. It is never a sample.
     pub const PROBE: u16 = 1;
-    /// The message was sent after `go` but before the first sample; it is never a sample.
+    /// The message was sent after `go` but before the first sample. It is never a sample.
     pub const WARMUP: u16 = 2;
     /// The message is the last one of the pair.
     pub const LAST: u16 = 4;
@@ -31,7 +31,7 @@ pub const SENT_AT: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub flags: u16,
-    /// The run that this frame belongs to; frames of another run are foreign.
+    /// The run that this frame belongs to. Frames of a different run are foreign.
     pub run: u64,
     /// The index of the pair in the cell.
     pub pair: u32,
@@ -39,7 +39,7 @@ pub struct Header {
     pub seq: u64,
     /// When the message was due, in nanoseconds of CLOCK_MONOTONIC.
     pub due_ns: i64,
-    /// When the message was handed to the transport.
+    /// When the message was passed to the transport.
     pub sent_ns: i64,
     /// The payload's length in bytes.
     pub length: u64,
@@ -47,12 +47,12 @@ pub struct Header {
     pub checksum: u32,
 }
 
-/// Why a receiver refuses a frame.
+/// The reason why a receiver refuses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The bytes are not a frame, are incomplete, or have another version: the transport damages frames.
+    /// The bytes are not a frame, are incomplete, or have a different version. The transport probably corrupts frames.
     Malformed,
-    /// A valid frame, but of another run or pair: two links use the same topic by mistake.
+    /// A valid frame of a different run or pair. Two links probably use the same topic by mistake.
     Foreign,
 }
 
@@ -82,15 +82,16 @@ impl Header {
         out[60..64].copy_from_slice(&[0; 4]);
     }
 
-    /// Writes only the sent time, into a header that is otherwise complete.
+    /// Writes only the sent time, to a header that is otherwise complete.
     pub fn stamp_sent(out: &mut [u8; HEADER_BYTES], sent_ns: i64) {
         out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
     }
 
-    /// Decodes a header, and checks it and the length of its payload.
+    /// Decodes a header, and validates it and its payload length.
     ///
     /// # Errors
-    /// [`Refused::Malformed`] unless the frame is complete and has this version.
+    ///
+    /// Returns [`Refused::Malformed`] unless the frame is complete and has this version.
     #[inline]
     pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
         let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;
@@ -104,14 +105,14 @@ impl Header {
         if sound { Ok(header) } else { Err(Refused::Malformed) }
     }
 
-    /// Decodes a header, and refuses it if it belongs to another run or pair.
+    /// Decodes a header, and refuses it if it belongs to a different run or pair.
     #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;
         if header.run == run && header.pair == pair { Ok(header) } else { Err(Refused::Foreign) }
     }
 
-    /// Decodes all fields of the header without any check.
+    /// Decodes all fields of the header without validation.
     pub(crate) fn fields(bytes: &[u8; HEADER_BYTES]) -> Self {
         Self {
             flags: word16(bytes, 6),
@@ -129,7 +130,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Whether this message is a sample, that is, neither a probe nor a warm-up message.
+    /// Returns whether this message is a sample, that is, neither a probe nor a warm-up message.
     pub fn is_sample(&self) -> bool {
         !self.is(flags::PROBE | flags::WARMUP)
     }

@@ -1,4 +1,4 @@
-//! The only measuring instrument of hopmeter. It knows no transport by name; adapters implement [`contract`].
+//! hopmeter's measuring instrument. It knows no transport by name; adapters implement [`contract`].
 
 pub mod affinity;
 pub mod alarm;

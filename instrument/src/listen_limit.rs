@@ -1,4 +1,4 @@
-//! Limits how long a receiver listens: until a short time after the last message, or until the trial's time limit.
+//! Limits how long a receiver listens: until shortly after the last message, or until the trial's time limit.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock;
 use crate::sync::lock;
 
-/// A deadline for a receiver. `go` sets it, and the last message moves it closer.
+/// A receiver's deadline. `go` sets the deadline, and the last message moves it closer.
 pub struct ListenLimit {
     deadline_ns: AtomicI64,
     drain_ns: i64,
@@ -28,7 +28,7 @@ impl ListenLimit {
         }
     }
 
-    /// Moves the deadline to `deadline_ns`, unless the deadline is already earlier.
+    /// Moves the deadline to `deadline_ns`, unless it is already earlier.
     pub fn limit_to(&self, deadline_ns: i64) {
         self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
         drop(self.lock.lock());
@@ -42,12 +42,12 @@ impl ListenLimit {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the last message has arrived. A receiver must then not sleep longer than the drain time.
+    /// Returns whether the last message has arrived. If so, a receiver must not sleep longer than the drain time.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// The time left, at most `cap`; `None` after the deadline.
+    /// Returns the time left, at most `cap`, or `None` after the deadline.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
@@ -66,8 +66,8 @@ impl ListenLimit {
     }
 }
 
-/// The time for which a receiver waits for one message. The clock is read only after an empty poll, so a message that
-/// the first poll finds costs no clock reading.
+/// The time that a receiver waits for one message. The clock is read only after an empty poll, so a message that the
+/// first poll finds costs no clock reading.
 pub struct Patience {
     left: Duration,
     deadline_ns: Option<i64>,
@@ -78,12 +78,12 @@ impl Patience {
         Self { left: patience, deadline_ns: None }
     }
 
-    /// How long the next poll may take, at most `cap`; `None` when the time is up.
+    /// Returns how long the next poll may take, at most `cap`, or `None` when the time is up.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }
 
-    /// Call this after an empty poll. The time counts from the end of the first empty poll.
+    /// Records an empty poll. The time counts from the end of the first empty poll.
     pub fn count_empty_look(&mut self) {
         let now_ns = clock::now_ns();
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);

@@ -1,4 +1,4 @@
-//! Loaned frames: a sender fills a frame, and a receiver reads a frame.
+//! Loaned frames, which a sender fills or a receiver reads.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,18 +9,19 @@ use crate::frame::{HEADER_BYTES, Header};
 /// A frame for a sender to fill, split into header and payload.
 ///
 /// With raw carriage, header and payload are contiguous in one buffer ([`FrameMut::split`]). With typed carriage, the
-/// adapter provides a header on its stack and the payload field of its message, and then copies the header's fields
-/// into the message's fields.
+/// adapter provides a header on its stack and the payload field of its message. It then copies the header's fields to
+/// the message's fields.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
     pub payload: &'a mut [u8],
 }
 
 impl<'a> FrameMut<'a> {
-    /// Raw carriage: the first 64 bytes are the header, the rest is the payload.
+    /// Splits a frame with raw carriage: the first 64 bytes are the header, and the rest is the payload.
     ///
     /// # Panics
-    /// When `whole` is shorter than a header, because the adapter loaned less than was requested.
+    ///
+    /// Panics if `whole` is shorter than a header, because the adapter loaned less than was requested.
     pub fn split(whole: &'a mut [u8]) -> Self {
         let (header, payload) = whole.split_at_mut(HEADER_BYTES);
         Self { header: header.try_into().expect("split at the header's length"), payload }
@@ -30,23 +31,23 @@ impl<'a> FrameMut<'a> {
 /// Writes a frame, except for its sent time.
 pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
-/// Writes one frame into memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
+/// Writes one frame to memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
 ///
-/// The clock is read last, by code that the compiler inlines into the adapter, so that no code of the instrument runs
-/// between this reading and the transport. An adapter should therefore write the frame as late as it can.
+/// The clock is read last, by code that the compiler inlines into the adapter. No code of the instrument therefore runs
+/// between this reading and the transport. An adapter should write the frame as late as possible.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
 }
 
 impl<'a> Fill<'a> {
-    /// A message that originates in this process. `write` writes everything except the sent time, which then goes into
-    /// the header and into `sent_ns`.
+    /// Creates a `Fill` for a message that originates in this process. `write` writes everything except the sent time,
+    /// which is then stored in the header and in `sent_ns`.
     pub fn new_message(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
-    /// A message with the sent time already in its header.
+    /// Creates a `Fill` for a message whose header already contains its sent time.
     pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
@@ -63,14 +64,14 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Writes the frame into `buffer`, and sets the buffer's length to that of the frame.
+    /// Writes the frame to `buffer`, and sets the buffer's length to that of the frame.
     #[inline(always)]
     pub fn write_into(self, buffer: &mut Vec<u8>, payload_bytes: usize) {
         buffer.resize(HEADER_BYTES + payload_bytes, 0);
         self.write(FrameMut::split(buffer));
     }
 
-    /// Writes the frame into a new buffer.
+    /// Returns a new buffer that contains the frame.
     #[inline(always)]
     pub fn to_vec(self, payload_bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES + payload_bytes];
@@ -87,32 +88,32 @@ impl<'a> Fill<'a> {
 /// A received frame, loaned by the transport. The frame is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes. A foreign frame's header may have another length; the instrument checks the length.
+    /// The header's bytes. A foreign frame's header may have a different length, which the instrument checks.
     pub header: &'a [u8],
     pub payload: &'a [u8],
     /// The transport's own message, which [`Publisher::forward`](crate::contract::Publisher::forward) of the same
     /// transport can move instead of copying.
     pub native: Option<&'a dyn Any>,
-    /// Keeps the bytes valid after the callback, if the transport supports this.
+    /// Retains the bytes after the callback, if the transport supports this.
     pub keep: Option<&'a dyn Keep>,
-    /// When the frame arrived; if it is 0, the instrument reads the clock.
+    /// The arrival time of the frame. If it is 0, the instrument reads the clock.
     pub arrived_ns: i64,
 }
 
 impl<'a> Received<'a> {
-    /// A frame with its header and payload in separate memory.
+    /// Returns a frame whose header and payload are in separate memory.
     pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }
 
-    /// Raw carriage: header and payload are contiguous.
+    /// Returns a frame from contiguous header and payload bytes (raw carriage).
     pub fn split(whole: &'a [u8]) -> Self {
         let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
         Self::parts(header, payload)
     }
 
-    /// Sets the arrival time to now, unless the frame already has one. [`OnFrame::call`] does this first. An adapter
-    /// that takes a lock or searches a queue before that call should set the arrival time before that.
+    /// Sets the arrival time to the current time, unless the frame already has one. [`OnFrame::call`] does this first.
+    /// An adapter that takes a lock or searches a queue before that call should set the arrival time earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -139,8 +140,8 @@ impl<'a> Received<'a> {
 }
 
 /// A callback that runs on a thread of the transport or on the sender's thread. The calls of one subscription never
-/// overlap. When the [`Subscription`](crate::contract::Subscription) is dropped, no call starts any more, and the
-/// callback is dropped too.
+/// overlap. Dropping the [`Subscription`](crate::contract::Subscription) drops the callback, and no call starts
+/// afterwards.
 pub struct OnFrame(Box<dyn FnMut(Received<'_>) + Send>);
 
 impl OnFrame {
@@ -148,7 +149,7 @@ impl OnFrame {
         Self(Box::new(take))
     }
 
-    /// Sets the arrival time of a frame, and then passes the frame to the role. Not inlined, so that the compiler
+    /// Sets a frame's arrival time, and then passes the frame to the role. This is not inlined, so that the compiler
     /// cannot move the role's code before the clock reading.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
@@ -156,7 +157,7 @@ impl OnFrame {
     }
 }
 
-/// Keeps received bytes valid after the callback, without copying them.
+/// Retains received bytes after the callback, without copying them.
 pub trait Keep {
     /// Returns a handle to the bytes of the whole frame, header first. Dropping the handle releases the memory. Any
     /// thread may drop it, even after the subscriber has been dropped.

@@ -1,13 +1,13 @@
-//! Controls whether glibc retains the memory that a node frees.
+//! Makes glibc retain the memory that a node frees.
 
-/// The size of a block (32 MiB with its header) whose release makes glibc retain freed memory. It is the largest such
-/// block: glibc returns larger blocks to the kernel at once.
+/// The size of a block (32 MiB with its header) whose release makes glibc retain freed memory. glibc returns larger
+/// blocks to the kernel at once.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 /// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
 /// Without this call, it depends on the rest of the heap whether glibc returns freed messages to the kernel. The kernel
-/// then has to map the memory again page by page, which takes half of the time of messages of 1 MB and more.
+/// would then map the memory again page by page, which takes half of the time of messages of 1 MB and more.
 /// `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();

@@ -1,4 +1,4 @@
-//! A node: one process that runs one or more endpoints and talks to the launcher over the control channel.
+//! Runs a node: one process with one or more endpoints, which communicates with the launcher over the control channel.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -38,7 +38,7 @@ pub type MakeCodec = dyn Fn(&Flow) -> Result<Arc<dyn Codec>> + Sync;
 pub struct Host<'a> {
     pub transport: &'a str,
     pub language: &'a str,
-    /// The adapter's compiler and its flags; for Python, the interpreter.
+    /// The adapter's compiler and its flags, or the interpreter for Python.
     pub compiler: String,
     pub flags: String,
     /// Returns the version of the transport's library, as the library itself reports it.
@@ -46,13 +46,13 @@ pub struct Host<'a> {
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens the empty transport ([`crate::empty`]) in the node's language.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Creates the codec of a flow whose spec names one; `None` if the language has no objects.
+    /// Creates the codec of a flow whose spec names one, or `None` if the language has no objects.
     pub codec: Option<&'a MakeCodec>,
     /// Wraps all code that runs on an endpoint's thread. For Python, the wrapper keeps the thread state alive.
     pub around: fn(&mut dyn FnMut()),
 }
 
-/// The `main` function of a node in Rust.
+/// The `main` function of a Rust node.
 pub fn main(
     transport: &str,
     language: &str,
@@ -111,7 +111,7 @@ fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Reads the launcher's orders. A closed channel means that the launcher has exited, so the node ends.
+/// Reads the launcher's orders. A closed channel means that the launcher has ended, so the node also ends.
 fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
@@ -126,8 +126,8 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
             }
         }
     }
-    // SAFETY: this ends the process at once, because library destructors could wait for processes that have also
-    // exited.
+    // SAFETY: this ends the process immediately. Otherwise library destructors could wait for processes that have also
+    // ended.
     unsafe { libc::_exit(1) };
 }
 
@@ -164,16 +164,16 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Reports the failure and ends the process at once, because other endpoints may be waiting for messages that never
-    /// come.
+    /// Reports the failure and ends the process immediately, because other endpoints may be waiting for messages that
+    /// never arrive.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
-        // SAFETY: as in `read_orders`.
+        // SAFETY: this ends the process immediately, without running library destructors.
         unsafe { libc::_exit(1) }
     }
 
-    /// Applies the settings of the process. Must run before any thread starts, so that all threads inherit the
+    /// Applies the settings of the process. This must run before any thread starts, so that all threads inherit the
     /// settings.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
@@ -205,7 +205,7 @@ impl Node<'_> {
         }
     }
 
-    /// Combines the endpoints' reports into the report of the node.
+    /// Combines the endpoints' reports into the node's report.
     fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
         let all = self.spec.endpoints.len();
         let mut links = BTreeMap::new();

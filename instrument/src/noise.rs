@@ -1,6 +1,6 @@
 //! Measures how much this machine disturbs a thread that has a core to itself, and how late a sleeping thread wakes up.
 //!
-//! These values bound every hop from below: its latency cannot vary less, whatever the transport.
+//! Both values are lower bounds for the variation of every hop's latency, whatever the transport.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::{affinity, clock};
 
-/// The shortest gap between two clock readings that counts, because it visibly delays a message.
+/// The minimum gap between two clock readings that is counted, which noticeably delays a message.
 pub const GAP_NS: i64 = 10_000;
 
 /// The gaps between the clock readings of a thread that does nothing else, on one core.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
 pub struct Noise {
-    /// The core to which the thread was pinned; `None` if the scheduler chose the core.
+    /// The core that the thread was pinned to, or `None` if the scheduler chose the core.
     pub core: Option<u32>,
     pub watched_ns: i64,
     /// The longest time between two consecutive readings.

@@ -1,4 +1,4 @@
-//! Decides when each message is due. Due times are absolute, so work between messages never delays later due times.
+//! Computes when each message is due. Due times are absolute, so work between messages never delays later due times.
 //! `roles/message_loop.rs` waits for the due times and sends.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Pacer {
         Self { recording, ..self }
     }
 
-    /// When the next message is due; `None` if the pace has no due times.
+    /// Returns when the next message is due, or `None` if the pace has no due times.
     pub fn next_ns(&mut self) -> Option<i64> {
         let index = self.next;
         self.next += 1;
@@ -63,9 +63,8 @@ impl Pacer {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
     }
 
-    /// Returns when a message of a ramp is due. Warm-up messages, which precede the ramp, have the first rate. In the
-    /// ramp, `n(t) = r0 t + a t² / 2` messages are due by the time `t`, where `r0` is the first rate and `a` the change
-    /// of the rate per second; this function solves the equation for `t`. Messages after the ramp have the last rate.
+    /// In the ramp, `n(t) = r0 t + a t² / 2` messages are due by the time `t`. `r0` is the initial rate, and `a` is the
+    /// rate's change per second.
     fn ramp_offset_ns(&self, index: u64) -> i64 {
         let (warmup, messages) = self.ramp;
         if index < warmup {
@@ -85,7 +84,7 @@ impl Pacer {
         self.alarm.wait_until(due_ns);
     }
 
-    /// See [`Alarm::spun_ns`].
+    /// Returns the time spent spinning, as in [`Alarm::spun_ns`].
     pub fn spun_ns(&self) -> i64 {
         self.alarm.spun_ns()
     }

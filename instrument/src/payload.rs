@@ -1,4 +1,4 @@
-//! The content of payloads, and the receiver's check that a payload is intact.
+//! Generates the content of payloads, and provides the checksum that receivers verify.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use crate::spec::{Flow, PaceKind};
 pub enum Content {
     #[default]
     Pattern,
-    /// The bytes of a file: one payload for every message, or several payloads that repeat in
-    /// order.
+    /// The bytes of a file: one payload for every message, or several payloads that repeat in order.
     File { bytes: Vec<u8>, each: usize },
     /// The messages of a recording, each with its own size.
     Recording(Arc<Recording>),
@@ -23,7 +22,8 @@ impl Content {
     /// Reads the flow's recording or payload file, if it has one.
     ///
     /// # Errors
-    /// When the file cannot be read, or its size differs from the plan.
+    ///
+    /// Fails if the file cannot be read, or if its size differs from the plan.
     pub fn of(flow: &Flow) -> Result<Self> {
         if flow.pace.kind == PaceKind::Replay {
             let path = flow.recording.as_ref().ok_or_else(|| Error::new("the pace `replay` needs a recording"))?;
@@ -42,7 +42,7 @@ impl Content {
         .remedy("do not change the file during the measurement"))
     }
 
-    /// The recording, if the messages come from one.
+    /// Returns the recording, if the messages come from one.
     pub fn recording(&self) -> Option<&Arc<Recording>> {
         match self {
             Self::Recording(recording) => Some(recording),
@@ -50,7 +50,7 @@ impl Content {
         }
     }
 
-    /// Writes a message's payload, and returns its checksum if that is already known.
+    /// Writes a message's payload, and returns its checksum if it is already known.
     pub fn fill(&self, header: &Header, payload: &mut [u8]) -> Option<u32> {
         let entry = self.recording().and_then(|recording| recording.entry(header.flags, header.seq));
         match (self, entry) {
@@ -65,7 +65,7 @@ impl Content {
         }
     }
 
-    /// Writes a payload of the one size that all messages have.
+    /// Writes a payload for messages of equal size.
     fn fill_fixed(&self, seq: u64, payload: &mut [u8]) {
         match self {
             Self::File { bytes, each } if *each == payload.len() && !bytes.is_empty() => {

@@ -1,23 +1,23 @@
-//! Permits to handle a message. A participant with a limited number of threads handles at most that many messages at
-//! once.
+//! Implements permits to handle a message. A participant with a limited number of threads handles at most that many
+//! messages at once.
 
 use std::sync::{Condvar, Mutex};
 
 use crate::sync::lock;
 
-/// The free permits of a node. Without a limit, every request for a permit is granted at once.
+/// The free permits of a node. Without a limit, every request for a permit is granted immediately.
 pub struct Permits {
     free: Option<Mutex<u32>>,
     returned: Condvar,
 }
 
 impl Permits {
-    /// Allows at most `most` messages at once; 0 means no limit.
+    /// Allows at most `most` messages at once, where 0 means no limit.
     pub fn new(most: u32) -> Self {
         Self { free: (most > 0).then(|| Mutex::new(most)), returned: Condvar::new() }
     }
 
-    /// Whether there is a limit to how many messages the node handles at once.
+    /// Returns whether the number of messages that the node handles at once is limited.
     pub fn is_limited(&self) -> bool {
         self.free.is_some()
     }

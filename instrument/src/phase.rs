@@ -1,4 +1,4 @@
-//! The phase of a trial, as a node's endpoints see it. The endpoints wait here for the launcher's next order.
+//! Tracks the phase of a trial for a node's endpoints. The endpoints wait here for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,16 +55,17 @@ impl Phase {
         }
     }
 
-    /// Waits until all binding ends exist; returns the address of the link's binding end.
+    /// Waits until all binding ends exist, and returns the address of the link's binding end.
     ///
     /// # Errors
-    /// When no endpoint bound the link.
+    ///
+    /// Fails if no endpoint bound the link.
     pub fn wait_for_address(&self, id: &str) -> Result<String> {
         let address = self.wait_for_value(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
         address.ok_or_else(|| Error::new(format!("no endpoint bound the link {id}")))
     }
 
-    /// Records that an endpoint of this node has opened its receiving end, or failed to do so.
+    /// Records that an endpoint of this node has opened its receiving end, or has failed to do so.
     pub fn mark_open(&self, id: u32) {
         lock(&self.words).opened.insert(id);
         self.changed.notify_all();
@@ -80,8 +81,8 @@ impl Phase {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Whether the launcher has reported that every branch of the pair delivers; waits at most `patience` for that
-    /// report.
+    /// Returns whether the launcher has reported that every branch of the pair delivers. Waits for the report for at
+    /// most `patience`.
     pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
         let words = lock(&self.words);
         let unproved = |words: &mut Words| !words.proved.contains(&pair);
@@ -90,22 +91,23 @@ impl Phase {
         words.proved.contains(&pair)
     }
 
-    /// Waits for `go`; returns the start time of the schedule.
+    /// Waits for `go`, and returns the start time of the schedule.
     pub fn wait_for_go(&self) -> i64 {
         self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`, or until `over` returns true after a [`Phase::wake`]; then returns `None`.
+    /// Waits for `go`. Returns `None` if `over` returns true after a [`Phase::wake`].
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Whether the launcher has ordered the end. An end before the last message cuts the trial short.
+    /// Returns whether the launcher has ordered the end. If the last message has not been sent yet, the trial ends
+    /// early.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits for the order to end, at most for `patience`.
+    /// Waits for the order to end, for at most `patience`.
     pub fn wait_for_end_within(&self, patience: Duration) {
         let words = lock(&self.words);
         drop(self.changed.wait_timeout_while(words, patience, |words| !words.ended));

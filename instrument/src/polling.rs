@@ -1,4 +1,4 @@
-//! Implements callbacks for libraries that can only be polled: a separate thread polls each link and calls the
+//! Implements callbacks for libraries that can only be polled. A separate thread polls each link and calls the
 //! callback.
 
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use crate::contract::{OnFrame, OnRequest, Server, Subscriber, Subscription};
 use crate::error::{Context, Result};
 
-/// The longest sleep in one poll, and therefore the longest delay of closing.
+/// The maximum sleep in one poll, which is also the maximum delay of closing.
 const LONGEST_POLL: Duration = Duration::from_millis(50);
 
-/// Calls `on_request` from a new thread that polls `server`. The thread ends when the subscription is dropped or the
+/// Calls `on_request` on a new thread that polls `server`. The thread ends when the subscription is dropped or the
 /// server fails. Calls after a failure count as lost.
 pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }
 
-/// Calls `on_frame` from a new thread that polls `subscriber`; see [`serve_by_polling`].
+/// Calls `on_frame` on a new thread that polls `subscriber`. See [`serve_by_polling`].
 pub fn subscribe_by_polling(
     mut subscriber: Box<dyn Subscriber>,
     mut on_frame: OnFrame,

@@ -1,4 +1,4 @@
-//! Everything that an adapter needs from the instrument: `use hopmeter_instrument::prelude::*`.
+//! Re-exports everything that an adapter needs: `use hopmeter_instrument::prelude::*`.
 
 pub use crate::contract::*;
 pub use crate::duplex::DuplexClient;

@@ -1,8 +1,8 @@
-//! Stores samples as records of fixed size, in memory that is mapped and touched before `go`.
+//! Stores samples as fixed-size records, in memory that is mapped and touched before `go`.
 //!
-//! Recording never waits, never allocates and never fails; the recorder counts the records that do not fit. The disk
-//! space for the file is reserved at the start, so a full disk is reported before any measurement. The file is written
-//! at the end, so that disk writes do not disturb the measurement.
+//! Recording never waits, never allocates and never fails. Records that do not fit are counted. The disk space for the
+//! file is reserved at the start, so a full disk is reported before the measurement. The file is written at the end, so
+//! that disk writes do not disturb the measurement.
 
 use std::fs::File;
 use std::io::Write;
@@ -53,7 +53,7 @@ impl Record {
 }
 
 /// The records of one endpoint. Only one thread at a time uses a recorder. The fields that each record needs come
-/// first, next to each other.
+/// first, so that they are adjacent in memory.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,
@@ -69,7 +69,8 @@ impl Recorder {
     /// Reserves memory and disk space for `capacity` records.
     ///
     /// # Errors
-    /// When the file already exists or cannot be created, or when there is not enough disk space or memory.
+    ///
+    /// Fails if the file already exists or cannot be created, or if there is not enough disk space or memory.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let doing = || format!("reserving {capacity} samples in {}", path.display());
         let file = File::create_new(path).context(doing())?;
@@ -97,15 +98,16 @@ impl Recorder {
         self.count += 1;
     }
 
-    /// The number of records that did not fit.
+    /// Returns the number of records that did not fit.
     pub fn unrecorded_count(&self) -> u64 {
         self.unrecorded
     }
 
-    /// Writes the file: a head, then the records, and nothing else.
+    /// Writes the file: a header, then the records, and nothing else.
     ///
     /// # Errors
-    /// When writing fails. Because the disk space is reserved, this happens only if the disk is broken.
+    ///
+    /// Fails if writing fails. The disk space is reserved, so this happens only if the disk is broken.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -120,7 +122,7 @@ impl Recorder {
         self.file.write_all(&self.head()).context(&doing)
     }
 
-    /// The head is written last, so a file without a head is incomplete.
+    /// Returns the file header. It is written last, so a file without a header is incomplete.
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[0..8].copy_from_slice(b"HMSAMPLE");
@@ -133,7 +135,7 @@ impl Recorder {
     }
 }
 
-/// If an endpoint fails, for example because its broker has ended, the samples that it has taken are still written.
+/// If an endpoint fails, for example because its broker has ended, the samples taken so far are still written.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if !self.is_written {
@@ -142,7 +144,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Anonymous memory in which every page is already mapped.
+/// Anonymous memory with every page already mapped.
 #[repr(C)]
 struct Mapping {
     first: *mut Record,

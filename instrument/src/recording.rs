@@ -1,5 +1,5 @@
-//! The recording that a flow replays: the due time and the bytes of each message. The planner writes the file in
-//! sending order; a node maps it. docs/internals.md describes the file.
+//! Reads the recording that a flow replays: the due time and bytes of each message. The planner writes the file in
+//! sending order, and a node maps it. docs/internals.md describes the file.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::frame::flags;
 use crate::spec::Flow;
 
-/// The size of the file's head, and of one record.
+/// The size of the file header. The next constant is the size of a record.
 const HEAD_BYTES: usize = 64;
 const RECORD_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"HMREPLAY";
@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 /// One message of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The time after the start of the schedule.
+    /// The due time after the start of the schedule.
     pub due_ns: i64,
     pub bytes: usize,
     /// The CRC-32C that the planner computed.
@@ -38,7 +38,8 @@ impl Recording {
     /// Maps the recording of a flow, and checks that it contains the planned messages.
     ///
     /// # Errors
-    /// When the file cannot be mapped, or is not the file that the planner wrote for this flow.
+    ///
+    /// Fails if the file cannot be mapped, or if it is not the file that the planner wrote for this flow.
     pub fn open(path: &Path, flow: &Flow) -> Result<Self> {
         let doing = || format!("reading the recording {}", path.display());
         let file = MappedFile::open(path).map_err(|error| error.within(doing()))?;
@@ -48,7 +49,7 @@ impl Recording {
         if recording.is_sound(flow.payload_bytes) { Ok(recording) } else { Err(damaged_error(path)) }
     }
 
-    /// Whether every message is within the file, not too large, and not due before its predecessor.
+    /// Returns whether every message is within the file, not too large, and not due before its predecessor.
     fn is_sound(&self, most_bytes: usize) -> bool {
         let mut before_ns = 0;
         (0..self.count).all(|index| {
@@ -81,7 +82,7 @@ impl Recording {
         self.entry_at(index).map(|entry| entry.due_ns)
     }
 
-    /// Returns the message with these flags and this number; `None` for a probe, which is not in the recording.
+    /// Returns the message with these flags and this number, or `None` for a probe, which is not in the recording.
     pub fn entry(&self, marks: u16, seq: u64) -> Option<Entry> {
         self.index_of(marks, seq).and_then(|index| self.entry_at(index))
     }
@@ -96,14 +97,14 @@ impl Recording {
         (!is(flags::PROBE)).then_some(if is(flags::WARMUP) { seq } else { self.warmup + seq })
     }
 
-    /// The recorded bytes of a message.
+    /// Returns the recorded bytes of a message.
     pub fn payload(&self, entry: Entry) -> &[u8] {
         &self.file.bytes()[entry.offset..entry.offset + entry.bytes]
     }
 }
 
-/// Returns the offset of the records. The file must have a head and end with exactly `count` records; otherwise returns
-/// `None`.
+/// Returns the offset of the records, or `None` unless the file has a valid header and ends with exactly `count`
+/// records.
 fn records_at(file: &[u8], count: u64) -> Option<usize> {
     let head = file.get(..HEAD_BYTES)?;
     let known = &head[..8] == MAGIC && word32(head, 8) == VERSION && word32(head, 12) as usize == RECORD_BYTES;
@@ -133,7 +134,7 @@ struct MappedFile {
 
 // SAFETY: nothing writes to the mapping while it exists.
 unsafe impl Send for MappedFile {}
-// SAFETY: as above.
+// SAFETY: nothing writes to the mapping, so several threads may read it at once.
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
@@ -144,7 +145,7 @@ impl MappedFile {
             return Err(Error::new("the file is empty"));
         }
         let how = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: the call creates a new mapping at an address that the kernel chooses; the descriptor is open.
+        // SAFETY: the call creates a new mapping at an address that the kernel chooses, and the descriptor is open.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, how, file.as_raw_fd(), 0) };
         if start == libc::MAP_FAILED {
             return Err(Error::system(format!("mapping {length} bytes")).remedy("shorten the duration"));
@@ -153,7 +154,8 @@ impl MappedFile {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping has this length and lasts until this value is dropped; no other program writes the file.
+        // SAFETY: the mapping has this length and lasts until this value is dropped, and no other program writes the
+        // file.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
@@ -170,7 +172,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::payload;
 
-    /// Builds the bytes of a recording with these due times and payloads.
+    /// Returns the bytes of a recording file with these due times and payloads.
     fn recording_file(messages: &[(i64, &[u8])]) -> Vec<u8> {
         let (mut bytes, mut records) = (vec![0; HEAD_BYTES], Vec::new());
         for (due_ns, payload) in messages {
@@ -190,7 +192,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// Builds a recording that contains only samples.
+    /// Returns a recording that contains only samples.
     pub(crate) fn recording(messages: &[(i64, &[u8])]) -> Recording {
         let most_bytes = messages.iter().map(|(_, payload)| payload.len()).max().unwrap_or(0);
         open_file(&recording_file(messages), 0, messages.len() as u64, most_bytes).expect("a recording")

@@ -1,4 +1,4 @@
-//! Measures the resources that a process used during the measured interval.
+//! Measures the resources that a process uses during the measured interval.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ pub struct Resources {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// The peak resident set size since measuring began, or since the process started if the kernel cannot reset the
-    /// peak.
+    /// The peak resident set size since the measurement began, or since the process started if the kernel cannot reset
+    /// the peak.
     pub rss_peak_bytes: u64,
     /// The bytes that the loopback device received during the measured interval, from any sender.
     pub loopback_bytes: u64,
@@ -27,8 +27,8 @@ pub struct Resources {
     pub shared_mappings: Vec<(String, u64)>,
 }
 
-/// Reads the resource counters at the start and at the end of measuring. All endpoints of a node share this meter; the
-/// first call of `begin` starts it.
+/// Reads the resource counters at the start and at the end of a measurement. All endpoints of a node share this meter,
+/// which the first call of `begin` starts.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,
@@ -54,14 +54,13 @@ impl Meter {
     #[cold]
     fn begin_once(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
-            // Resets the peak resident set size. An old kernel refuses, and then reports the peak since the process
-            // started.
+            // Resets the peak resident set size. An old kernel refuses, and reports the peak since the process started.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             *lock(&self.first) = Some(Reading::now());
         }
     }
 
-    /// Returns the resources used since the meter started; all zero if it never started.
+    /// Returns the resources used since the meter started, which are all zero if it never started.
     pub fn end(&self) -> Resources {
         let first = *lock(&self.first);
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
@@ -100,8 +99,8 @@ fn microseconds(time: libc::timeval) -> i64 {
     time.tv_sec * 1_000_000 + time.tv_usec
 }
 
-/// Returns the bytes that the loopback device of this network namespace has received since it was brought up; 0 without
-/// such a device.
+/// Returns the bytes that the loopback device of this network namespace has received since it was brought up, or 0
+/// without such a device.
 fn loopback_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));
@@ -127,7 +126,7 @@ fn shared_mappings() -> Vec<(String, u64)> {
     mappings
 }
 
-/// Parses a line `start-end perms offset device inode path`; perms end in `s` for shared memory.
+/// Parses a line `start-end perms offset device inode path`. The permissions end in `s` for shared memory.
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut words = line.split_whitespace();
     let (range, permissions) = (words.next()?, words.next()?);

@@ -1,4 +1,4 @@
-//! The spec file: the complete configuration of a node. The planner (in Python) writes it; this module reads it.
+//! Parses the spec file, which is the complete configuration of a node. The planner (in Python) writes this file.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,63 +20,63 @@ pub const SPEC_FORMAT: u32 = 7;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// The number of the endpoint, unique in the cell and in the order of the chain; stored in the column `endpoint` of
-    /// the samples.
+    /// The endpoint's number, which is unique in the cell and follows the order of the chain. The column `endpoint` of
+    /// the samples contains it.
     pub id: u32,
     pub role: RoleKind,
     /// The number of the flow whose messages the endpoint sends or receives.
     pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
-    /// The links that the endpoint receives from. A server that handles several calls at once has one link for each.
+    /// The links that the endpoint receives from. A server that handles several calls concurrently has one link per
+    /// call.
     #[serde(rename = "in")]
     pub inputs: Vec<String>,
-    /// The links that the endpoint sends to. In the pattern `rpc`, there is one link for each call that may be under
-    /// way at once.
+    /// The links that the endpoint sends to. In the pattern `rpc`, there is one link for each concurrent call.
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
-    /// For a follower: the endpoints of this node whose arrivals cause its messages.
+    /// For a follower: the endpoints of this node whose arrivals trigger its messages.
     #[serde(default)]
     pub after: Vec<u32>,
-    /// How a follower of several endpoints joins their arrivals.
+    /// How a follower joins the arrivals of several endpoints.
     #[serde(default)]
     pub join: Join,
-    /// For a follower: only every `every`-th arrival causes a message; 0 means 1.
+    /// For a follower: only every `every`-th arrival triggers a message. 0 means 1.
     #[serde(default)]
     pub every: u32,
-    /// For a follower: how many messages each such arrival causes; 0 means 1.
+    /// For a follower: how many messages each such arrival triggers. 0 means 1.
     #[serde(default)]
     pub repeat: u32,
-    /// For a source with the pace `closed`: the endpoint of this node at which a message must arrive before the source
-    /// sends its next one.
+    /// For a source with the pace `closed`: the endpoint of this node whose arrivals trigger the source's next message.
     pub returns: Option<u32>,
-    /// For a source: the endpoint of this node whose newest message each of the source's messages is based on.
+    /// For a source: the endpoint of this node whose latest message each sent message is based on.
     pub latest: Option<u32>,
-    /// The file for the causes of the endpoint's messages; required for a follower and for a source with `latest`.
+    /// The file that stores which arrivals triggered which messages. Required for followers and for sources with
+    /// `latest`.
     pub causes: Option<PathBuf>,
-    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's
+    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways. Otherwise, the spec's
     /// `wait` applies.
     pub wait: Option<Wait>,
     /// The file for the endpoint's raw samples.
     pub samples: PathBuf,
-    /// The number of samples that the file can hold.
+    /// The maximum number of samples in the file.
     pub capacity: u64,
     /// The file for readings of the thread's counters, in a trial that investigates slow messages.
     pub readings: Option<PathBuf>,
 }
 
-/// A message type of the transport itself, such as a ROS message, and how the transport carries it.
+/// A message type of the transport, such as a ROS message, and how the transport carries it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MessageType {
     /// The full name of the type, such as `nav_msgs/msg/Odometry`.
     pub name: String,
-    /// The folder with the code that hopmeter generated for the type; empty if the transport needs no such code.
+    /// The directory with the code that hopmeter generated for the type. Empty if the transport needs no such code.
     #[serde(default)]
     pub code: String,
-    /// The file with the encoded message, if the transport encodes the message itself; payloads are then the bytes of
-    /// this file. Otherwise payloads are encoded messages of the type.
+    /// The file with the encoded message, if the transport encodes messages itself. Payloads then contain the bytes of
+    /// this file. Otherwise, payloads are encoded messages of the type.
     #[serde(default)]
     pub object: String,
 }
@@ -86,61 +86,62 @@ pub struct MessageType {
 pub struct LinkSpec {
     pub name: String,
     pub receivers: u32,
-    /// How the link's receivers wait; if some receivers are called and others are polled, how the polled ones wait.
+    /// How the link's receivers wait. If only some receivers use callbacks, this is how the polled ones wait.
     pub wait: Wait,
 }
 
-/// One stream of messages or calls: their content, and when they are sent.
+/// A stream of messages or calls: their content, and when they are sent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The number in the header of each of the flow's frames, unique in the cell.
+    /// The flow's number in the header of each of its frames, unique in the cell.
     pub number: u32,
     pub pattern: Pattern,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file with the payloads; without a file, payloads contain a generated pattern.
+    /// The file with the payloads. Without a file, payloads contain a generated pattern.
     pub payload_file: Option<PathBuf>,
-    /// The number of payloads in the file, one after another.
+    /// The number of payloads in the file, stored one after another.
     #[serde(default = "one")]
     pub payload_frames: usize,
     /// For the pace `replay`: the file with the messages and their due times. `payload_bytes` is then the size of the
     /// largest message.
     pub recording: Option<PathBuf>,
     pub touch: Touch,
-    /// The codec of the flow's first and last endpoint; `None` if payloads are bytes, and in nodes that only forward
-    /// messages.
+    /// The codec of the flow's first and last endpoints. `None` if payloads are plain bytes, and in nodes that only
+    /// forward messages.
     pub codec: Option<String>,
     /// The device where the codec's object is stored.
     pub device: Option<String>,
-    /// How the codec shares GPU memory; `None` if the content is copied through host memory.
+    /// How the codec shares GPU memory. `None` if the content is copied through host memory.
     pub share: Option<String>,
-    /// The parameters of the codec's object; with a codec library, the file with the encoded object.
+    /// The parameters of the codec's object. With a codec library, this is the path of the file with the encoded
+    /// object.
     pub object: Option<String>,
-    /// The codec library, if generated code for a schema converts the object; always `None` in Python.
+    /// The codec library, if generated code for a schema converts the object. Always `None` in Python.
     pub library: Option<PathBuf>,
     /// The transport's own type for the messages, if they have one.
     pub message: Option<MessageType>,
     pub pace: Pace,
-    /// The number of measured messages. `warmup` messages precede them and are not measured.
+    /// The number of measured messages. They follow `warmup` messages that are not measured.
     pub messages: u64,
     pub warmup: u64,
     /// For a source whose messages return (`returns`): how long it sends. At most `messages` messages are measured.
     pub window: Option<Window>,
-    /// Whether every payload has a checksum, instead of only those of probes, warm-up messages and the last message.
+    /// Whether every payload has a checksum. Otherwise, only probes, warm-up messages and the last message have
+    /// checksums.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
-    /// Whether this flow is a bridge: it forwards the messages of another flow, with unchanged payloads, to a second
-    /// process of the same participant, over the instrument's ring.
+    /// Whether this flow is a bridge over the instrument's ring. A bridge forwards another flow's messages with
+    /// unchanged payloads to a second process of the same participant.
     #[serde(default)]
     pub bridge: bool,
     #[serde(default)]
     pub dispatch: Dispatch,
 }
 
-/// How long a source sends if it has neither a schedule nor a number of messages: first without measuring, then
-/// measuring.
+/// How long a source without a schedule or a number of messages sends: first without measuring, then with measuring.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
@@ -170,24 +171,24 @@ pub struct Spec {
     /// The address at which other nodes reach this node.
     #[serde(default = "loopback")]
     pub advertised: Ipv4Addr,
-    /// The folder of a Python adapter; unused in other languages.
+    /// The directory of a Python adapter. Unused in other languages.
     pub adapter: Option<PathBuf>,
-    /// How receivers wait; if this node's receivers wait in different ways, how the polled ones wait.
+    /// How receivers wait. If this node's receivers wait in different ways, this is how the polled ones wait.
     pub wait: Wait,
     /// The time after `go` at which sources stop, even if messages remain.
     pub limit_ns: i64,
-    /// How long receivers still listen for late messages after the last message.
+    /// How long receivers listen for late messages after the last message.
     pub drain_ns: i64,
-    /// How long a refused message is offered again before it is abandoned.
+    /// How long a refused message is retried before it is abandoned.
     pub retry_ns: i64,
-    /// How long a client waits for a reply before the reply counts as lost, and how long a source waits for a message
-    /// that should return.
+    /// How long a client waits before it counts a reply as lost. A source waits equally long for a message that should
+    /// return.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
-    /// The SCHED_FIFO priority; 0 selects the normal scheduler.
+    /// The SCHED_FIFO priority. 0 selects the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
-    /// The maximum number of messages that the node handles at once; 0 means no limit.
+    /// The maximum number of messages that the node handles concurrently. 0 means no limit.
     #[serde(default)]
     pub threads: u32,
     #[serde(default)]
@@ -202,7 +203,7 @@ pub struct Spec {
 }
 
 impl Flow {
-    /// Whether the payloads of two flows have the same content.
+    /// Returns whether the payloads of two flows have the same content.
     pub fn has_payloads_of(&self, other: &Self) -> bool {
         let content = |flow: &Self| (flow.payload_file.clone(), flow.payload_bytes, flow.payload_frames);
         content(self) == content(other)
@@ -213,7 +214,7 @@ fn one() -> usize {
     1
 }
 
-/// The default address, for nodes that are all on one machine.
+/// Returns the default address, for nodes that are all on one machine.
 pub fn loopback() -> Ipv4Addr {
     Ipv4Addr::LOCALHOST
 }
@@ -226,7 +227,8 @@ impl Spec {
     /// Reads a spec file.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a spec, or has another version.
+    ///
+    /// Fails if the file cannot be read, is not a spec, or has a different version.
     pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -234,7 +236,7 @@ impl Spec {
         }
         let text = std::fs::read_to_string(path).context(format!("reading the spec {}", path.display()))?;
         let doing = || format!("understanding the spec {}", path.display());
-        // The version is checked first, because a spec of another version may lack fields of this version.
+        // The version is checked first, because a spec of a different version may lack fields of this version.
         let Versioned { format } = serde_json::from_str(&text).context(doing())?;
         if format != SPEC_FORMAT {
             return Err(Error::new(format!("the spec has format {format}, this node speaks {SPEC_FORMAT}"))
@@ -246,18 +248,19 @@ impl Spec {
     /// Returns the flow with this number.
     ///
     /// # Errors
-    /// When the spec lists no such flow.
+    ///
+    /// Fails if the spec lists no such flow.
     pub fn flow(&self, number: u32) -> Result<&Flow> {
         let found = self.flows.iter().find(|flow| flow.number == number);
         found.ok_or_else(|| Error::new(format!("the spec lists no flow {number}")))
     }
 
-    /// The size in bytes of the largest payload that this node sends or receives over its transport.
+    /// Returns the size in bytes of the largest payload that this node sends or receives over its transport.
     pub fn largest_payload_bytes(&self) -> usize {
         self.flows.iter().filter(|flow| !flow.bridge).map(|flow| flow.payload_bytes).max().unwrap_or(0)
     }
 
-    /// How long a client waits for a reply.
+    /// Returns how long a client waits for a reply.
     pub fn patience(&self) -> Duration {
         Duration::from_nanos(self.call_ns.max(0) as u64)
     }
@@ -265,7 +268,8 @@ impl Spec {
     /// Returns the run id as the number that frames carry.
     ///
     /// # Errors
-    /// When the run id is not 16 hexadecimal digits.
+    ///
+    /// Fails if the run id is not 16 hexadecimal digits.
     pub fn run_id(&self) -> Result<u64> {
         u64::from_str_radix(&self.run, 16).context(format!("the run id `{}`", self.run))
     }
@@ -275,7 +279,7 @@ impl Spec {
 pub(crate) mod tests {
     use super::*;
 
-    /// A flow that replays a recording.
+    /// Returns a flow that replays a recording.
     pub(crate) fn flow(warmup: u64, messages: u64, payload_bytes: usize) -> Flow {
         let pace = serde_json::json!({ "kind": "replay", "rate_hz": 0.0, "burst": 1, "seed": 0 });
         let flow = serde_json::json!({

@@ -1,8 +1,8 @@
-//! Locks that still work after a panic.
+//! Provides locks that still work after a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, even if a thread panicked while it held the lock. Use this function only for values that are valid
+/// Locks a mutex, even if a thread panicked while holding the lock. Use this function only for values that are valid
 /// after every statement.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

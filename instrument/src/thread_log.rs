@@ -1,6 +1,6 @@
 //! Reads the kernel's counters for a thread before and after each message, to show why a message was slow.
 //!
-//! A reading takes three system calls. So the roles take readings only if the spec names a file for them, which it does
+//! A reading takes three system calls. Roles therefore take readings only if the spec names a file for them. It does so
 //! only in trials that are not ranked.
 
 use std::fs::File;
@@ -17,24 +17,25 @@ const MAGIC: &[u8; 8] = b"HMTHREAD";
 const HEAD_BYTES: usize = 64;
 /// The `seq` of a reading that belongs to a warm-up message or a probe.
 const NO_SEQ: u64 = u64::MAX;
-/// The maximum number of readings per message: arrived and done, or send and sent; a client takes all four.
+/// The maximum number of readings per message. Most roles take two (arrived and done, or send and sent), and a client
+/// takes all four.
 const READINGS_PER_MESSAGE: u64 = 4;
 
 /// The point at which a thread took a reading.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The thread has waited until the message is due, and now sends it.
+    /// The thread has waited until the message is due, and is about to send it.
     Send = 0,
-    /// The transport's send has returned.
+    /// The transport's send call has returned.
     Sent = 1,
     /// The thread has waited for a message, and one has arrived.
     Arrived = 2,
-    /// The thread has finished with the message.
+    /// The thread has finished handling the message.
     Done = 3,
 }
 
-/// One reading of the counters. All counters are 0 when the thread starts, and never decrease.
+/// One reading of the counters. All counters start at 0 when the thread starts, and never decrease.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -42,7 +43,7 @@ pub struct Reading {
     pub at_ns: i64,
     /// The CPU time, without the time that the hypervisor took away.
     pub cpu_ns: i64,
-    /// The time for which the thread was runnable but did not run; [`NONE_NS`] if the kernel does not count it.
+    /// The time for which the thread was runnable but did not run, or [`NONE_NS`] if the kernel does not count it.
     pub queued_ns: i64,
     pub thread: u32,
     pub mark: Mark,
@@ -62,7 +63,7 @@ pub struct ThreadLog {
 }
 
 impl ThreadLog {
-    /// Creates the log of an endpoint if its spec names a file; otherwise returns `None`. Touches the log's memory, so
+    /// Creates an endpoint's log, or returns `None` if the endpoint's spec names no file. Touches the log's memory, so
     /// that it causes no page fault later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
@@ -73,8 +74,8 @@ impl ThreadLog {
         Some(Box::new(Self { readings, endpoint: me.id, left_out: 0, path }))
     }
 
-    /// Takes a reading for the sample `seq`, or for another message if `seq` is `None`. `at_ns` is the time at which
-    /// the thread reached this point.
+    /// Takes a reading for the sample `seq`, or for a message that is not a sample if `seq` is `None`. `at_ns` is the
+    /// time at which the thread reached this point.
     pub fn read(&mut self, seq: Option<u64>, mark: Mark, at_ns: i64) {
         if self.readings.len() == self.readings.capacity() {
             self.left_out += 1;
@@ -83,10 +84,11 @@ impl ThreadLog {
         self.readings.push(Reading::now(seq.unwrap_or(NO_SEQ), mark, at_ns));
     }
 
-    /// Writes the file: a head, then the readings.
+    /// Writes the file: a header, then the readings.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    ///
+    /// Fails if the file cannot be written.
     pub fn finish(self) -> Result<()> {
         let mut bytes = vec![0; HEAD_BYTES];
         bytes[0..8].copy_from_slice(MAGIC);
@@ -127,7 +129,7 @@ thread_local! {
     static COUNTERS: Counters = Counters::open();
 }
 
-/// The id of a thread, and the kernel's scheduling counters of the thread.
+/// The id of a thread, and the kernel's scheduling counters for the thread.
 struct Counters {
     thread: u32,
     schedstat: Option<File>,
@@ -147,8 +149,8 @@ impl Counters {
     }
 }
 
-/// Parses the second number of a schedstat line: `run time`, `run-queue wait`, `timeslices`. `None` if the kernel does
-/// not count these times, which it shows by three zeros.
+/// Parses the second number of a schedstat line: `run time`, `run-queue wait`, `timeslices`. Returns `None` if the
+/// kernel does not count these times, which it indicates by three zeros.
 fn run_queue_wait_ns(line: &[u8]) -> Option<i64> {
     let mut numbers = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(parse_number);
     let (run_ns, queued_ns, slices) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -161,13 +163,13 @@ fn parse_number(digits: &[u8]) -> Option<i64> {
 
 fn cpu_time_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer refers to a timespec of this function, and this clock exists on Linux.
+    // SAFETY: the pointer refers to a local timespec, and this clock exists on Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 fn thread_usage() -> libc::rusage {
-    // SAFETY: getrusage fills the zeroed struct it is given.
+    // SAFETY: getrusage fills the zeroed struct that it receives.
     unsafe {
         let mut usage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
@@ -184,7 +186,7 @@ mod tests {
         Reading::now(0, Mark::Done, clock::now_ns())
     }
 
-    /// Returns how a thread spent its time while `act` ran: CPU time, run-queue wait, and the rest.
+    /// Returns how the thread spent its time while `act` ran: CPU time, run-queue wait, and the rest.
     fn passing(act: impl FnOnce()) -> (i64, i64, i64) {
         let before = now();
         act();

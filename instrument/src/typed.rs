@@ -1,7 +1,8 @@
-//! Typed carriage: stores a frame's header in the fields of a real message type, which has no field for a header.
+//! Implements typed carriage: stores a frame's header in the fields of a real message type, which has no field for a
+//! header.
 //!
 //! Such a message has a number, a time and a text. The text is a label: ASCII of fixed length, `run pair flags seq
-//! checksum` in hexadecimal. So a label costs the same for every message and every middleware.
+//! checksum` in hexadecimal. A label therefore costs the same for every message and every middleware.
 
 use crate::contract::{Fill, FrameMut};
 use crate::error::{Error, Result};
@@ -10,10 +11,10 @@ use crate::frame::{HEADER_BYTES, Header, flags};
 /// The length of a label, in bytes.
 pub const LABEL_BYTES: usize = 56;
 const SECOND_NS: i64 = 1_000_000_000;
-/// The positions of the blanks between the fields of a label.
+/// The positions of the spaces between the fields of a label.
 const BLANKS: [usize; 4] = [16, 25, 30, 47];
-/// The hexadecimal digits of all fields, in groups of eight, one per number. The flags have four leading zeros; the
-/// last number is 0.
+/// The hexadecimal digits of all fields, in groups of eight, one group per number. The flags have four leading zeros,
+/// and the last number is 0.
 type Digits = [u8; 64];
 /// For each field: its position in the label, its position in the digits, and its length.
 const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
@@ -30,14 +31,14 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     text
 }
 
-/// Writes the label into a message's text, and reuses the memory of the text.
+/// Writes the label into a message's text, reusing the memory of the text.
 pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
     text.clear();
     text.extend(label(header).map(char::from));
 }
 
-/// Lets `fill` write a frame: the payload into `octets`, the label into `text`. Returns the seconds and nanoseconds of
-/// the message's stamp.
+/// Lets `fill` write a frame: the payload into `octets`, and the label into `text`. Returns the seconds and nanoseconds
+/// of the message's timestamp.
 pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i64, i64) {
     let mut header = [0; HEADER_BYTES];
     fill.write(FrameMut { header: &mut header, payload: octets });
@@ -45,7 +46,7 @@ pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i
     to_stamp(sent_of(&header))
 }
 
-/// Fails if there is a payload, for a message that has no field for it.
+/// Checks that the payload is empty, for a message without a field for it.
 pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
     if payload_bytes == 0 {
         return Ok(());
@@ -54,19 +55,19 @@ pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
         .remedy("use the payload `bytes`, or timing without padding"))
 }
 
-/// Splits a time in nanoseconds into the seconds and nanoseconds of a message's stamp.
+/// Splits a time in nanoseconds into the seconds and nanoseconds of a message's timestamp.
 pub fn to_stamp(time_ns: i64) -> (i64, i64) {
     (time_ns / SECOND_NS, time_ns % SECOND_NS)
 }
 
-/// Returns the time of a message's stamp in nanoseconds.
+/// Returns a message's timestamp in nanoseconds.
 pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
     seconds * SECOND_NS + nanoseconds
 }
 
-/// Restores the header that a message carried. A text that is not a label yields a header that every receiver refuses
-/// as malformed. The message does not carry the due time, which the source has recorded; the header contains the sent
-/// time instead.
+/// Restores the header that a message carried. An invalid label yields a header that every receiver rejects as
+/// malformed. The message does not carry the due time, so the header contains the sent time instead. The source has
+/// recorded the due time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -75,18 +76,18 @@ pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADE
     bytes
 }
 
-/// The message's number.
+/// Returns the message number in a header.
 pub fn seq_of(header: &[u8; HEADER_BYTES]) -> u64 {
     Header::fields(header).seq
 }
 
-/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself passes on the
-/// payload of the link's message only if the message that arrived equals it.
+/// Returns whether the receiver checks the message's payload. If so, an adapter that encodes payloads itself must
+/// compare the arrived message with the link's message. It passes on the payload only if the two are equal.
 pub fn is_checked(header: &[u8; HEADER_BYTES]) -> bool {
     Header::fields(header).is(flags::CHECKSUM)
 }
 
-/// When the message was sent, in nanoseconds.
+/// Returns the sent time in a header, in nanoseconds.
 pub fn sent_of(header: &[u8; HEADER_BYTES]) -> i64 {
     Header::fields(header).sent_ns
 }
@@ -119,8 +120,7 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// All digits are encoded and decoded at once, and checked at the end. A loop over single digits would cost more than
-/// all other work on a small message.
+/// Encodes all digits at once. A loop over single digits would cost more than all other work on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {

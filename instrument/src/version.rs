@@ -1,7 +1,7 @@
-//! Versions of libraries that cannot report their own version.
+//! Finds the versions of libraries that cannot report their own version.
 
-/// Returns a crate's version in the adapter's lock file, which is read at build time. The lock file of this workspace
-/// is three folders above the adapter's crate.
+/// Returns a crate's version from the adapter's lock file, which is read at build time. This workspace's lock file is
+/// three directories above the adapter's crate.
 #[macro_export]
 macro_rules! library_version {
     ($crate_name:literal) => {
@@ -12,7 +12,7 @@ macro_rules! library_version {
     };
 }
 
-/// Returns a crate's version in the text of a lock file, or "unknown" if the lock file does not list the crate.
+/// Returns a crate's version from the text of a lock file, or "unknown" if the lock file does not list the crate.
 pub fn version_in(lock: &str, name: &str) -> String {
     let wanted = format!("name = \"{name}\"");
     let mut lines = lock.lines().skip_while(|line| *line != wanted);

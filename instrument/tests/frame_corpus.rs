@@ -1,4 +1,4 @@
-//! Tests a seeded corpus of mangled frames: each is either accepted or refused, and none crashes the reader.
+//! Tests a seeded corpus of mangled frames. Each frame must be accepted or refused, and no frame may crash the reader.
 
 use hopmeter_instrument::frame::{FRAME_VERSION, HEADER_BYTES, Header, Refused, flags};
 
@@ -112,7 +112,7 @@ fn other_versions_unknown_marks_and_other_runs_are_refused() {
     }
 }
 
-/// Checks a header against the layout, deliberately in another way than `Header::read`.
+/// Checks a header against the layout, deliberately with different code from `Header::read`.
 fn is_sound(bytes: &[u8], payload_bytes: usize) -> bool {
     let Ok(bytes) = <&[u8; HEADER_BYTES]>::try_from(bytes) else { return false };
     let number = |from: usize, to: usize| bytes[from..to].iter().rev().fold(0_u64, |sum, byte| sum << 8 | *byte as u64);

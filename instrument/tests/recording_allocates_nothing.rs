@@ -1,4 +1,4 @@
-//! Tests that recording a message allocates nothing; the allocator counts its calls. This test has its own program,
+//! Tests that recording a message allocates nothing. The allocator counts its calls. This test has its own program,
 //! because every allocation of the process counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,16 +11,16 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: the system allocator does all the work; this type only counts the calls.
+// SAFETY: the system allocator does all the work, and this type only counts the calls.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller guarantees this.
+        // SAFETY: the caller guarantees that the system allocator's conditions hold.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller guarantees this.
+        // SAFETY: the caller guarantees that the system allocator's conditions hold.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -38,7 +38,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut recorder = Recorder::create(&folder.path().join("samples"), 0, 10_000).expect("a recorder");
     assert!(allocations_of(|| drop(std::hint::black_box(vec![0u8; 100]))) > 0, "an allocation is noticed");
-    // Twice as many records as fit; the surplus records are counted, and allocate nothing either.
+    // Twice as many records are pushed as fit. The surplus records are counted, and must allocate nothing either.
     let allocations = allocations_of(|| {
         for seq in 0..20_000 {
             let arrived_ns = clock::now_ns();

@@ -1,1 +1,1 @@
-"""Builds the adapters of a transport: Rust with Cargo, C++ with CMake, Python with uv."""
+"""Builds transport adapters: Rust with Cargo, C++ with CMake, and Python with uv."""

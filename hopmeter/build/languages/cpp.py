@@ -1,5 +1,4 @@
-"""Builds C++ adapters with CMake and links them with the instrument's static library, from a checkout or from an
-installed package."""
+"""Builds C++ adapters with CMake, and links them with the instrument's static library."""
 
 from __future__ import annotations
 
@@ -16,8 +15,10 @@ MARK = "HOPMETER_BUILT_AGAINST"
 
 @dataclass(frozen=True)
 class Kit:
-    """What building a C++ node needs: the folder of hopmeterConfig.cmake, the library to link, and the folders with
-    the transports' shared libraries."""
+    """The inputs for building C++ nodes:
+
+    the directory of hopmeterConfig.cmake, the static library, and the directories of the transports' shared libraries.
+    """
 
     cmake: Path
     library: Path
@@ -26,20 +27,23 @@ class Kit:
 
 @dataclass(frozen=True)
 class Project:
-    """A CMake project to install, and how to build it."""
+    """A CMake project to build and install."""
 
     source: Path
     folder: Path
-    """The folder for the build's intermediate files."""
+    """The directory for intermediate build files."""
     prefix: Path
     owns_prefix: bool
-    """Whether only this project is installed in `prefix`. If so, `prefix` is removed together with the build folder."""
+    """Whether `prefix` contains only this project. If so, `prefix` is removed together with the build directory."""
     python: Path
-    """The Python that runs the project's code generators."""
+    """The Python interpreter that runs the project's code generators."""
     variables: Mapping[str, str]
-    """The environment variables for the build."""
+    """The environment variables of the build."""
     mark: str
-    """Identifies what the project is built against. A build folder with another mark is removed."""
+    """Identifies the libraries that the project is built against.
+
+    A build directory with a different mark is removed.
+    """
     options: tuple[str, ...] = ()
     """Additional CMake options."""
 
@@ -58,8 +62,10 @@ def install(project: Project, log: Path, remedy: str) -> None:
 
 
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path, mark: str = "") -> None:
-    """Build a transport's node in `folder`, and copy it to `node`. If `folder` has another mark, it is removed
-    first."""
+    """Build a transport's node in `folder`, and copy it to `node`.
+
+    A build directory with a different mark is removed first.
+    """
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, folder), *options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
@@ -68,7 +74,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
 
 
 def _configure(source: Path, folder: Path) -> list[str | Path]:
-    # A configured folder keeps its generator; CMake rejects a different one.
+    # CMake refuses to change the generator of a configured build directory.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
     return [_cmake(), "-S", source, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release"]
 
@@ -83,8 +89,10 @@ def options(kit: Kit) -> list[str]:
 
 
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
-    """Remove the build folder if it belongs to another source tree or has another mark. Installations of hopmeter
-    share the user's cache, and CMake rejects a build folder of another source tree."""
+    """Remove the build directory if it belongs to a different source tree or has a different mark.
+
+    hopmeter installations share the user's cache, and CMake refuses a build directory of a different source tree.
+    """
     cached = folder / "CMakeCache.txt"
     if not cached.exists():
         return

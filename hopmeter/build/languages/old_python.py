@@ -1,4 +1,4 @@
-"""Builds the instrument for a system Python that is older than the limited API that the instrument normally uses."""
+"""Builds the instrument for a system Python that is too old for the usual limited API."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.system import paths
 
 LIMITED = (3, 11)
-"""From this Python version on, one file works for all versions."""
+"""The first Python version that can load the common build of the instrument."""
 SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
 
 
 def provide_instrument(python: Interpreter, log: Path) -> None:
-    """Build the instrument for this Python if it is too old for the common file, and put it next to that file.
-    Raises BuildError."""
+    """Build the instrument for a Python that is too old for the common build. Raises BuildError if the build fails."""
     if python.version >= LIMITED:
         return
     tree, version = paths.checkout(), ".".join(map(str, python.version))

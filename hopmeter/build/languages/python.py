@@ -1,4 +1,4 @@
-"""Installs the packages of Python adapters, in the environment that their manifest names."""
+"""Installs the packages of Python adapters into the environment that the manifest names."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ UV = [sys.executable, "-m", "uv"]
 
 
 def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
-    """Install the packages that a transport's nodes need, into the Python that runs the nodes; return that Python.
-    Raises BuildError."""
+    """Install the packages of a transport's Python nodes, and return the Python that runs them.
+
+    Raises BuildError if a package cannot be installed.
+    """
     remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language python`"
     packages = _packages(offer)
     if offer.environment == "own":
@@ -50,15 +52,19 @@ def _packages(offer: Offer) -> list[str]:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
-    """Install packages into a Python, in the locked versions unless these conflict with the packages; an environment
-    may have its own lock file."""
+    """Install packages into a Python, in their locked versions unless these conflict.
+
+    `environment` may have its own lock file.
+    """
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages, environment), *packages]
     run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(manifest: Manifest, offer: Offer, found: Interpreter | None) -> None:
-    """Raise BuildError for a package that is not published for this processor and this Python, unless the user has
-    built it for a Python that hopmeter does not create."""
+    """Raise BuildError for a package that is not published for this processor and Python.
+
+    A package that the user built is accepted.
+    """
     for text in offer.pip:
         if not here(text) and not (found and is_installed(name(text), found)):
             wanted = text.partition(";")[0].strip()
@@ -80,12 +86,11 @@ def _without_wheel(manifest: Manifest, found: Interpreter | None) -> str:
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:
-    """Return whether a package is installed in one of a Python's package folders."""
+    """Return whether a package is installed in one of a Python's package directories."""
     folders = [str(folder) for folder in found.packages]
     return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:
-    """Create an environment, replacing an existing one, so that it contains no packages of an older manifest or
-    Python."""
+    """Create an environment. An existing environment is replaced, so that no outdated packages remain."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

@@ -15,10 +15,9 @@ from hopmeter.system import paths
 
 
 def install(manifest: Manifest, offer: Offer, python: Interpreter | None, workshop: Path, log: Path) -> None:
-    """Install the project into the transport's environment if it has one, otherwise next to the nodes. Do nothing if
-    the manifest names no project.
+    """Install the manifest's CMake project, if there is one, into the transport's environment or next to the nodes.
 
-    `python` is the adapter's Python; with None, as for other languages, the system's Python is used. Raises BuildError.
+    `python` is the adapter's Python. None selects the system Python. Raises BuildError if the build fails.
     """
     if not offer.first:
         return
@@ -43,7 +42,7 @@ def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
 
 
 def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
-    """Return the environment variables for an adapter's build, with which its tools find the project."""
+    """Return the environment variables with which an adapter's build finds the project."""
     python = own(offer.environment_name) if offer.environment == "own" else None
     folder = str(python.program.parents[1] if python else _next_to_nodes(manifest, offer))
     found = python.fill(offer.variables) if python else {}
@@ -56,8 +55,10 @@ def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
 
 
 def system_python() -> Interpreter:
-    """Return the system's Python, which generates code for adapters in other languages. Raises BuildError if there
-    is none."""
+    """Return the system Python, which generates code for adapters in other languages.
+
+    Raises BuildError if the system has no Python.
+    """
     try:
         return system()
     except NoPythonError as none:
@@ -65,7 +66,9 @@ def system_python() -> Interpreter:
 
 
 def mark(offer: Offer, *more: str) -> str:
-    """Return a hash of the library against which an adapter is built, or an empty string if the system can have only
-    one such library."""
+    """Return a hash of the library that an adapter is built against.
+
+    Empty if the system can have only one such library.
+    """
     library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
     return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

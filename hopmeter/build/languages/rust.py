@@ -1,4 +1,4 @@
-"""Builds Rust adapters with Cargo in the checkout's workspace, and copies the nodes to the node folder."""
+"""Builds Rust adapters with Cargo in the checkout's workspace, and copies the nodes to the node directory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
 _ALONE = threading.Lock()
-"""Held during a build, because two builds may need the same crate: that of its own adapter, and that of an adapter
-in another language that uses its library."""
+"""Serializes builds, because two adapters may need the same crate."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str] | None = None) -> None:
-    """Build a transport's Rust adapter with these environment variables, and copy its node into `nodes`, together
-    with its C library for other languages if it has one."""
+    """Build a transport's Rust adapter, and copy its node and any C library for other languages to `nodes`."""
     with _ALONE:
         _build(name, checkout, nodes, log, variables or {})
 
@@ -41,12 +39,12 @@ def _build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping
 
 
 def offers_library(name: str, checkout: Path) -> bool:
-    """Return whether the Rust adapter has a library that adapters in other languages use."""
+    """Return whether a Rust adapter has a library that adapters in other languages use."""
     return any(product.endswith(".so") for product in products(metadata(checkout), f"hopmeter-transport-{name}"))
 
 
 def _feature_options(workspace: dict[str, Any], crate: str) -> list[str]:
-    """Return the Cargo options for the features without which Cargo omits the crate's node."""
+    """Return the Cargo options for the features that the crate's node requires."""
     features = {name for target in _targets(workspace, crate) for name in target.get("required-features", ())}
     return ["--features", ",".join(sorted(features))] if features else []
 
@@ -56,14 +54,14 @@ def _targets(workspace: dict[str, Any], crate: str) -> list[dict[str, Any]]:
 
 
 def products(workspace: dict[str, Any], crate: str) -> list[str]:
-    """Return the names of the files that a crate produces: nodes, and shared libraries with a C ABI."""
+    """Return the file names of a crate's nodes and C-ABI shared libraries."""
     targets = _targets(workspace, crate)
     nodes = [target["name"] for target in targets if "bin" in target["kind"]]
     return nodes + [f"lib{target['name']}.so" for target in targets if "cdylib" in target["kind"]]
 
 
 def build_library(checkout: Path, log: Path) -> Path:
-    """Build the instrument's static library, which C++ nodes link, and return its path."""
+    """Build the instrument's static library for C++ nodes, and return its path."""
     run_logged(
         [cargo(), "build", "--release", "--package", "hopmeter-c"],
         log,
@@ -75,7 +73,7 @@ def build_library(checkout: Path, log: Path) -> Path:
 
 
 def cargo() -> str:
-    """Return the path of Cargo. Raises BuildError if Cargo is not installed."""
+    """Return Cargo's path. Raises BuildError if Cargo is not installed."""
     found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo/bin"))
     if found is None:
         raise BuildError("E-NO-TOOL", "Rust is not installed (no cargo on the path)", NO_CARGO)
@@ -83,8 +81,10 @@ def cargo() -> str:
 
 
 def cache_environment() -> dict[str, str]:
-    """Return the environment variables with which clones share Cargo's build folder, if HOPMETER_CACHE is set;
-    CARGO_TARGET_DIR takes precedence."""
+    """Return the environment variables that make clones share Cargo's target directory if HOPMETER_CACHE is set.
+
+    CARGO_TARGET_DIR takes precedence.
+    """
     cache = os.environ.get("HOPMETER_CACHE")
     if not cache or "CARGO_TARGET_DIR" in os.environ:
         return {}
@@ -93,7 +93,7 @@ def cache_environment() -> dict[str, str]:
 
 @cache
 def metadata(checkout: Path) -> dict[str, Any]:
-    """Return Cargo's description of the workspace, with the actual target folder."""
+    """Return Cargo's metadata for the workspace, with the actual target directory."""
     asked = [cargo(), "metadata", "--format-version", "1", "--no-deps"]
     environment = {**os.environ, **cache_environment()}
     answer = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
@@ -107,7 +107,7 @@ def metadata(checkout: Path) -> dict[str, Any]:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Copy a file to a temporary name, then rename the copy, so that a running node keeps its own file."""
+    """Replace a file atomically, so that a running node keeps its old file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.new")
     try:

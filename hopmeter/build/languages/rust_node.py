@@ -1,5 +1,7 @@
-"""Builds a Rust node for the library in its manifest: a crate, a library that the user installed, or an
-installation."""
+"""Builds a Rust node for the library in its manifest:
+
+a crate, a library that the user installed, or an installation.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,10 @@ from hopmeter.system import paths
 
 
 def build(target: Target, checkout: Path, workshop: Path, log: Path) -> None:
-    """Build the node, after the CMake project that it needs. For an installation, the project is in the
-    installation's environment."""
+    """Build the node, after the CMake project that it needs.
+
+    For an installation, the project is in the installation's environment.
+    """
     manifest, offer, nodes = target.manifest, target.offer, paths.node_build_dir()
     if offer.environment != "own":
         required_project.install(manifest, offer, None, workshop, log)

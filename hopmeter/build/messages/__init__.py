@@ -1,5 +1,7 @@
-"""Builds codec libraries: generated code for one message of a schema, and the encoded object that is sent. Also
-generates the code of message types for transports that carry messages as their own types."""
+"""Builds codec libraries, which contain the generated code for one schema message.
+
+Also generates code for transports that carry messages as their own types.
+"""
 
 from hopmeter.build.messages.libraries import MessageTarget, build_library, library_log, select_messages
 from hopmeter.build.messages.types import TypeTarget, build_types, select_types, types_log

@@ -33,7 +33,10 @@ type Message = generated::Message;"""
 
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
-    """Write the definitions and the encoded object into a folder; for a service, the encoded request and response."""
+    """Write the definitions and the encoded object to a directory.
+
+    A service has an encoded request and an encoded response.
+    """
     definitions = _sent_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
     (folder / OBJECT).write_bytes(_make_object(schema, schema.type))
@@ -42,7 +45,7 @@ def write_object(schema: Schema, folder: Path, _log: Path) -> None:
 
 
 def _make_object(schema: Schema, name: str) -> bytes:
-    """Return the encoded message `name` of a schema, with the values to send."""
+    """Return a schema's message in encoded form, with the values to send."""
     definitions = ordered_definitions(schema, name)
     if isinstance(schema.values, Path):
         return encode_values(definitions, name, read_values(definitions, name, schema.values))
@@ -50,25 +53,27 @@ def _make_object(schema: Schema, name: str) -> bytes:
 
 
 def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]:
-    """Return the definitions of a message, by default the schema's own, and of all messages that it contains. Each
-    definition follows those that it uses."""
+    """Return a message's definition, preceded by those of all messages that it contains.
+
+    The default is the schema's own message.
+    """
     return {each.name: each for each in order(read_definitions(schema.imports.files), name or schema.type)}
 
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions for generated code, without the type wstring but with the same encoding."""
+    """Return the definitions for generated code. The type wstring is replaced by a type with the same encoding."""
     return replace_wide_texts(ordered_definitions(schema))
 
 
 def encode_values(definitions: dict[str, Definition], name: str, values: dict[str, object]) -> bytes:
-    """Return a message with these values in the encoding of ROS 2."""
+    """Return a message with the given values, encoded as in ROS 2."""
     definitions = replace_wide_texts(definitions)
     message = make_message(definitions, name, values)
     return bytes(type_store(tuple(definitions.values())).serialize_cdr(message, name, little_endian=True))
 
 
 def check_encoded(schema: Schema, folder: Path, _log: Path) -> None:
-    """Raise BuildError if the bytes that the generated code encodes differ from those of the object."""
+    """Raise BuildError if the generated code encodes the object to different bytes."""
     wanted, found = ((folder / name).read_bytes() for name in (OBJECT, ENCODED))
     if wanted != found:
         at = next((at for at, (one, two) in enumerate(zip(wanted, found, strict=False)) if one != two), len(wanted))
@@ -77,7 +82,7 @@ def check_encoded(schema: Schema, folder: Path, _log: Path) -> None:
 
 
 def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Build the library in C++, with Fast CDR."""
+    """Build the C++ codec library with Fast CDR."""
     generated = folder / GENERATED
     generated.mkdir()
     (generated / HEADER).write_text(cpp_code(_sent_definitions(schema), schema.type))
@@ -87,7 +92,7 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Build the library in Rust, with serde and cdr-encoding."""
+    """Build the Rust codec library with serde and cdr-encoding."""
     source = folder / "crate/src"
     source.mkdir(parents=True)
     (source / "generated.rs").write_text(rust_code(_sent_definitions(schema), schema.type))
@@ -96,5 +101,5 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return no facts: Python creates its classes from the definitions."""
+    """Return no facts, because Python creates its classes from the definitions."""
     return {}

@@ -1,6 +1,6 @@
-"""Generates the structs of ROS 2 messages in C++ and Rust.
+"""Generates C++ and Rust structs for ROS 2 messages.
 
-The name of a field is its name in the definition plus an underscore, so that no field name is a keyword.
+An underscore is appended to each field name, so that no field name is a keyword.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ RUST = {"bool": "bool", "float32": "f32", "float64": "f64", "byte": "u8", "char"
 CPP |= {name: f"{name}_t" for name in INTEGERS}
 RUST |= {name: name.replace("uint", "u").replace("int", "i") for name in INTEGERS}
 SERDE_ARRAY = 32
-"""The longest array that serde itself supports."""
+"""The length of the longest array that serde itself supports."""
 BYTES = ("uint8", "byte", "char")
 LENGTH_BYTES = 4
 
 
 def struct_name(name: str) -> str:
-    """Return the name of the struct for a message."""
+    """Return the struct name of a message."""
     return name.replace("/", "__")
 
 
 def cpp_code(definitions: Definitions, name: str) -> str:
-    """Return the C++ header of a message: a struct for each definition, and `Message` as an alias for the message's
-    struct."""
+    """Return a message's C++ header.
+
+    It defines a struct for each definition, and `Message` as an alias for the message's struct.
+    """
     structs = "\n".join(line for each in definitions.values() for line in _cpp_struct(definitions, each))
     includes = "\n".join(f"#include <{each}>" for each in ("array", "cstddef", "cstdint", "string", "vector"))
     # The namespace is anonymous, so that one program can contain several versions of a message.
@@ -66,7 +68,7 @@ def _cpp_bounds(kind: FieldType) -> str:
 
 
 def least_bytes(definitions: Definitions, definition: Definition) -> int:
-    """Return the smallest encoded size of a message in bytes, without padding."""
+    """Return the minimum encoded size of a message in bytes, without padding."""
     return sum(_least_bytes(definitions, field.type) for field in definition.fields)
 
 
@@ -78,8 +80,10 @@ def _least_bytes(definitions: Definitions, kind: FieldType) -> int:
 
 
 def rust_code(definitions: Definitions, name: str) -> str:
-    """Return the Rust module of a message: a struct for each definition, and `Message` as an alias for the message's
-    struct."""
+    """Return a message's Rust module.
+
+    It defines a struct for each definition, and `Message` as an alias for the message's struct.
+    """
     structs = "\n".join(line for each in definitions.values() for line in _rust_struct(definitions, each))
     return f"use serde::{{Deserialize, Serialize}};\n\n{structs}\npub type Message = {struct_name(name)};\n"
 
@@ -123,7 +127,7 @@ def _rust_checks(definitions: Definitions, field: Field) -> Iterator[str]:
 
 
 def has_bounds(definitions: Definitions, definition: Definition) -> bool:
-    """Return whether a message, or a message that it contains, has a bounded string or sequence."""
+    """Return whether a message, or any nested message, has a bounded string or sequence."""
     kinds = [field.type for field in definition.fields]
     return any(
         kind.bound or kind.text_bound or (kind.is_message and has_bounds(definitions, definitions[kind.name]))

@@ -1,6 +1,7 @@
-"""`python -m hopmeter.build.messages.check FOLDER`: encodes, decodes and compares the object of a codec library.
+"""`python -m hopmeter.build.messages.check FOLDER` encodes and decodes a codec library's object, and compares the
+result.
 
-Runs as a separate process, because generated code may crash. Writes the encoded object into the folder.
+This runs in a separate process, because generated code may crash. It writes the encoded object to FOLDER.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from hopmeter.schemas.library import LIBRARY, OBJECT
 ENCODED = "encoded.bin"
 """The file with the object as the generated code encodes it."""
 ABI = 1
-"""The version of the function table; `HOPMETER_CODEC_ABI` in C."""
+"""The version of the function table, which is `HOPMETER_CODEC_ABI` in C."""
 
 
 class Functions(ctypes.Structure):
-    """The function table of a codec library; `struct hopmeter_codec_functions` in C."""
+    """A codec library's function table, which is `struct hopmeter_codec_functions` in C."""
 
     _fields_ = (
         ("abi", c_uint32),
@@ -50,7 +51,7 @@ class LoadedCodec:
             raise ValueError("the library does not read the object")
 
     def encode(self) -> bytes:
-        """Return the object, encoded by the library. Raises ValueError if encoding fails."""
+        """Return the object as the library encodes it. Raises ValueError if encoding fails."""
         size, encoder = c_size_t(), self._functions.open_encoder()
         try:
             found = self._functions.encode(self._object, encoder, ctypes.byref(size))
@@ -61,8 +62,10 @@ class LoadedCodec:
             self._functions.close_encoder(encoder)
 
     def verdict(self, payload: bytes, shift: int = 0) -> str:
-        """Decode a payload that starts `shift` bytes into its buffer, and compare it with the object. Return
-        `equal`, `different`, or `invalid` if the payload is not a message of the schema."""
+        """Decode a payload at an offset of `shift` bytes in its buffer, and compare it with the object.
+
+        Returns `equal`, `different`, or `invalid` if the payload is not a message of the schema.
+        """
         buffer = (c_uint8 * (shift + len(payload) + 1)).from_buffer_copy(bytes(shift) + payload + b"\0")
         decoded = self._functions.decode(ctypes.addressof(buffer) + shift, len(payload))
         if not decoded:
@@ -86,12 +89,14 @@ class PythonCodec:
         self._message = MessageObject(folder)
 
     def encode(self) -> bytes:
-        """Return the object, encoded by the generated code."""
+        """Return the object as the generated code encodes it."""
         return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:
-        """Decode a payload, and compare it with the object. Return `equal`, `different`, or `invalid` if the payload
-        is not a message of the schema."""
+        """Decode a payload, and compare it with the object.
+
+        Returns `equal`, `different`, or `invalid` if the payload is not a message of the schema.
+        """
         try:
             came = self._message.decode(memoryview(payload))
             return "equal" if self._message.is_right(came, thoroughly=True) else "different"
@@ -100,14 +105,14 @@ class PythonCodec:
 
 
 def load_codec(folder: Path) -> LoadedCodec | PythonCodec:
-    """Return the codec in a folder: a loaded library if there is one, otherwise Python code."""
+    """Return a directory's codec: the shared library if there is one, otherwise the Python code."""
     if (folder / LIBRARY).exists():
         return LoadedCodec(folder / LIBRARY, (folder / OBJECT).read_bytes())
     return PythonCodec(folder)
 
 
 def main(folder: str) -> int:
-    """Encode, decode and compare the object in `folder`; return the exit code."""
+    """Encode, decode and compare the object in `folder`, and return the exit code."""
     codec = load_codec(Path(folder))
     encoded = codec.encode()
     if (verdict := codec.verdict(encoded)) != "equal":

@@ -1,22 +1,22 @@
-"""The values that hopmeter chooses for a message if the user gives none: the same in every run and language."""
+"""Chooses the default values of a message, which are the same in every run and language."""
 
 from __future__ import annotations
 
 STAMP_NS = 1_700_000_000_000_000_000
-"""The first 64-bit integer. Such integers are often times in nanoseconds; this one is a time in 2023."""
+"""The first 64-bit integer. Such integers are often timestamps in nanoseconds; this timestamp is in 2023."""
 FEW = 3
-"""The length of lists of messages, of lists of strings, and of maps."""
+"""The length of maps, and of lists of messages or strings."""
 DEEP = 4
-"""From this nesting depth on, lists of messages have one item, so that nested lists stay small."""
+"""The nesting depth from which lists of messages have a single item, so that nested lists stay small."""
 
 
 def number(at: int) -> float:
-    """Return the floating-point number that an item with this index gets."""
+    """Return the floating-point value of the item at an index."""
     return at + 0.5
 
 
 def integer(at: int, bits: int, signed: bool = True) -> int:
-    """Return the integer for an index, within the range of a type with this many bits."""
+    """Return the integer for an index, in the range of a type with the given number of bits."""
     if bits == 64:
         return STAMP_NS + at
     if bits == 32:
@@ -25,12 +25,12 @@ def integer(at: int, bits: int, signed: bool = True) -> int:
 
 
 def text(name: str, at: int) -> str:
-    """Return the string for a field and an index."""
+    """Return the string value of a field at an index."""
     return f"{name} {at}"
 
 
 def byte(at: int) -> int:
-    """Return the byte that an item with this index gets."""
+    """Return the byte value of the item at an index."""
     return at % 251
 
 

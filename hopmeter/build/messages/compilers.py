@@ -1,4 +1,4 @@
-"""Runs the compilers of schemas and of generated code; a compiler's first error becomes the build error."""
+"""Runs schema compilers and code compilers. The compiler's first error becomes the build error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hopmeter.schemas.compilers import remedy as remedy_of
 from hopmeter.system import subprocesses
 
 ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error(?:\[\w+\])?: (.+)", re.MULTILINE)
-"""The first line of an error from a C++ compiler or rustc."""
+"""Matches the first line of an error from a C++ compiler or rustc."""
 
 PANIC = re.compile(r"panicked at .*\n\s*(.+)")
-"""The reason why a generator in Rust failed."""
+"""Matches the reason why a Rust code generator panicked."""
 
 
 def run_compiler(
@@ -28,8 +28,10 @@ def run_compiler(
     about: str = "the schema",
     cwd: Path | None = None,
 ) -> bytes:
-    """Return what a compiler prints for the input `given`; its errors go into the log. Raises BuildError with the
-    compiler's first error, which concerns the schema or its values."""
+    """Return a compiler's output for the input `given`, and log its errors.
+
+    Raises BuildError with the compiler's first error.
+    """
     _write(log, f"$ {' '.join(map(str, command))}\n")
     done = run_words(command, cwd or schema.file.parent, given)
     if done.returncode != 0:
@@ -42,8 +44,10 @@ def run_compiler(
 
 
 def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Path, generator: str = "") -> None:
-    """Compile generated code, with all output in the log; `generator` names the program that generated the code, by
-    default the schema compiler. Raises BuildError with the end of the log."""
+    """Compile generated code, and log all output. Raises BuildError with the last lines of the log.
+
+    `generator` names the program that generated the code, by default the schema compiler.
+    """
     words = [str(word) for word in command]
     _write(log, f"$ {' '.join(words)}\n")
     with log.open("a") as sink:

@@ -1,4 +1,4 @@
-"""The command that compiles a codec library in C++."""
+"""Provides the command that compiles a C++ codec library."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pathlib import Path
 from hopmeter.system import paths
 
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-w")
-"""The flags of C++ nodes, with two differences: warnings about generated code are off, and the standard is older,
-because older schema compilers do not rename fields that are keywords of C++20."""
+"""The compiler flags of C++ nodes, except for warnings and the language standard.
+
+An older standard is needed because older schema compilers do not rename fields that are C++20 keywords.
+"""
 
 
 def compiler() -> list[str]:
-    """Return the command of the C++ compiler: `CXX` if it is set, otherwise `c++`."""
+    """Return the C++ compiler command, from `CXX` if it is set."""
     return shlex.split(os.environ.get("CXX", "")) or ["c++"]
 
 
 def library_command(codec: str, header: Path) -> list[str | Path]:
-    """Return the command that compiles a codec's library with the probe's generated header."""
+    """Return the command that compiles a codec library with the probe schema's generated header."""
     root = paths.cpp_folder()
     source = root / "codecs" / f"{codec}.cpp"
     return [*compiler(), *FLAGS, "-I.", f"-I{root / 'include'}", f'-DHOPMETER_GENERATED="{header}"', source]

@@ -1,4 +1,4 @@
-"""The types of a Protocol Buffers schema, as protoc describes them."""
+"""Parses the types of a Protocol Buffers schema from protoc's descriptor set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.system.toml_files import one_of
 
 
 class Types:
-    """The files, messages and enumerations of a schema. The keys of types are their full names with a leading dot."""
+    """The files, messages and enumerations of a schema. Types are keyed by their full names with a leading dot."""
 
     def __init__(self, files: list[Tree]) -> None:
         self.files = files
@@ -34,8 +34,10 @@ class Types:
 
 
 def read_types(schema: Schema, described: bytes) -> Types:
-    """Return the types of a schema from its descriptor set. Raises BuildError if the set does not contain the
-    schema's message."""
+    """Return a schema's types from its descriptor set.
+
+    Raises BuildError if the set does not contain the schema's message.
+    """
     types = Types(describe(described))
     if f".{schema.type}" not in types.messages or is_map_entry(types.messages[f".{schema.type}"]):
         known = [name[1:] for name in _own_messages(types)]
@@ -52,5 +54,5 @@ def _own_messages(types: Types) -> Iterator[str]:
 
 
 def is_map_entry(message: Tree) -> bool:
-    """Return whether a message is a map entry, which protoc creates and the schema does not name."""
+    """Return whether a message is a map entry, which protoc generates for map fields."""
     return any("true" in options.get("map_entry", ()) for options in message.get("options", ()))

@@ -1,4 +1,4 @@
-"""The types of a FlatBuffers schema, as flatc describes them."""
+"""Reads the types of a FlatBuffers schema from flatc's description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFLECTION = Path(__file__).with_name("reflection.fbs")
 LEAST_ALIGNMENT = 8
 """The size of the largest scalar in bytes."""
 Description = dict[str, Any]
-"""An object of reflection.fbs as JSON; a missing key means the default."""
+"""A reflection.fbs object as JSON. Missing keys have their default values."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,22 @@ class FlatTypes:
 
     @property
     def alignment(self) -> int:
-        """Return the alignment in bytes that a payload needs in C++."""
+        """Return the payload alignment in bytes that C++ needs."""
         return max([LEAST_ALIGNMENT, *(int(each.get("minalign", 0)) for each in self.objects)])
 
 
 def flatc_words(schema: Schema, folder: Path) -> list[Word]:
-    """Return the start of the flatc command that compiles a schema into a folder, without the options for output and
-    the files."""
+    """Return the beginning of a flatc command that writes to a directory, without output options and input files."""
     steps = len(Path(schema.name).parts)
     search = [*schema.imports.search, schema.file.parents[steps - 1]]
     return [FLATC, *(word for each in search for word in ("-I", each)), "-o", folder]
 
 
 def read_flat_types(schema: Schema, folder: Path, log: Path) -> FlatTypes:
-    """Return the types of a schema. Raises BuildError if flatc rejects the schema, or if the schema does not contain
-    the table."""
+    """Return a schema's types.
+
+    Raises BuildError if flatc rejects the schema, or if the schema's table does not exist.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     run_compiler([*flatc_words(schema, folder), "--binary", "--schema", "--bfbs-builtins", schema.file], schema, log)

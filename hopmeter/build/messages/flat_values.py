@@ -9,27 +9,29 @@ from hopmeter.build.messages.flat_types import Description, FlatTypes
 
 Table = dict[str, Any]
 TYPE_OF_UNION = "_type"
-"""The suffix of the field that names the type of a union's value."""
+"""The suffix of the field that names a union value's type."""
 TYPE, BOOL, UBYTE = 1, 2, 4
 INT, UINT, LONG, ULONG, FLOAT, DOUBLE = range(7, 13)
 STRING, VECTOR, OBJECT, UNION, ARRAY = range(13, 18)
-"""The numbers of field types in flatc; TYPE is the field next to a union that names the type of its value."""
+"""flatc's numbers for field types. TYPE is the field that names a union value's type."""
 BITS = {LONG: 64, ULONG: 64, INT: 32, UINT: 32}
-"""The bits of integer types; values of smaller types fit into 8 bits."""
+"""The widths of integer types in bits. Values of smaller types fit into 8 bits."""
 OWN_FORMS = ("nested_flatbuffer", "flexbuffer")
-"""Attributes of byte fields whose bytes are a separate message."""
+"""The attributes of byte fields that contain a separate message."""
 
 
 class FlatValues:
-    """Chooses values for the tables of a schema; lists of numbers have the given length."""
+    """Chooses values for a schema's tables. Lists of numbers have the given length."""
 
     def __init__(self, types: FlatTypes, length: int) -> None:
         self._types = types
         self._length = length
 
     def of(self, name: str) -> Table:
-        """Return values for every field of a table. These fields stay empty: fields whose table contains itself,
-        lists of unions, and byte fields that are a separate message."""
+        """Return values for the fields of a table.
+
+        Recursive tables, lists of unions, and byte fields that contain a separate message are omitted.
+        """
         return self._values(next(each for each in self._types.objects if each["name"] == name), (), 0)
 
     def _values(self, described: Description, above: tuple[str, ...], at: int) -> Table:
@@ -60,7 +62,7 @@ class FlatValues:
         return {}
 
     def _value(self, name: str, base: int, kind: Description, above: tuple[str, ...], at: int) -> Any:
-        """Return the value of a field or of a list item; None if it stays empty."""
+        """Return the value of a field or list item, or None if it is omitted."""
         if base == OBJECT:
             described = self._types.objects[kind["index"]]
             return None if described["name"] in above else self._values(described, above, at)

@@ -1,4 +1,4 @@
-"""Builds codec libraries for FlatBuffers."""
+"""Builds codec libraries for FlatBuffers schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import GENERATED, LIBRARY, OBJECT
 
 FIRST_YEAR = 22
-"""The first major version of flatc that is a year; from it on, crate and flatc have the same version numbers."""
+"""The first major version of flatc that is a year.
+
+From this version on, the crate and flatc have equal version numbers.
+"""
 OLD_CRATE = "2.1.2"
 MODULE = f"pub mod {NAME} {{"
 TABLE = re.compile(r"pub fn message\(&self\) -> Option<(.+)<'a>>")
@@ -33,7 +36,7 @@ type MessageT = generated::hopmeter_probe::MessageT;"""
 
 
 def write_object(schema: Schema, folder: Path, log: Path) -> None:
-    """Write the encoded object into a folder, and the values from which it is made."""
+    """Write the encoded object and its source values to a directory."""
     types = read_flat_types(schema, folder / "described", log)
     values = folder / "values.json"
     if isinstance(schema.values, Path):
@@ -49,7 +52,7 @@ def write_object(schema: Schema, folder: Path, log: Path) -> None:
 
 
 def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Build the library in C++."""
+    """Build the C++ codec library."""
     generated = folder / GENERATED
     generated.mkdir()
     probe = write_probe(generated, ".fbs", schema.name, schema.type)
@@ -62,7 +65,7 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Build the library in Rust, with the version of the crate that matches flatc."""
+    """Build the Rust codec library with the crate version that matches flatc."""
     crate = folder / "crate/src"
     crate.mkdir(parents=True)
     probe = write_probe(folder, ".fbs", schema.name, schema.type)
@@ -75,7 +78,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def _name_types(code: str, schema: Schema) -> str:
-    """Return generated code in which the probe's module also has names for the types of its field."""
+    """Return the generated code with aliases for the message types in the probe's module."""
     table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
     if table is None or obj is None:
         what = f"the code that flatc generates for {schema.type} has a form that hopmeter does not support"
@@ -85,16 +88,20 @@ def _name_types(code: str, schema: Schema) -> str:
 
 
 def _crate_version() -> str:
-    """Return the version of the crate that matches the code that this flatc generates. The versions are equal since
-    22.9.29; for flatc 2.0, the crate is 2.1.2."""
+    """Return the crate version that matches this flatc.
+
+    The version numbers are equal since 22.9.29; flatc 2.0 needs crate 2.1.2.
+    """
     said = subprocess.run([FLATC, "--version"], capture_output=True, text=True, check=False).stdout
     version = said.split()[-1] if said.split() else ""
     return version if int(version.partition(".")[0] or 0) >= FIRST_YEAR else OLD_CRATE
 
 
 def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
-    """Generate the Python modules of a schema. Return the name of the table's module, and all modules, because a
-    program can load each only once."""
+    """Generate a schema's Python modules.
+
+    Return the table's module name, and all modules, because a program can load only one version of each.
+    """
     generated = folder / GENERATED
     generated.mkdir()
     run_compiler([*flatc_words(schema, generated), "--python", "--gen-object-api", *schema.files], schema, log)
@@ -106,8 +113,7 @@ def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object
 
 
 def _find_module(modules: Iterable[str], schema: Schema) -> str:
-    """Return the module of the table. flatc appends an underscore to names that are keywords, in some versions only
-    to some of them."""
+    """Return the table's module. flatc appends an underscore to keywords, some versions only to some of them."""
     alike = [name for name in modules if name.replace("_", "") == schema.type.replace(".", "/").replace("_", "")]
     if not alike:
         raise BuildError("E-SCHEMA", f"flatc generates no Python code for {schema.type}", "choose another language")

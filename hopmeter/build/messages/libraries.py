@@ -1,5 +1,7 @@
-"""Builds one codec library: checks the schema, encodes the object, generates and compiles code, and tests the
-result."""
+"""Builds one codec library:
+
+checks the schema, encodes the object, generates and compiles the code, and tests the result.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "flatbuffers": flatbuffers.write_object,
     "cdr": cdr.write_object,
 }
-"""The function that writes the object to send, by codec."""
+"""Maps each codec to the function that writes the object to send."""
 BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]]] = {
     ("protobuf", "c++"): protobuf.build_cpp,
     ("protobuf", "rust"): protobuf.build_rust,
@@ -43,20 +45,25 @@ BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]
     ("cdr", "rust"): cdr.build_rust,
     ("cdr", "python"): cdr.describe_python,
 }
-"""The function that generates and compiles the code, by codec and language; it returns facts that the nodes need."""
+"""Maps each codec and language to the function that generates and compiles the code.
+
+The function returns facts that the nodes need.
+"""
 CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "protobuf": protobuf.check_encoded,
     "flatbuffers": lambda *_: None,
     "cdr": cdr.check_encoded,
 }
-"""The function that compares what the generated code encodes with the values to send, by codec. FlatBuffers objects
-are compared when they are decoded."""
+"""Maps each codec to the function that checks the generated code's encoding.
+
+FlatBuffers objects are compared after decoding instead.
+"""
 PATIENCE_S = 60
 
 
 @dataclass(frozen=True)
 class MessageTarget:
-    """One codec library: a message of a schema, a codec and a language."""
+    """One codec library: a schema message, a codec and a language."""
 
     payload: str
     codec: str
@@ -64,15 +71,17 @@ class MessageTarget:
 
     @property
     def title(self) -> str:
-        """The name of the target in messages to the user."""
+        """The target's name in messages to the user."""
         return f"{self.payload.removeprefix(KIND)} ({self.codec}, {self.language})"
 
 
 def select_messages(
     payloads: Sequence[str], codecs: Sequence[str] = (), languages: Sequence[str] = ()
 ) -> list[MessageTarget]:
-    """Return the codec libraries of these messages, in the given codecs and languages. By default, these are all
-    languages, and all codecs for which the message has a schema. Raises UsageError for an unknown name."""
+    """Return the codec libraries of the given messages. Raises UsageError for an unknown name.
+
+    The defaults are all languages, and all codecs that the message has a schema for.
+    """
     for known, given in ((CODECS, codecs), (LANGUAGES, languages)):
         if wrong := next((each for each in given if each not in known), ""):
             raise UsageError("E-VALUE-CHOICE", one_of(wrong, known))
@@ -86,13 +95,12 @@ def select_messages(
 
 
 def _codecs_of(text: str) -> Iterator[str]:
-    """Yield the codecs for which the message has a schema file."""
+    """Yield the codecs that the message has a schema file for."""
     yield from (codec for codec, file in candidates(parse_message(text)).items() if file.is_file())
 
 
 def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
-    """Build a codec library, and return it. Raises BuildError, for a faulty schema with the compiler's message, or
-    UsageError."""
+    """Build a codec library, and return it. Raises BuildError with the compiler's message if the schema is faulty."""
     _demand_packages(target, system_packages)
     schema = find_schema(target.payload, target.codec)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -108,8 +116,10 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
 
 
 def put_library(partial: Path, folder: Path) -> None:
-    """Rename a finished folder to its final name. If another process has just finished the same library, its folder
-    stays."""
+    """Rename a finished directory to its final name.
+
+    If another process has just finished the same library, that process's directory is kept.
+    """
     old = partial.with_suffix(".old")
     with suppress(FileNotFoundError):
         folder.rename(old)
@@ -130,7 +140,10 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
 
 
 def _has_own_compiler(target: MessageTarget) -> bool:
-    """Return whether the schema compiler is not a system package; then the codec's library need not be one either."""
+    """Return whether the schema compiler is not a system package.
+
+    The codec's library then need not be a system package either.
+    """
     found = shutil.which(FORMATS[target.codec].compiler)
     return found is not None and not found.startswith("/usr/bin/")
 
@@ -155,8 +168,7 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
 
 
 def _encode(folder: Path, target: MessageTarget) -> bytes:
-    """Return the object as the generated code encodes it. Raises BuildError if decoding does not reproduce the
-    object."""
+    """Return the object as the generated code encodes it. Raises BuildError if the decoded object differs."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -171,14 +183,13 @@ def _encode(folder: Path, target: MessageTarget) -> bytes:
 
 
 def _compiler_version(kind: Format, language: str) -> str:
-    """Return the version that the first build program of a language prints, or an empty string if there is no such
-    program."""
+    """Return the version of a language's first build program, or an empty string if there is no such program."""
     program = next(iter(kind.programs[language]), "")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if program else None
     return next(iter(done.stdout.splitlines()), "") if done else ""
 
 
 def library_log(target: MessageTarget, folder: Path) -> Path:
-    """Return the path of a target's log in the log folder."""
+    """Return the path of a target's log file."""
     word = "".join(char if char.isalnum() else "-" for char in target.payload.removeprefix(KIND))[-60:]
     return folder / f"message-{word}-{target.codec}-{target.language.replace('+', 'p')}.log"

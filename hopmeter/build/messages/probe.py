@@ -1,5 +1,7 @@
-"""A schema with one field of the message's type. In the code generated for this field, the schema compiler spells
-the type's name in each language, so hopmeter need not know the naming rules."""
+"""Writes a probe schema with one field of the message's type.
+
+The generated code for this field reveals the type's name in each language, so hopmeter need not know the naming rules.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,20 @@ option optimize_for = LITE_RUNTIME;
 message Probe {{ optional .{type} message = 1; }}
 service Probing {{ rpc Get(.{type}) returns (.{type}); }}
 """
-"""A lite file may import files of every kind. Service generators receive the type's generated name."""
+"""Generates a lite schema, because a lite schema may import files of every kind.
+
+Service generators receive the type's generated name.
+"""
 FBS = """include "{home}";
 namespace hopmeter_probe;
 table Probe {{ message:{type}; }}
 namespace {namespace};
 """
-"""flatc resolves type names in attributes at the end of the file, in its last namespace."""
+"""flatc resolves type names in attributes at the end of the file, in the last namespace."""
 
 
 def write_probe(folder: Path, suffix: str, home: str, type_name: str) -> Path:
-    """Write the probe schema, which imports the type's file `home`; return its path."""
+    """Write the probe schema, which imports the type's file `home`, and return its path."""
     path = folder / f"{NAME}{suffix}"
     names = {"home": home.replace("\\", "\\\\"), "type": type_name, "namespace": type_name.rpartition(".")[0]}
     path.write_text({".proto": PROTO, ".fbs": FBS}[suffix].format(**names))

@@ -1,6 +1,6 @@
 """Builds a C++ library for each file of a Protocol Buffers schema.
 
-A program may define a file only once. Messages that share a file therefore share its library, which the loader loads
+A program may define each file only once. Messages from the same file therefore share a library, which the loader loads
 once.
 """
 
@@ -31,17 +31,17 @@ class ProtoFile:
     """The C++ library of one schema file."""
 
     identity: str
-    """A text that changes with the content of the file and of its imports."""
+    """A string that changes if the file or any of its imports changes."""
     imported: tuple[ProtoFile, ...]
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the generated code."""
+        """Return the directory of the generated code."""
         return _files_folder() / self.identity
 
     @property
     def library(self) -> Path:
-        """Return the path of the library, whose existence means that the build is complete."""
+        """Return the library's path. The file exists only after a complete build."""
         return _files_folder() / f"lib{self.identity}.so"
 
 
@@ -50,8 +50,10 @@ def _files_folder() -> Path:
 
 
 def build_files(schema: Schema, described: Sequence[Tree], work: Path, log: Path) -> dict[str, ProtoFile]:
-    """Build the missing libraries of a schema's files, and return all libraries by file name. Files that are part of
-    the Protocol Buffers library itself are omitted."""
+    """Build the missing libraries of a schema's files, and return all libraries by file name.
+
+    Files that belong to the Protocol Buffers library itself are omitted.
+    """
     files = _identify(schema, described)
     if missing := [name for name, file in files.items() if not file.library.exists()]:
         _generate(schema, {name: files[name] for name in missing}, work, log)
@@ -81,7 +83,7 @@ def _identity(name: str, path: Path, imported: Iterable[ProtoFile], builder: byt
 
 @functools.cache
 def _is_in_protobuf(name: str) -> bool:
-    """Return whether the Protocol Buffers library contains a file; if it does, the file's header is also installed."""
+    """Return whether the Protocol Buffers library contains a file, according to its installed headers."""
     if not name.startswith(WELL_KNOWN) or "/" in name.removeprefix(WELL_KNOWN):
         return False
     included = f"#include <{name.removesuffix('.proto')}.pb.h>".encode()
@@ -91,7 +93,7 @@ def _is_in_protobuf(name: str) -> bool:
 
 @functools.cache
 def library_flags() -> tuple[list[str], list[str]]:
-    """Return the compiler flags and the linker flags for the Protocol Buffers library that belongs to protoc."""
+    """Return the compiler flags and linker flags for the Protocol Buffers library that protoc belongs to."""
     found = shutil.which(PROTOC)
     prefix = Path(found).resolve().parent.parent if found else Path("/usr")
     if prefix in (Path("/usr"), Path("/")) or shutil.which("pkg-config") is None:
@@ -107,11 +109,11 @@ def library_flags() -> tuple[list[str], list[str]]:
 
 
 def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: Path) -> None:
-    """Generate the code of all given files, each into its own folder."""
+    """Generate the code of the given files, each in its own directory."""
     generated, empty = work / "all", work / "empty"
     generated.mkdir()
     empty.mkdir()
-    # protoc treats a name as a path if such a file exists; in an empty folder, the name is that of an import.
+    # protoc treats a name as a path if such a file exists. In an empty directory, every name is an import.
     words = [PROTOC, *search_words(schema.imports.search), f"--cpp_out={generated}", *files]
     run_compiler(words, schema, log, cwd=empty)
     for name, file in files.items():
@@ -152,7 +154,7 @@ def _closure(file: ProtoFile) -> list[ProtoFile]:
 
 
 def link_words(headers: Iterable[ProtoFile], libraries: Iterable[ProtoFile]) -> list[Word]:
-    """Return the flags that compile with the headers of some files and link with the libraries of others."""
+    """Return the flags for the given headers and libraries."""
     flags, links = library_flags()
     folder = f"-Wl,--no-as-needed,-rpath,$ORIGIN,-rpath,$ORIGIN/../{_files_folder().name}"
     return [*flags, *(f"-I{each.folder}" for each in headers), folder, *(each.library for each in libraries), *links]

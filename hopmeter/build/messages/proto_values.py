@@ -1,4 +1,4 @@
-"""Writes the values of a Protocol Buffers message in the text format."""
+"""Chooses the values of a Protocol Buffers message, in text format."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hopmeter.schemas.descriptors import Tree
 
 
 def proto_values(types: Types, name: str, length: int) -> str:
-    """Return values for every field of a message; lists of numbers and byte strings have this length.
+    """Return values for a message's fields, where lists of numbers and byte strings have the given length.
 
-    Fields whose message contains itself stay empty, and so do all fields of a `oneof` except the first.
+    Recursive fields are omitted. Only the first field of a `oneof` has a value.
     """
     return "\n".join(_message(types, f".{name}", length, ())) + "\n"
 
@@ -44,7 +44,7 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
     inner = field["type_name"][0]
     if inner in above or _is_map_of_full(types, inner, above):
         return
-    # In the text format, the name of a group is that of its type.
+    # In the text format, a group has the name of its type.
     name = inner.rpartition(".")[2] if field["type"][0] == "TYPE_GROUP" else field["name"][0]
     for each in range(chosen.many(len(above))) if repeated else [at]:
         yield f"{name} {{"
@@ -53,8 +53,7 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
 
 
 def _is_map_of_full(types: Types, entry: str, above: tuple[str, ...]) -> bool:
-    """Return whether a type is a map entry whose value has one of the types in `above` and required fields, so that
-    it cannot be empty."""
+    """Return whether a type is a map entry whose value is recursive and has required fields."""
     tree = types.messages[entry]
     named = (field.get("type_name", [""])[0] for field in (tree["field"] if is_map_entry(tree) else ()))
     return any(name in above and _needs_values(types.messages[name]) for name in named)

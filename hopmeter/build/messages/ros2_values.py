@@ -1,4 +1,4 @@
-"""The values of a ROS 2 message as plain data. hopmeter chooses them, or reads them from a user's YAML file."""
+"""Chooses the values of a ROS 2 message, or reads them from a user's YAML file."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from hopmeter.system.input_files import read_text
 
 Definitions = Mapping[str, Definition]
 Values = dict[str, Any]
-"""The value of each field of a message: a number, a bool, a string, the values of a message, or a list of these."""
+"""The value of each field of a message: a number, a bool, a string, a nested message, or a list of these."""
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
-"""The time that `now` and `auto` stand for: the same in every run."""
+"""The time that `now` and `auto` stand for, which is the same in every run."""
 TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
-"""The line that separates the values of a service's request from those of its response."""
+"""The line between a service's request values and response values."""
 ITEMS = "!items"
-"""The YAML tag for a number of items if hopmeter chooses their values."""
+"""The YAML tag for a list length. hopmeter chooses the list's values."""
 
 
 class _Items(int):
@@ -45,8 +45,10 @@ class _Items(int):
 
 
 def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:
-    """Return values for every field of a message; sequences of numbers have this length, but no more than their
-    bound."""
+    """Return values for every field of a message.
+
+    Sequences of numbers have the given length, or their bound if that is smaller.
+    """
     return {field.name: _choose_field(definitions, field, length, depth, at) for field in definitions[name].fields}
 
 
@@ -74,16 +76,16 @@ def _choose_one(definitions: Definitions, field: Field, length: int, depth: int,
 
 
 def read_values(definitions: Definitions, name: str, file: Path) -> Values:
-    """Return the values in a YAML file, in the format of `ros2 topic pub`; omitted fields have their defaults.
+    """Return the values in a YAML file, in the format of `ros2 topic pub`. Omitted fields have their defaults.
 
-    For a service, the file contains the values of the request, a line `---`, and the values of the response. Raises
-    BuildError for an unknown field, and for a value that does not fit its type.
+    For a service, the file contains the request values, a line `---`, and the response values. Raises BuildError for an
+    unknown field or an invalid value.
     """
     return Reader(definitions, file).message(name, _load(name, file), "")
 
 
 def _text_of(name: str, file: Path) -> str:
-    """Return the part of a file that contains the values of a message."""
+    """Return the part of a file that contains a message's values."""
     if not name.endswith((REQUEST, RESPONSE)):
         return read_text(file)
     parts = PARTS.split(read_text(file))
@@ -104,14 +106,14 @@ def _load(name: str, file: Path) -> Any:
 
 
 class Reader:
-    """Checks the values of a file against definitions."""
+    """Validates a file's values against definitions."""
 
     def __init__(self, definitions: Definitions, file: Path) -> None:
         self._definitions = definitions
         self._file = file
 
     def message(self, name: str, given: Any, path: str) -> Values:
-        """Return a message's values, checked and completed with defaults; `path` locates them in error messages."""
+        """Return a message's values, validated and completed with defaults. `path` locates errors in the file."""
         given = _expand_words(name, given)
         if not isinstance(given, dict):
             raise self._wrong(path, f"{name} is a mapping of fields, not {_excerpt(given)}", "write {field: value, …}")
@@ -210,7 +212,7 @@ def _is_float(kind: FieldType) -> bool:
 
 
 def _expand_words(name: str, given: Any) -> Any:
-    """Return values with `auto` for a header and `now` for a time replaced, as `ros2 topic pub` does."""
+    """Return the values after expanding `auto` for a header and `now` for a time, as `ros2 topic pub` does."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
     return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given

@@ -1,4 +1,4 @@
-"""Builds codec libraries in Rust: a crate around the generated code."""
+"""Builds Rust codec libraries: a crate around the generated code."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ def build_crate(
     log: Path,
     generator: str = "",
 ) -> None:
-    """Write a codec's crate around `library`, the source text that includes its generated code; build it, and put
-    the library into `folder`. `generator` names the program that generated the code, by default the schema compiler."""
+    """Write and build a codec's crate, and put the library into `folder`. `library` is the source that includes the
+    generated code.
+
+    `generator` names the program that generated the code, by default the schema compiler.
+    """
     crate = folder / "crate"
-    # The crate name contains the process id, because another process may use the same Cargo folder concurrently.
+    # The crate name contains the process id, because another process may use the same Cargo directory concurrently.
     name = f"hopmeter-codec-{schema.content_id}-{os.getpid()}"
     source = crate / "src"
     source.mkdir(parents=True, exist_ok=True)
@@ -62,7 +65,7 @@ def _manifest(name: str, dependencies: Mapping[str, str], has_script: bool) -> s
 
 
 def _share_versions(crate: Path) -> None:
-    """Use the versions in the checkout's lock file; Cargo removes the entries that this crate does not need."""
+    """Use the versions in the checkout's lock file. Cargo removes the entries that this crate does not need."""
     tree = paths.checkout()
     if tree is not None:
         shutil.copy2(tree / "Cargo.lock", crate / "Cargo.lock")

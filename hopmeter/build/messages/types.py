@@ -1,4 +1,4 @@
-"""Generates the code of a message type for a transport that carries messages as its own types."""
+"""Generates the code of a message type for transports that carry messages as their own types."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from hopmeter.schemas.ros2.definition import PLACEHOLDER
 from hopmeter.schemas.ros2.types import RosType, has_header, missing_packages, package_of, payload_type
 
 FRAMED = "builtin_interfaces/Time stamp\nuint8[64] label\n{type} value\n"
-"""The message that wraps a type: the time and the label contain the header of its frame."""
+"""The message that wraps a type. The stamp and the label hold the frame header."""
 CALL = "{type} it\n---\n{type} it\n"
 PARTS = ("Request", "Response")
-"""The names of the parts of a service."""
+"""The names of a service's parts."""
 PACKAGE = """<?xml version="1.0"?>
 <package format="3">
   <name>{name}</name>
@@ -49,36 +49,39 @@ PACKAGE = """<?xml version="1.0"?>
 </package>
 """
 COMPLAINT = re.compile(r"^(?:\S*(?:Error|Exception)|CMake Error[^:]*): ?(.*\S)", re.MULTILINE)
-"""An error that a ROS 2 generator or CMake prints."""
+"""Matches an error from a ROS 2 generator or CMake."""
 
 
 @dataclass(frozen=True)
 class TypeTarget:
-    """The code of a message type, for a transport in one language."""
+    """The code of a message type for a transport in one language."""
 
     wanted: RosType
     manifest: Manifest
     offer: Offer
 
     codec = NO_CODEC
-    """The transport encodes the messages itself."""
+    """No codec, because the transport encodes the messages itself."""
 
     @property
     def language(self) -> str:
-        """The language of the code."""
+        """The programming language of the code."""
         return self.offer.language
 
     @property
     def title(self) -> str:
-        """The name of the target in messages to the user."""
+        """The target's name in messages to the user."""
         return f"{self.wanted.name} ({self.manifest.reference}, {self.offer.language})"
 
 
 def select_types(
     payloads: Sequence[str], languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[TypeTarget]:
-    """Return a target for each of these messages and each built transport that carries messages as its own types, in
-    the given languages, by default all, and for the installations that the settings choose. Raises UsageError."""
+    """Return a target for each message and each built transport that carries messages as its own types. Raises
+    UsageError for an unknown name.
+
+    The default is all languages. `settings` select the installations.
+    """
     names = [each.name for each in every().values() if any(offer.types for offer in each.offers.values())]
     built = [
         target
@@ -89,8 +92,10 @@ def select_types(
 
 
 def build_types(target: TypeTarget, log: Path) -> Library:
-    """Generate the packages that the installation does not have, and the package that wraps the type; return their
-    folder. Raises BuildError."""
+    """Generate the missing packages and the package that wraps the type, and return their directory.
+
+    Raises BuildError if the generation fails.
+    """
     found = code_of(target.manifest, target.offer, target.wanted)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -121,8 +126,7 @@ def _fill(folder: Path, target: TypeTarget, log: Path) -> None:
 
 
 def _exclusive(wanted: RosType, missing: Sequence[str]) -> dict[str, str]:
-    """Return the generated packages, each with an id of its content, because a program can load only one version of
-    a package."""
+    """Return the packages to generate with content ids, because a program can load only one version of a package."""
     return {package: f"{package} {framed_package(_part(wanted, package))}" for package in missing}
 
 
@@ -143,7 +147,7 @@ def _python(target: TypeTarget) -> Interpreter:
 
 
 def _write_package(place: Path, package: str, target: TypeTarget) -> Path:
-    """Write the sources of a package, with those of its types that the wanted type uses."""
+    """Write a package's sources, limited to the types that the wanted type uses."""
     wanted = target.wanted
     own = [each for name, each in wanted.messages.items() if package_of(name) == package]
     used = {package_of(field.type.name) for each in own for field in each.messages()} - {package}
@@ -170,9 +174,10 @@ def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
 
 
 def _part_texts(wanted: RosType, folder: Path) -> Iterator[str]:
-    """Yield the definitions of a service's request and response, each with a frame header. A part whose first field
-    is a header keeps its own fields; any other part becomes a message, which is written into the folder and wrapped
-    in a frame."""
+    """Yield the definitions of a service's request and response, each with a frame header.
+
+    A part without a header is written as a separate message, which the definition wraps.
+    """
     for word, part in zip(PARTS, wanted.parts, strict=True):
         lines = (f"{field.type.text} {field.name}\n" for field in part.fields if field.name != PLACEHOLDER)
         if has_header(part):
@@ -205,7 +210,7 @@ def _generate(source: Path, prefix: Path, target: TypeTarget, python: Interprete
 
 
 def _build_library(place: Path, prefix: Path, target: TypeTarget, python: Interpreter, log: Path) -> None:
-    """Build the C++ library of a type, after its packages."""
+    """Build a type's C++ library. Its packages must have been built before."""
     assert target.offer.types is not None, "the transport has libraries of types"
     wanted, source = target.wanted, target.manifest.folder / target.offer.types.library
     options = {
@@ -229,18 +234,18 @@ def _cmake(is_so: bool) -> str:
 
 
 def header_name(word: str) -> str:
-    """Return a type's name as ROS 2 spells it in header names: `point_cloud2` for `PointCloud2`."""
+    """Return a type's name as in ROS 2 header file names, such as `point_cloud2` for `PointCloud2`."""
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", word)).lower()
 
 
 def _variables(prefix: Path, target: TypeTarget, python: Interpreter) -> dict[str, str]:
-    """Return the environment variables with which ROS 2 also finds the packages that were just generated."""
+    """Return the environment variables with which ROS 2 also finds the generated packages."""
     given = {"AMENT_PREFIX_PATH": os.environ.get("AMENT_PREFIX_PATH", ""), **python.fill(target.offer.variables)}
     return {**given, "AMENT_PREFIX_PATH": os.pathsep.join(filter(None, [str(prefix), given["AMENT_PREFIX_PATH"]]))}
 
 
 def _explain(failed: BuildError, package: str, target: TypeTarget, log: Path) -> BuildError:
-    """Return an error with the first message of ROS 2's generators."""
+    """Return an error with the first message of the ROS 2 generators."""
     missing = system.missing(target.offer.apt)
     if failed.code == "E-NO-TOOL" or missing:
         return BuildError(
@@ -253,6 +258,6 @@ def _explain(failed: BuildError, package: str, target: TypeTarget, log: Path) ->
 
 
 def types_log(target: TypeTarget, folder: Path) -> Path:
-    """Return the path of a target's log in the log folder."""
+    """Return the path of a target's log file."""
     word = "".join(char if char.isalnum() else "-" for char in target.title.replace("+", "p"))
     return folder / f"types-{word}.log"

@@ -1,1 +1,1 @@
-"""Other versions to compare with: of a Python library, of a crate, of this checkout."""
+"""Provides other versions to compare with: of a Python library, of a crate, or of this checkout."""

@@ -1,5 +1,4 @@
-"""Builds another version of a transport's Rust library: in a copy of the checkout whose adapter requires that
-version."""
+"""Builds a transport with another version of its Rust crate, in a copy of the checkout."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ LANGUAGE = "rust"
 
 
 def crate(manifest: Manifest) -> str:
-    """Return the crate that a Rust adapter uses, or an empty string if its library is not a crate."""
+    """Return the name of a Rust adapter's crate, or an empty string if its library is not a crate."""
     file = manifest.folder / "rust/Cargo.toml"
     if LANGUAGE not in manifest.offers or not file.is_file():
         return ""
@@ -39,8 +38,10 @@ def has_cells(manifest: Manifest, plan: Plan) -> bool:
 
 
 def side(manifest: Manifest, version: str, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
-    """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if the
-    build fails."""
+    """Build the node with the given crate version, and return the comparison side that uses it.
+
+    Raises BuildError if the build fails.
+    """
     name = manifest.name
     node = _build(manifest, version, say)
     return node_side(f"{name}@{version}", capabilities, node, lambda cell: why_unused(cell, name, LANGUAGE))
@@ -65,7 +66,7 @@ def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Re
 
 
 def _copy_of(name: str, version: str) -> Revision:
-    """Return the copy of the working tree for this version. The copy includes uncommitted changes."""
+    """Return the copy of the working tree for a crate version. The copy includes uncommitted changes."""
     head = revisions.find("HEAD")
     checkout = head.tree.parents[2]
     commit = _git(checkout, "stash", "create") or head.commit
@@ -79,8 +80,7 @@ def _git(checkout: Path, *words: str) -> str:
 
 
 def _require(file: Path, name: str, version: str) -> None:
-    """Edit an adapter's Cargo.toml so that it requires exactly this version of its crate. Raises BuildError if the
-    file names no version."""
+    """Pin an adapter's crate to an exact version in its Cargo.toml. Raises BuildError if the file names no version."""
     text = file.read_text(encoding="utf-8")
     escaped = re.escape(name)
     inline = rf'^({escaped} = (?:\{{[^}}\n]*?version = )?")[^"]*(")'

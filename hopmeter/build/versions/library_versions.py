@@ -1,4 +1,4 @@
-"""Installs another version of a transport's Python library in a separate environment, such as `zeromq@26.0.0`."""
+"""Installs another version of a transport's Python library, such as `zeromq@26.0.0`, in a separate environment."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ LANGUAGE = "python"
 
 @dataclass(frozen=True)
 class Library:
-    """One Python package of a transport, in a chosen version."""
+    """A chosen version of a transport's Python package."""
 
     manifest: Manifest
     package: str
-    """The package's requirement in the manifest; empty if the transport has no Python package."""
+    """The package's requirement in the manifest. Empty if the transport has no Python package."""
     version: str
 
     @property
     def name(self) -> str:
-        """Return the library's reference, `NAME@VERSION`, in the form that the user may write."""
+        """Return the library's reference, `TRANSPORT@VERSION`."""
         return f"{self.manifest.name}@{self.version}"
 
 
 def parse(name: str, capabilities: Capabilities) -> Library | None:
-    """Return the library for `NAME@VERSION`, where NAME is a transport or a Python package; None if no library
-    matches."""
+    """Return the library for `NAME@VERSION`, where NAME is a transport or a Python package.
+
+    None if no library matches.
+    """
     word, at, version = name.partition("@")
     if not at or not version or version.startswith("{"):
         return None
@@ -63,7 +65,7 @@ def _packages(manifest: Manifest) -> list[str]:
 
 
 def _installations(manifest: Manifest) -> Mapping[str, Installation]:
-    """Return the installations that a setting of the transport chooses from."""
+    """Return the transport's installations, from which a setting selects."""
     part = manifest.languages.get("python")
     return part.installations if part else {}
 
@@ -79,7 +81,7 @@ def has_cells(library: Library, plan: Plan) -> bool:
 
 
 def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
-    """Install this version, and return the side that uses it.
+    """Install a library version, and return the comparison side that uses it.
 
     Raises UsageError if no cell of the run uses the package, and BuildError if the package cannot be installed.
     """
@@ -93,8 +95,10 @@ def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable
 
 
 def _whole(library: Library) -> str:
-    """Return the reason why a single package of an installation cannot have another version, and the installation
-    that contains this version, if there is one."""
+    """Return the reason why an installation's packages have fixed versions.
+
+    The text names an installation with the requested version, if there is one.
+    """
     wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
     made = _installations(library.manifest)
     having = [word for word, each in made.items() if wanted in (text.partition(";")[0].strip() for text in each.pip)]
@@ -138,7 +142,7 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return a node whose environment contains this version. A complete existing environment is reused."""
+    """Return a node whose environment contains the library version. A complete existing environment is reused."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():

@@ -1,4 +1,4 @@
-"""Builds another revision of this checkout: a copy of its files with its own environment and nodes."""
+"""Builds another git revision of this checkout, in a copy with its own environment and nodes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ AdapterKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Revision:
-    """A revision of the checkout, and the copy of its files."""
+    """A git revision of the checkout, and the copy of its files."""
 
     name: str
-    """The name of the revision as the user wrote it."""
+    """The revision's name as the user wrote it."""
     commit: str
     tree: Path
 
@@ -48,20 +48,19 @@ class Revision:
 
     @property
     def log(self) -> Path:
-        """Return the log file for all builds of the revision."""
+        """Return the path of the revision's build log."""
         return self.tree.with_name(f"{self.tree.name}.log")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which the revision's programs import the revision's own package."""
+        """Return the environment variables that make the revision's programs import its own package."""
         return {"PYTHONPATH": str(self.tree)}
 
 
 def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
-    """Build the nodes of a revision, and return the side that uses them.
+    """Build a revision's nodes, and return the comparison side that uses them.
 
-    Raises UsageError if there is no such revision or its nodes read another spec format, and BuildError if a build
-    fails.
+    Raises UsageError if the revision does not exist or uses a different spec format, and BuildError if a build fails.
     """
     revision = find(name)
     _check_source(revision)
@@ -81,8 +80,10 @@ def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str],
 
 
 def find(name: str) -> Revision:
-    """Return a revision of this checkout. Raises UsageError if hopmeter does not run from a checkout, or if the
-    revision does not exist."""
+    """Return a revision of this checkout.
+
+    Raises UsageError if hopmeter does not run from a checkout, or if the revision does not exist.
+    """
     checkout = paths.checkout()
     if checkout is None or not (checkout / ".git").exists():
         why = f"--against {name}: only a checkout of hopmeter has revisions"
@@ -110,7 +111,7 @@ def _build(revision: Revision, needed: list[AdapterKey], say: Callable[[str], ob
 
 
 def copy_files(revision: Revision) -> None:
-    """Copy the files of the revision, under a temporary name until the copy is complete."""
+    """Copy the revision's files. The copy has a temporary name until it is complete."""
     checkout = revision.tree.parents[2]
     partial = revision.tree.with_name(f"{revision.tree.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -143,10 +144,9 @@ def _make_environment(revision: Revision) -> None:
 
 
 def _cargo(revision: Revision) -> dict[str, str]:
-    """Return the environment variables that give each revision its own target folder.
+    """Return the environment variables that give each revision its own target directory.
 
-    In a shared folder, Cargo would mistake the crates of another revision for those of this one, because it compares
-    file times.
+    Cargo compares file times, so in a shared directory it would reuse crates of other revisions.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
@@ -192,7 +192,7 @@ def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]
 
 
 def _check_source(revision: Revision) -> None:
-    """Raise UsageError if the revision's source has another spec format, before anything is built."""
+    """Raise UsageError if the revision's source uses a different spec format."""
     found = re.search(rf"{SOURCE_FORMAT}(\d+)", _git(revision, "show", f"{revision.commit}:{FORMAT_FILE}"))
     if found and int(found[1]) != SPEC_FORMAT:
         this = f"-S{SOURCE_FORMAT}{SPEC_FORMAT}"
@@ -221,7 +221,7 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell as the old manifest describes it, with only those settings that differ from their defaults."""
+    """Return the cell under the old manifest, with only those settings that differ from their defaults."""
     if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):

@@ -1,1 +1,1 @@
-"""Arrow arrays in frames: their types, their memory layout, and the checks before Arrow reads a buffer."""
+"""Encodes Arrow arrays as frames, and validates received buffers before Arrow reads them."""

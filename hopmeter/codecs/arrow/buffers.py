@@ -1,4 +1,4 @@
-"""Makes Arrow arrays in the memory of frames, from the parts that the header describes."""
+"""Builds Arrow arrays over the frames' memory, as the header describes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DEPTH = 32
 
 
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
-    """Return a function that makes an array of type `of` from its parts.
+    """Return a function that builds an array of type `of` from its buffers.
 
-    That function checks only that each buffer has the size that the type needs; `validate(full=True)` checks the
-    values.
+    The returned function checks only that each buffer is large enough for the type. Arrow's `validate(full=True)`
+    checks the values.
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
@@ -52,10 +52,10 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Return the indices after replacing every invalid index, including those of missing values, with 0: Arrow reads
-    all of them when it joins dictionaries.
+    """Return the indices, replacing each index that is out of range with 0. Arrow reads every index when it joins
+    dictionaries.
 
-    pandas writes -1 for a missing value, so an invalid index is replaced and not refused.
+    pandas writes -1 for a missing value, so an invalid index is not an error.
     """
     marks, memory = array.buffers()
     found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
@@ -82,8 +82,10 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
 
 
 def _require_keys(entries: Maker) -> Maker:
-    """Return a function that makes the entries of a map, and raises CodecError if keys are missing, because Arrow
-    would then abort the process."""
+    """Return a function that builds a map's entries.
+
+    The function raises CodecError if a key is missing, because Arrow would abort the process.
+    """
 
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
@@ -102,8 +104,10 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 
 
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
-    """Return a function that collects an array's buffers from the frames, and raises CodecError if a buffer is too
-    small for `end` values."""
+    """Return a function that collects an array's buffers from the frames.
+
+    The function raises CodecError if a buffer is too small for `end` values.
+    """
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
@@ -117,8 +121,10 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
 
 
 def _stand_ins(pa: Any, count: int) -> list[Any]:
-    """Return substitutes for omitted buffers: None for the bitmap (no missing values), and a zero offset, which
-    Arrow always reads."""
+    """Return substitutes for omitted buffers.
+
+    No validity bitmap means that no value is missing; Arrow always reads the first offset, which is 0.
+    """
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 
 
@@ -133,7 +139,7 @@ def _values_maker(wrap: Any, place: int, need: int) -> Maker:
 
 
 def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
-    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # view types may have any number of text buffers
+    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # a view type may have any number of text buffers
     plan = [(*place, need) for place, need in zip(places, needed + text, strict=True)]
 
     def make(frames: Sequence[Any]) -> Any:

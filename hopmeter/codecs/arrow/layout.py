@@ -1,8 +1,7 @@
-"""The memory layout of Arrow arrays, by type: the parts that a header must describe before Arrow builds an array.
+"""Validates the memory layout that a header declares for an Arrow array.
 
-Arrow does not check the whole layout itself: a wrong layout would make it abort the process or read beyond a buffer.
-Properties that depend only on the header are checked once, when the function for this header is made; for each message,
-only the buffer sizes are checked.
+Arrow does not check the layout completely: an invalid layout can abort the process or make Arrow read out of bounds.
+Properties that depend only on the header are checked once per header. Buffer sizes are checked for each message.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from hopmeter.codecs.errors import CodecError
 
 MOST_VALUES = 2**62
 MOST_SCALE = 76
-"""The largest scale of a decimal. With a larger scale, Arrow writes text that Python cannot read."""
+"""The largest decimal scale. Arrow formats decimals with a larger scale as text that Python cannot parse."""
 VIEW_BYTES = 16
 
 
 def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
-    """Return the length and the offset of an array; the offset of nulls and of empty arrays is 0.
+    """Return an array's length and offset. The offset of null arrays and of empty arrays is 0.
 
-    Nulls and empty arrays do not need their offset, and Arrow does not validate the offset of an empty array.
+    Null arrays and empty arrays do not need an offset, and Arrow does not validate the offset of an empty array.
     """
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
@@ -33,8 +32,10 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
 
 
 def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
-    """Return, for each buffer of the type, whether it is present (1) or omitted (0). Raises CodecError if a required
-    buffer is missing."""
+    """Return 1 for each buffer that is present, and 0 for each that is omitted.
+
+    Raises CodecError if a required buffer is missing.
+    """
     found = [one_of(one, 0, 1) for one in listing(node)]
     least = of.num_buffers
     if len(found) < least or (len(found) > least and not has_views(pa, of)):
@@ -49,8 +50,10 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
 
 
 def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
-    """Return the minimum size of each buffer in bytes, for `end` values. The minimum for text is 0, because the
-    offsets determine its size."""
+    """Return the minimum size in bytes of each buffer for `end` values.
+
+    The minimum for text is 0, because the offsets determine the size of the text.
+    """
     types, marks = pa.types, _bytes(end)
     if types.is_union(of):
         return [0, end] if of.mode == "sparse" else [0, end, 4 * end]
@@ -66,7 +69,7 @@ def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
 
 
 def offset_bytes(pa: Any, of: Any) -> int:
-    """Return the width in bytes of the offsets of a text or list type; 0 for all other types."""
+    """Return the width in bytes of the offsets of a text or list type, or 0 for other types."""
     types = pa.types
     if types.is_large_string(of) or types.is_large_binary(of) or types.is_large_list(of):
         return 8
@@ -79,10 +82,10 @@ def _bytes(bits: int) -> int:
 
 
 def check_type(pa: Any, of: Any) -> None:
-    """Raise CodecError for a type that `encode` never writes, or whose parameters no Arrow type has."""
+    """Raise CodecError for a type that `encode` never writes, or that has invalid parameters."""
     types = pa.types
     if of.num_fields and not any(is_one(of) for is_one in _nested_kinds(types)):
-        # In list views, items may overlap, and one run of a run-end encoded array may stand for any number of rows.
+        # List views may overlap, and a single run of a run-end encoded array may represent any number of rows.
         raise CodecError("E-ARROW-TYPE", f"Arrow {of} arrays cannot be represented", "cast the column to another type")
     if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
         raise CodecError(
@@ -98,8 +101,10 @@ def _nested_kinds(types: Any) -> tuple[Any, ...]:
 
 
 def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
-    """Raise CodecError if a child has too few values for the first `end` values of its parent. Lists are not checked
-    here, because their offsets are in the frames."""
+    """Raise CodecError if a child array has too few values for the first `end` values of its parent.
+
+    Lists are excluded, because their offsets are in the frames.
+    """
     types, each = pa.types, 0
     if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):
         each = 1

@@ -1,8 +1,8 @@
 """Estimates the cost of reading Arrow IPC messages before Arrow reads them.
 
-Messages are flatbuffers, in which many places may refer to the same text or field, and Arrow makes a copy for each
-place. Batches may be compressed, or declare rows that have no bytes. Arrow itself verifies that all positions are
-inside the message.
+A message is a flatbuffer, in which many references may point to the same text or field. Arrow copies the text or field
+for each reference. Batches may be compressed, or declare rows that occupy no bytes. Arrow itself verifies that all
+offsets are within the message.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 
 FIELD_BYTES = 24
-"""The minimum size of a field in bytes, as Arrow writes it; a metadata entry with one word has half this size."""
+"""The minimum size in bytes of a field as Arrow writes it. A metadata entry needs half of this size."""
 CONTINUES = 0xFFFFFFFF
 NODE_BYTES = 16
-"""The size in bytes of an array's description in a batch: its length and its number of missing values."""
+"""The size in bytes of an array's entry in a batch: its length and its null count."""
 KEPT, KEPT_BYTES = 256, 16384
-"""The limits of the cache: the number of messages, and the metadata bytes of one message. Senders repeat their
-metadata, so caching saves time."""
+"""The limits of the cache: the number of messages, and the metadata bytes per message.
+
+Senders repeat their metadata, so caching saves time.
+"""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
-"""Arrow's type numbers: that of the only type with a text parameter (a time zone), and those of the view types."""
+"""Arrow's type numbers. Timestamps are the only type with a text parameter, the time zone."""
 
 
 class Table:
-    """A table in a flatbuffer; slots are numbered as in Arrow's `Schema.fbs` and `Message.fbs`."""
+    """A flatbuffers table. Slots are numbered as in Arrow's `Schema.fbs` and `Message.fbs`."""
 
     __slots__ = ("_at", "_data", "_slots")
 
@@ -38,23 +40,23 @@ class Table:
         self._data, self._at, self._slots = data, at, (slots + 4, count)
 
     def place(self, slot: int) -> int:
-        """Return the position of a slot's value; 0 if the value is omitted."""
+        """Return the position of a slot's value, or 0 if the value is omitted."""
         first, count = self._slots
         found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
         return self._at + found if found else 0
 
     def value(self, slot: int, form: str) -> int:
-        """Return the number in a slot; 0 if it is omitted."""
+        """Return the number in a slot, or 0 if the number is omitted."""
         at = self.place(slot)
         return _number(self._data, form, at) if at else 0
 
     def table(self, slot: int) -> Table | None:
-        """Return the table that a slot refers to; None if the slot is empty."""
+        """Return the table that a slot refers to, or None if the slot is empty."""
         at = self.place(slot)
         return Table(self._data, self._target(at)) if at else None
 
     def tables(self, slot: int) -> Iterator[Table]:
-        """Yield all tables of the list in a slot."""
+        """Yield each table in the list that a slot refers to."""
         first = self.start(slot)
         for number in range(self.length(slot)):
             yield Table(self._data, self._target(first + 4 * number))
@@ -64,7 +66,7 @@ class Table:
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
-        """Return the number of bytes of a text, or of items of a list; 0 if the slot is omitted."""
+        """Return the length of a slot's text in bytes or of its list in items, or 0 if the slot is omitted."""
         at = self.place(slot)
         return _number(self._data, "<I", self._target(at)) if at else 0
 
@@ -85,7 +87,7 @@ def message_of(data: Any, start: int = 0) -> Table:
 
 
 def check_schema(data: bytes) -> None:
-    """Raise CodecError if reading a serialized schema would take far more memory than the schema has bytes."""
+    """Raise CodecError if reading a serialized schema would take far more memory than the schema's own size."""
     try:
         start = 8 if _number(data, "<I", 0) == CONTINUES else 4
         _check_costs(message_of(data, start), len(data))
@@ -94,11 +96,10 @@ def check_schema(data: bytes) -> None:
 
 
 def contents(data: bytes) -> tuple[int, bool]:
-    """Return the largest number of values of any array that a message's metadata describes, and whether the message has
-    views or empty arrays.
+    """Return the length of the longest array in a message, and whether the message has views or empty arrays.
 
-    Raises CodecError if reading the metadata would take far more memory than it has bytes, or if the buffers are
-    compressed.
+    Raises CodecError if the buffers are compressed, or if reading the metadata would take far more memory than its own
+    size.
     """
     return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
 
@@ -123,21 +124,20 @@ def _longest_and_views(data: bytes) -> tuple[int, bool]:
 
 
 def _batch(message: Table) -> Table | None:
-    """Return the record batch of a message, also that of a dictionary message; None if it has none."""
+    """Return the record batch of a batch or dictionary message, or None for other messages."""
     kind = message.value(1, "<B")
     found = message.table(2) if kind in (DICTIONARY, BATCH) else None
     return found.table(1) if found is not None and kind == DICTIONARY else found
 
 
 def _rows(batch: Table, data: Any) -> list[int]:
-    """Return the number of rows of a batch, followed by the length of each of its arrays."""
+    """Return a batch's number of rows, followed by the length of each of its arrays."""
     nodes, first = range(batch.length(1)), batch.start(1)
     return [batch.value(0, "<q"), *[_number(data, "<q", first + NODE_BYTES * number) for number in nodes]]
 
 
 def _check_costs(message: Table, size: int) -> None:
-    """Raise CodecError if the fields and texts of a message would, without sharing, need more bytes than the message
-    has."""
+    """Raise CodecError if a message's fields and texts, once copied for each reference, exceed the message's size."""
     left = size
     for cost in _costs(message):
         left -= cost
@@ -148,7 +148,7 @@ def _check_costs(message: Table, size: int) -> None:
 
 
 def _costs(message: Table) -> Iterator[int]:
-    """Yield, for each field and metadata entry of a message, the bytes that it needs if nothing is shared."""
+    """Yield the size in bytes of each field and metadata entry, counted once per reference."""
     yield from _metadata(message, 4)
     schema = _schema(message)
     if schema is not None:

@@ -1,4 +1,4 @@
-"""Collects the memory of an Arrow array: its buffers, cut to the slice if the values have a fixed width."""
+"""Collects an Arrow array's buffers, and trims fixed-width buffers to the array's slice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hopmeter.codecs.writing import Frames
 _bits: dict[int, tuple[int, ...]] = {}
 """The results of `_widths`, by type id, for types that are not in `_flat`."""
 _flat: set[int] = set()
-"""The ids of types that are known to have a fixed width, no children and no dictionary."""
+"""The ids of fixed-width types without children and dictionary."""
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
-    """Append an array's buffers, and return its node `[length, offset, buffers, children, dictionary]`; `buffers` has 1
-    for a present buffer and 0 for an omitted one.
+    """Append an array's buffers, and return its header node `[length, offset, buffers, children, dictionary]`.
 
-    `before` is the number of values before the slice that the parent also needs.
+    `buffers` has 1 for a present buffer and 0 for an omitted one. `before` is the number of values before the slice
+    that the parent array also needs.
     """
     of = array.type
     if of.id in _flat:
@@ -36,9 +36,9 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
 
 
 def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
-    """Append the buffers of values with a fixed width, and return their node; only the bytes of the slice are sent."""
+    """Append the buffers of fixed-width values, trimmed to the slice, and return their header node."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
-    # The usual case: the array is not a slice, and no value is missing.
+    # The common case: the array is not a slice, and no value is missing.
     if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:
         frames.append(memoryview(own[1]).cast("B"))
         return f"[{length},0,[0,1],[],{words}]"
@@ -48,8 +48,10 @@ def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "nul
 
 
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
-    """Return how many values before the slice are included, because bitmaps can be cut only at whole bytes, and the
-    byte range of each buffer."""
+    """Return the number of extra values before the slice, and the byte range of each buffer.
+
+    Extra values are needed because a bitmap can be split only at byte boundaries.
+    """
     start, end = array.offset - before, array.offset + len(array)
     spare = start % 8 if 1 in widths[all_there:] else 0
     first = start - spare
@@ -77,9 +79,9 @@ def _presence(buffers: list[Any]) -> str:
 
 
 def _widths(pa: Any, of: Any) -> tuple[int, ...]:
-    """Return the bits per value of each buffer that can be cut to a slice.
+    """Return the bits per value of each buffer that can be trimmed to a slice.
 
-    The buffers of text and lists cannot be cut, because their offsets are relative to the first value.
+    Text and list buffers cannot be trimmed, because their offsets are relative to the first value.
     """
     if pa.types.is_struct(of) or pa.types.is_fixed_size_list(of):
         return (1,)
@@ -89,8 +91,10 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Return each child with the number of values before it that are also needed. The children of a struct are cut
-    to the slice; those of a list are complete."""
+    """Return each child array, and the number of values before it that are also needed.
+
+    A struct's children are trimmed to the slice; a list's children are complete.
+    """
     of, types = array.type, pa.types
     if types.is_struct(of) or types.is_union(of):
         ahead = 0 if types.is_union(of) and of.mode == "dense" else before + spare

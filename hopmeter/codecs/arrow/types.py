@@ -1,4 +1,4 @@
-"""Arrow types in frames: which types are refused, and which have rows without bytes."""
+"""Classifies Arrow types: which are refused, and which have rows that occupy no bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""The extension name of a column that Polars would interpret as addresses of Python objects."""
+"""The extension name of columns whose bytes Polars would interpret as Python object addresses."""
 
 
 def schema_of(node: Any) -> Any:
-    """Return the schema in an IPC message. Raises CodecError if the message is invalid, too costly to read, or has a
-    column of Python objects."""
+    """Return the schema in an IPC message.
+
+    Raises CodecError if the message is invalid or too expensive to read, or if a column holds Python objects.
+    """
     pa = import_package("pyarrow", EXTRA)
     try:
         message = base64.b64decode(text(node), validate=True)
@@ -48,12 +50,12 @@ def fields(found: Any) -> Iterator[Any]:
 
 
 def storage_type(pa: Any, of: Any) -> Any:
-    """Return the storage type of an extension type, or any other type unchanged."""
+    """Return an extension type's storage type, or any other type unchanged."""
     return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
 
 
 def has_bytes(pa: Any, of: Any) -> bool:
-    """Return whether every row needs at least one bit in a buffer, so that buffer sizes limit the number of rows."""
+    """Return whether each row occupies at least one bit, so that buffer sizes limit the number of rows."""
     of, types = storage_type(pa, of), pa.types
     if types.is_fixed_size_binary(of):
         return bool(of.byte_width)
@@ -65,13 +67,15 @@ def has_bytes(pa: Any, of: Any) -> bool:
 
 
 def has_views(pa: Any, of: Any) -> bool:
-    """Return whether values are views, which refer to any number of text buffers."""
+    """Return whether the type is a view type, which may have any number of text buffers."""
     return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
 
 
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
-    """Yield an array and all arrays inside it; chunked, extension and dictionary arrays are replaced with their
-    contents."""
+    """Yield an array and all arrays nested in it.
+
+    Chunked, extension and dictionary arrays are replaced by the arrays that they contain.
+    """
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks
     elif isinstance(array, pa.ExtensionArray):

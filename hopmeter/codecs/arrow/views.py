@@ -9,11 +9,11 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 
 INLINE_BYTES = 12
-"""Text of up to this many bytes is stored in the view itself."""
+"""The maximum length in bytes of text that a view stores inline."""
 
 
 def check_views(buffers: list[Any], end: int) -> None:
-    """Raise CodecError unless the first `end` views refer only to places inside the text buffers.
+    """Raise CodecError if any of the first `end` views refers to bytes outside the text buffers.
 
     Arrow's validation skips the views of missing values, but Arrow's casts and Polars read these views.
     """

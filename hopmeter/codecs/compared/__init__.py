@@ -1,2 +1,1 @@
-"""Comparison codecs: one module, with `encode(obj)` and `decode(frames)`, for each codec that hopmeter's own codec
-is compared with."""
+"""Codecs that benchmarks compare with hopmeter's own codec. Each module defines `encode(obj)` and `decode(frames)`."""

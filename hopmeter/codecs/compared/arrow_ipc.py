@@ -21,8 +21,10 @@ EXTRA = "pyarrow"
 
 
 def _refuse_other(obj: Any) -> str:
-    """Return why an object cannot be represented; an empty string for a tensor, and for a table whose schema
-    survives serialization."""
+    """Return the reason why an object cannot be represented.
+
+    Empty for a tensor, and for a table whose schema survives serialization.
+    """
     pa = import_package("pyarrow", "pyarrow")
     if type(obj) is pa.Table:
         schema = pa.ipc.read_schema(obj.schema.serialize())
@@ -32,7 +34,7 @@ def _refuse_other(obj: Any) -> str:
 
 @check_with(Profile("arrow-ipc", {}, other=_refuse_other))
 def encode(obj: Any) -> list[Any]:
-    """Return a frame with the kind of object, and one with a copy of the NumPy array, tensor or Arrow table."""
+    """Return two frames: the kind of object, and a serialized copy of the NumPy array, tensor or Arrow table."""
     pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
     if type(obj) is np.ndarray:
@@ -53,8 +55,8 @@ def _contiguous(array: Any) -> Any:
 def decode(frames: Sequence[Any]) -> Any:
     """Return the array, tensor or table in the frame's memory.
 
-    Raises CodecError if the frames contain none of these, or compressed data, whose decompressed size would be
-    unlimited.
+    Raises CodecError if the frames contain anything else. Compressed data is refused, because its decompressed size is
+    unbounded.
     """
     pa = import_package("pyarrow", "pyarrow")
     try:
@@ -83,8 +85,10 @@ def _table(pa: Any, memory: Any) -> Any:
 
 
 def _check_arrays(pa: Any, table: Any) -> None:
-    """Raise CodecError for two errors that Arrow's validation misses: invalid views of missing values, and nonzero
-    first offsets of empty arrays."""
+    """Raise CodecError for two errors that Arrow's validation misses:
+
+    invalid views of missing values, and empty arrays with a nonzero first offset.
+    """
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)
         if has_views(pa, array.type):

@@ -1,4 +1,4 @@
-"""CDR: a ROS 2 message { string dtype; int64[] shape; uint8[] data; }, as a message definition would define it."""
+"""Encodes an array in CDR, as the ROS 2 message { string dtype; int64[] shape; uint8[] data; }."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRA = "cdr"
 
 NAME = "hopmeter/msg/Array"
 BASE, SEQUENCE = 1, 4
-"""The numbers of the kinds of types in rosbags."""
+"""rosbags' numbers for kinds of types."""
 FIELDS = [
     ("dtype", (BASE, ("string", 0))),
     ("shape", (SEQUENCE, ((BASE, ("int64", 0)), 0))),
@@ -36,7 +36,7 @@ def _store() -> Any:
 
 @check_with(Profile("cdr", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame, after two copies: out of the array, and into the message."""
+    """Return one frame. The data is copied twice: out of the array, and into the message."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     data = np.frombuffer(obj.tobytes(), np.uint8)
     message = _store().types[NAME](dtype, np.array(obj.shape, np.int64), data)
@@ -44,7 +44,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in the frame's memory. Raises CodecError for any other message."""
+    """Return the array in the frame's memory. Raises CodecError if the frame contains a different message."""
     try:
         (frame,) = frames
         found = _store().deserialize_cdr(memoryview(frame).cast("B"), NAME)

@@ -1,4 +1,4 @@
-"""FlatBuffers: table Array { dtype:string; shape:[int64]; data:[ubyte]; }, as a schema would define it."""
+"""Encodes an array in FlatBuffers, as table Array { dtype:string; shape:[int64]; data:[ubyte]; }."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PACKAGE = "flatbuffers"
 EXTRA = "flatbuffers"
 
 DTYPE, SHAPE, DATA = range(3)
-"""The numbers of the table's fields."""
+"""The field numbers of the table."""
 
 
 @check_with(Profile("flatbuffers", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame, after two copies: into the buffer, and out of it."""
+    """Return one frame. The data is copied twice: into the builder's buffer, and out of it."""
     builder = import_package("flatbuffers", "flatbuffers").Builder(obj.nbytes + 1024)
     fields = {
         DTYPE: builder.CreateString(json.dumps(dtypes.to_node(obj.dtype))),
@@ -37,7 +37,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in the frame's memory. Raises CodecError for any other buffer."""
+    """Return the array in the frame's memory. Raises CodecError if the frame contains anything else."""
     try:
         (frame,) = frames
         dtype, shape, data = _read_fields(memoryview(frame).cast("B"))
@@ -50,7 +50,7 @@ def decode(frames: Sequence[Any]) -> Any:
 
 
 def _read_fields(frame: memoryview) -> list[memoryview]:
-    """Return the memory of each field. FlatBuffers has no verifier for Python, so each position is checked here."""
+    """Return each field's memory. FlatBuffers has no verifier for Python, so each offset is checked here."""
     start = _number(frame, 0, "<u4")
     slots = start - _number(frame, start, "<i4")
     vectors = [start + _number(frame, slots + 4 + 2 * field, "<u2") for field in (DTYPE, SHAPE, DATA)]

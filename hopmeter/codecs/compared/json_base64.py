@@ -1,4 +1,4 @@
-"""JSON, in which an array is NumPy's file format in base64, as in Wrapyfi's plugins."""
+"""Encodes objects as JSON. Arrays are stored in NumPy's file format in base64, as in Wrapyfi's plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopmeter.codecs.header import has_pairs
 
 MARK = "__numpy__"
 MOST_DIGITS = 4000
-"""The maximum number of digits of an integer; Python reads integers of up to 4300 digits from text."""
+"""The maximum number of digits of an integer. Python parses at most 4300 digits."""
 PLAIN = {type(None): accept, bool: accept, int: between(1 - 10**MOST_DIGITS, 10**MOST_DIGITS - 1)}
 
 
@@ -40,7 +40,7 @@ PROFILE = Profile(
 
 @check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
-    """Return one frame of text that contains the whole object; base64 makes an array a third longer."""
+    """Return one frame with the whole object as JSON text. Base64 makes an array a third larger."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 
@@ -51,7 +51,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, without unpickling. Raises CodecError if the frame does not contain one."""
+    """Return the object, without unpickling. Raises CodecError if the frame does not contain an object."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

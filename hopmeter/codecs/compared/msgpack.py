@@ -1,4 +1,4 @@
-"""MessagePack, in which an array is a map of dtype, shape and bytes."""
+"""Encodes objects in MessagePack. An array is a map with its dtype, shape and bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object; its arrays are in a copy that msgpack makes. Raises CodecError for any other frame."""
+    """Return the object. msgpack copies its arrays. Raises CodecError if the frame is not MessagePack."""
     try:
         (frame,) = frames
         return import_package("msgpack", "msgpack").unpackb(frame, object_hook=_read_array, strict_map_key=False)

@@ -1,4 +1,7 @@
-"""pickle with the whole object in one frame. A pickle is a program: decode only frames from senders that you trust."""
+"""Encodes objects with pickle, in a single frame. A pickle is a program:
+
+decode only frames from senders that you trust.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""pickle protocol 5 with a separate frame for each buffer. A pickle is a program: decode only frames from senders
-that you trust."""
+"""Encodes objects with pickle protocol 5, with a separate frame for each buffer. A pickle is a program:
+
+decode only frames from senders that you trust.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,10 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle, and return its object, which shares the frames' memory. Raises CodecError if the frames do not
-    contain a pickle."""
+    """Run the pickle, and return its object, which shares the frames' memory.
+
+    Raises CodecError if the frames do not contain a pickle.
+    """
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:

@@ -1,4 +1,4 @@
-"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as a schema would define it."""
+"""Encodes an array in Protocol Buffers, as message Array { string dtype; repeated int64 shape; bytes data; }."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ PACKAGE = "google.protobuf"
 EXTRA = "protobuf"
 
 FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
-"""The name, type (string, int64, bytes) and label (single, repeated) of each field, with the numbers of
-descriptor.proto.
-"""
+"""Each field's name, type number and label number. The numbers are those of descriptor.proto."""
 
 
 @functools.cache
@@ -38,13 +36,13 @@ def _message() -> Any:
 
 @check_with(Profile("protobuf", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame, after two copies: into the message, and into its encoded bytes."""
+    """Return one frame. The data is copied twice: into the message, and into the serialized bytes."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in a copy that protobuf makes. Raises CodecError for any other message."""
+    """Return the array, which protobuf copies. Raises CodecError if the frame contains a different message."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

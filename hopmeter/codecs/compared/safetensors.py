@@ -1,4 +1,4 @@
-"""safetensors: an array, or a dict of arrays by name."""
+"""Encodes an array, or a dict of arrays by name, in safetensors."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ def encode(obj: Any) -> list[Any]:
 
 
 def _names(frame: bytes) -> list[str]:
-    """Return the names of all arrays in their order in the frame; the library itself returns them in any order."""
+    """Return the array names in the order of the frame. The library itself returns them in arbitrary order."""
     (size,) = LENGTH.unpack_from(frame)
     return [name for name in json.loads(frame[LENGTH.size : LENGTH.size + size]) if name != METADATA]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array or the dict. Raises CodecError if the frame contains neither. safetensors needs bytes, so any
-    other frame is copied."""
+    """Return the array, or the dict of arrays. Raises CodecError if the frame contains anything else.
+
+    safetensors accepts only bytes, so other buffers are copied.
+    """
     try:
         (frame,) = frames
         found: dict[str, Any] = import_package("safetensors.numpy", "safetensors").load(bytes(frame))

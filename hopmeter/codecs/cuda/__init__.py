@@ -1,4 +1,4 @@
-"""Passes memory of NVIDIA GPUs between processes by handle (CUDA IPC) instead of copying it through the host.
+"""Shares GPU memory between processes by CUDA IPC handle, instead of copying it through the host.
 
 `make test-gpu` tests this on a GPU. All other tests use a fake driver library (`driver.LIBRARY`).
 """

@@ -1,4 +1,7 @@
-"""The receiver of GPU memory: checks a loan, opens it, and releases it with the last object in that memory."""
+"""The receiver's side of GPU memory sharing:
+
+validates a loan, maps its memory, and releases it when the last object in that memory is freed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ ALIGN = 64
 
 
 class Hold:
-    """GPU memory that another process owns. NumPy treats it as an array's memory, but no code may read it."""
+    """GPU memory that another process owns.
+
+    NumPy treats it as an array's memory, but no code may read it on the host.
+    """
 
     def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:
         self.address, self.size, self.device = place
@@ -30,7 +36,7 @@ class Hold:
         return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
 
     def read(self) -> Any:
-        """Return a copy in host memory that starts at a multiple of 64 bytes."""
+        """Return a copy in host memory, aligned to 64 bytes."""
         room = np.empty(self.size + ALIGN, np.uint8)
         start = -room.ctypes.data % ALIGN
         copy = room[start : start + self.size]
@@ -38,7 +44,7 @@ class Hold:
         return copy
 
     def close(self) -> None:
-        """Wait until this process no longer uses the memory, then release it; a second call does nothing."""
+        """Wait until this process no longer uses the memory, then release it. A second call does nothing."""
         if not self._open or self._process != os.getpid():
             return
         self._open = False
@@ -55,8 +61,7 @@ class Hold:
 
 
 def borrow(frame: Any) -> Hold:
-    """Return the memory that a frame refers to. If it is not available to this process, release everything and raise
-    CodecError."""
+    """Return the memory that a frame refers to. Raises CodecError if this process cannot access the memory."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)
@@ -91,8 +96,7 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
 
 
 def _device(uuid: bytes) -> int:
-    """Return the number of a GPU in this process, by its UUID. Raises CodecError if this process does not see the
-    GPU."""
+    """Return this process's number for the GPU with a UUID. Raises CodecError if this process does not see the GPU."""
     if uuid in driver().uuids:
         return driver().uuids.index(uuid)
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")

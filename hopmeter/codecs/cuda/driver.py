@@ -1,4 +1,4 @@
-"""Calls the few functions of libcuda.so.1 that handles need, via ctypes. Tests replace this library.
+"""Calls the libcuda.so.1 functions for memory handles, via ctypes. Tests replace this library.
 
 Devices are numbered as this process and its frameworks see them (CUDA_VISIBLE_DEVICES).
 """
@@ -13,22 +13,22 @@ from hopmeter.codecs.errors import CodecError
 
 LIBRARY = "libcuda.so.1"
 DLPACK_DEVICE = 2
-"""DLPack's number for memory that a CUDA GPU owns (kDLCUDA)."""
+"""DLPack's device type for CUDA GPU memory (kDLCUDA)."""
 HANDLE_BYTES = 64
 COPY = "let the sender copy: `encode(obj)` without share"
 ORDINAL, EXPORTABLE = 9, 10
-"""The numbers of two pointer attributes: CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, …_IS_LEGACY_CUDA_IPC_CAPABLE."""
+"""The numbers of the pointer attributes CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL and …_IS_LEGACY_CUDA_IPC_CAPABLE."""
 LAZY_PEER_ACCESS = 1
 
 
 class Handle(ctypes.Structure):
-    """CUipcMemHandle, passed by value."""
+    """The C struct CUipcMemHandle, which is passed by value."""
 
     _fields_ = [("reserved", ctypes.c_char * HANDLE_BYTES)]
 
 
 class Uuid(ctypes.Structure):
-    """CUuuid."""
+    """The C struct CUuuid."""
 
     _fields_ = [("bytes", ctypes.c_char * 16)]
 
@@ -53,11 +53,14 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cuIpcCloseMemHandle": (ctypes.c_uint64,),
 }
 NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
-"""Newer functions that are preferred if they exist: this one distinguishes the parts of a GPU (MIG)."""
+"""Newer functions that are preferred if the driver has them.
+
+cuDeviceGetUuid_v2 distinguishes the MIG partitions of a GPU.
+"""
 
 
 def driver() -> Driver:
-    """Return the driver of this process. Raises CodecError if there is none, or if it sees no GPU."""
+    """Return this process's driver. Raises CodecError if the machine has no driver, or if the driver finds no GPU."""
     return _load(LIBRARY)
 
 
@@ -67,8 +70,10 @@ def _load(path: str) -> Driver:
 
 
 class Driver:
-    """The functions of the driver. Each runs in the primary context of its device, which all frameworks use, and
-    raises CodecError if it fails."""
+    """The CUDA driver functions.
+
+    Each runs in its device's primary context, which all frameworks use, and raises CodecError if it fails.
+    """
 
     def __init__(self, path: str) -> None:
         try:
@@ -79,38 +84,37 @@ class Driver:
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
-        """The UUID of each GPU that this process sees, 16 bytes each."""
+        """The 16-byte UUID of each GPU that this process sees."""
 
     def ordinal_of(self, address: int) -> int:
-        """Return the number of the GPU that owns the memory at an address. Raises CodecError for memory that CUDA
-        does not know."""
+        """Return the number of the GPU that owns an address. Raises CodecError if CUDA does not know the address."""
         return self._attribute(address, ORDINAL)
 
     def is_exportable(self, address: int) -> bool:
-        """Return whether CUDA IPC can share the allocation, which it can do only for memory from cudaMalloc."""
+        """Return whether CUDA IPC can share the allocation. Only memory from cudaMalloc can be shared."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
-        """Return the start address and the size of the allocation that contains an address."""
+        """Return the start address and size of the allocation that contains an address."""
         base, size = ctypes.c_uint64(), ctypes.c_size_t()
         with self._device_context(ordinal):
             self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
         return base.value, size.value
 
     def settle(self, ordinal: int) -> None:
-        """Wait until the GPU has finished all work of this process, on every stream."""
+        """Wait until the GPU has finished all of this process's work, on every stream."""
         with self._device_context(ordinal):
             self._call("cuCtxSynchronize")
 
     def export(self, base: int, ordinal: int) -> bytes:
-        """Return the 64-byte handle of an allocation."""
+        """Return an allocation's 64-byte handle."""
         handle = Handle()
         with self._device_context(ordinal):
             self._call("cuIpcGetMemHandle", ctypes.byref(handle), base)
         return bytes(handle)
 
     def open(self, handle: bytes, ordinal: int) -> int:
-        """Map an allocation of another process, and return its address in this process."""
+        """Map another process's allocation, and return its address in this process."""
         base = ctypes.c_uint64()
         with self._device_context(ordinal):
             given = Handle.from_buffer_copy(handle)
@@ -123,7 +127,7 @@ class Driver:
             self._call("cuIpcCloseMemHandle", base)
 
     def read(self, address: int, ordinal: int, target: Any) -> None:
-        """Fill an array in host memory with a copy of GPU memory."""
+        """Copy GPU memory into an array in host memory."""
         with self._device_context(ordinal):
             self._call("cuMemcpyDtoH_v2", target.ctypes.data, address, target.nbytes)
 
@@ -158,13 +162,13 @@ class Driver:
         return bytes(uuid)
 
     def _attribute(self, address: int, which: int) -> int:
-        # Wider than every attribute that is read, because the width of a boolean attribute is not documented.
+        # A 64-bit buffer is large enough for every attribute; the width of boolean attributes is not documented.
         value = ctypes.c_uint64()
         self._call("cuPointerGetAttribute", ctypes.byref(value), which, address)
         return value.value
 
     def _device_context(self, ordinal: int) -> _Current:
-        """Make the device's primary context current on this thread; the context is retained until the process ends."""
+        """Make the device's primary context current on this thread. The context is retained until the process exits."""
         if ordinal not in self._contexts:
             context = ctypes.c_void_p()
             self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device(ordinal))
@@ -176,7 +180,7 @@ class Driver:
 class _Current:
     """A context that is current until the `with` block ends.
 
-    With `contextlib.contextmanager`, entering and leaving would take three times as long.
+    `contextlib.contextmanager` would be three times as slow.
     """
 
     def __init__(self, pop: Any) -> None:

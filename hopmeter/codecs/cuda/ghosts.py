@@ -1,9 +1,8 @@
-"""NumPy arrays over memory that only a GPU can access: they have the address, shape, strides and dtype of a tensor, but
-no readable values.
+"""NumPy arrays over GPU memory. Such an array has a tensor's address, shape, strides and dtype, but its values cannot
+be read on the host.
 
-Frameworks exchange such memory via DLPack, whose capsules name the memory's device. If a capsule names the host
-instead, NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python
-shuts down.
+Frameworks exchange such memory via DLPack. A DLPack capsule names its memory's device; if the device is the host, NumPy
+creates an array without reading the memory. NumPy's own capsules release the memory even during interpreter shutdown.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from hopmeter.codecs.cuda import driver
 from hopmeter.codecs.errors import CodecError
 
 DEVICE, CODE, BITS = 8, 20, 21
-"""The byte offsets, in a DLTensor, of its device (two 32-bit integers) and of its dtype (code and bits, one byte
-each)."""
+"""The byte offsets of a DLTensor's device (two 32-bit integers) and dtype (code and bits, one byte each)."""
 HOST = 1
 UNSIGNED, BFLOAT = 1, 4
 BFLOAT16 = "bfloat16"
@@ -27,7 +25,7 @@ _pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctype
 
 
 def _tensor(capsule: Any) -> int:
-    """Return the address of the DLTensor in a capsule of DLPack's first version, whose layout never changes."""
+    """Return the address of the DLTensor in a capsule. The layout of DLPack's first version never changes."""
     return int(_pointer(capsule, b"dltensor"))
 
 
@@ -36,8 +34,10 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """Return the array, and the name of its dtype if NumPy does not have it. Raises CodecError if the memory is not
-    on a CUDA GPU."""
+    """Return the array, and its dtype's name if NumPy lacks the dtype.
+
+    Raises CodecError if the memory is not on a CUDA GPU.
+    """
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:
@@ -50,13 +50,13 @@ def of_capsule(capsule: Any) -> tuple[Any, str | None]:
 
 
 class Ghost:
-    """GPU memory in a form that frameworks can import via DLPack."""
+    """GPU memory that frameworks can import via DLPack."""
 
     def __init__(self, array: Any, device: int, raw: str) -> None:
         self.array, self.device, self._raw = array, device, raw
 
     def __dlpack__(self, **_: Any) -> Any:
-        # The receiver's stream need not wait, because the sender waited before it sent the handle.
+        # The receiver's stream does not have to wait, because the sender waited before sending the handle.
         capsule = self.array.__dlpack__()
         tensor = _tensor(capsule)
         _place(tensor)[:] = (driver.DLPACK_DEVICE, self.device)

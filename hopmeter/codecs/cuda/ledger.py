@@ -1,8 +1,7 @@
-"""The ledger: an unnamed file in which a lender records its loans, and in which each receiver locks the loans that it
-uses.
+"""The ledger: an anonymous file in which a lender records its loans. Receivers lock the loans that they use.
 
-A lock belongs to an open file, so the kernel releases it when a receiver ends for any reason; the file disappears when
-its lender ends. Receivers open the file read-only via /proc, which only processes of the same user may do.
+A lock belongs to an open file, so the kernel releases it however the receiver ends. The ledger disappears when its
+lender ends. Receivers open the ledger read-only via /proc, which the kernel allows only to processes of the same user.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from hopmeter.codecs.errors import CodecError
 
 NAME = "hopmeter-cuda-ipc"
 LINK = f"/memfd:{NAME} "
-"""The beginning of the target of a ledger's link in `/proc/PID/fd`."""
+"""The prefix of a ledger's link target in `/proc/PID/fd`."""
 TOKEN_BYTES = 16
 NUMBER = struct.Struct("<Q")
 BUSY = (errno.EAGAIN, errno.EACCES)
 
 
 def _lock(file: int, kind: int, slot: int) -> bool:
-    """Lock or unlock the byte for a slot; return False if another process's lock prevents it."""
+    """Lock or unlock a slot's byte. Return False if another process holds a conflicting lock."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, slot, 1, 0))
     except OSError as refused:
@@ -37,7 +36,7 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's view of the file: a token, then the number of the loan in each slot, 0 for a free slot."""
+    """The lender's view of the ledger: a token, then each slot's loan number, or 0 if the slot is free."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -45,14 +44,14 @@ class Ledger:
         os.pwrite(self.file, self.token + bytes(slots * NUMBER.size), 0)
 
     def held(self, slot: int) -> bool:
-        """Return whether a receiver holds the loan in a slot."""
+        """Return whether a receiver holds the slot's loan."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return True
         _lock(self.file, fcntl.F_UNLCK, slot)
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Assign a slot to a new loan. If a receiver holds the present loan, change nothing and return False."""
+        """Assign a slot to a new loan. If a receiver holds the slot's current loan, change nothing and return False."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -60,7 +59,7 @@ class Ledger:
         return True
 
     def close(self) -> None:
-        """End all loans of this ledger; a second call does nothing."""
+        """End all loans of this ledger. A second call does nothing."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)
@@ -71,8 +70,7 @@ class Ledger:
 
 
 class Lease:
-    """The receiver's view of one loan: the lender keeps the loan's memory alive until `close`, or until this process
-    ends."""
+    """The receiver's view of one loan. The lender keeps the memory alive until `close`, or until this process ends."""
 
     _file: int | None
 
@@ -91,16 +89,15 @@ class Lease:
             raise
 
     def close(self) -> None:
-        """Release the loan; a second call does nothing."""
+        """Release the loan. A second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
-            _lock(file, fcntl.F_UNLCK, self._slot)  # a child process that was forked meanwhile shares this open file
+            _lock(file, fcntl.F_UNLCK, self._slot)  # a child forked in the meantime shares this open file
             os.close(file)
 
 
 def _open_ledger(lent: Lent) -> int:
-    """Open the ledger that a loan names. Raises CodecError if it cannot be opened, or if the file is not that
-    ledger."""
+    """Open the ledger that a loan refers to. Raises CodecError if the file cannot be opened, or is a different file."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         # A frame may name any file of any process, and merely opening some files has side effects.

@@ -1,4 +1,4 @@
-"""The sender of GPU memory: decides which tensors to keep alive for receivers, and for how long."""
+"""The sender's side of GPU memory sharing: keeps loaned tensors alive for their receivers."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ from hopmeter.system.processes import start_ticks
 KEPT = 16
 MOST = 4096
 SHARE = "cuda-ipc"
-"""The value of `share` that requests handles in `encode`, `decode` and `connect`."""
+"""The value of `share` in `encode`, `decode` and `connect` that enables handles."""
 log = logging.getLogger("hopmeter.codecs")
 
 
 class Lender:
     """Loans GPU tensors to receivers on the same machine, and keeps the newest `kept` tensors alive.
 
-    A tensor is kept alive until `kept` newer ones are loaned, and as long as a receiver holds it. If receivers hold all
-    slots, the next tensor is copied through the host. `close` releases all tensors, including those that receivers
-    still hold.
+    A tensor also stays alive while a receiver holds it. If receivers hold all slots, the next tensor is copied through
+    the host. `close` releases all tensors, including those that receivers still hold.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
         if not 1 <= kept <= MOST:
             raise CodecError("E-VALUE-RANGE", f"a lender cannot retain {kept} tensors", f"let it retain 1 to {MOST}")
         self.copied: Counter[str] = Counter()
-        """How often tensors were copied through the host although handles were requested, by reason."""
+        """The number of tensors that were copied through the host despite a request for handles, by reason."""
         self._lock = threading.Lock()
         self._loans: list[tuple[int, Any]] = [(0, None)] * kept
-        """The number and the array of the loan in each slot; the array represents the memory, and no code may read
-        it."""
+        """Each slot's loan number and array. The array only keeps the memory alive; no code may read it."""
         self._newest = 0
         self._ledger: Ledger | None = Ledger(kept)
         self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
@@ -47,21 +45,21 @@ class Lender:
 
     @property
     def next(self) -> int:
-        """Return the number that the next loan will get."""
+        """Return the number of the next loan."""
         return self._newest + 1
 
     @property
     def held(self) -> int:
-        """Return how many loans receivers hold at this moment."""
+        """Return the number of loans that receivers currently hold."""
         with self._lock:
             ledger = self._ledger
             return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
 
     def lend(self, array: Any, since: int) -> bytes:
-        """Return the frame for GPU memory, after all GPU work on it has finished.
+        """Return a frame with the handle of GPU memory, after all GPU work on that memory has finished.
 
-        `array` has the address and the size, and keeps the memory alive. Loans with number `since` or later belong to
-        the same message, and are not replaced. Raises CodecError if the memory cannot be loaned.
+        `array` has the memory's address and size, and keeps the memory alive. Loans numbered `since` or higher belong
+        to the same message, and are not replaced. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
             raise CodecError("E-GPU-NOT-LENDABLE", "a forked process cannot use the GPU of its parent")
@@ -84,8 +82,10 @@ class Lender:
         )
 
     def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
-        """Return the number and the slot of a new loan, and the ledger. The new loan replaces the oldest one that no
-        receiver holds. Raises CodecError if there is no such slot."""
+        """Return a new loan's number and slot, and the ledger.
+
+        The new loan replaces the oldest loan that no receiver holds. Raises CodecError if there is no such loan.
+        """
         with self._lock:
             if self._ledger is None:
                 raise CodecError("E-CLOSED", "this lender is closed", "open another")
@@ -102,7 +102,7 @@ class Lender:
             raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors of this lender")
 
     def loaned_array(self, lent: wire.Lent) -> Any:
-        """Return the array of a loan, for a receiver in this process. Raises CodecError if the loan does not exist."""
+        """Return a loan's array, for a receiver in this process. Raises CodecError if the loan does not exist."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
@@ -110,13 +110,16 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Count a tensor that is copied instead of loaned, by reason; log each reason once."""
+        """Count a tensor that is copied instead of loaned. Each reason is logged once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release all loans; from now on, memory that receivers hold may change. A second call does nothing."""
+        """Release all loans. The memory of loans that receivers still hold may then change.
+
+        A second call does nothing.
+        """
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
@@ -130,18 +133,20 @@ _lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictiona
 
 
 def of_token(token: bytes) -> Lender | None:
-    """Return this process's lender with this token, or None."""
+    """Return this process's lender with a token, or None."""
     return _lenders.get(token)
 
 
 def lender(share: Any) -> Lender:
-    """Return the requested lender: `share` itself, or for `cuda-ipc` the default lender of this process."""
+    """Return `share` itself if it is a lender, or this process's default lender for `cuda-ipc`."""
     return share if isinstance(share, Lender) else _process_lender(check_share(share), os.getpid())
 
 
 def takes_handles(share: Any) -> bool:
-    """Return whether a receiver accepts handles: with `cuda-ipc`, and also with a lender, although only senders need
-    one."""
+    """Return whether a receiver with this `share` accepts handles.
+
+    A lender implies handles, although only senders need a lender.
+    """
     return isinstance(share, Lender) or bool(check_share(share))
 
 

@@ -1,5 +1,7 @@
-"""Allocations of other processes that this process has mapped. Each is opened once, has a user count, and is closed
-with its last user."""
+"""Caches mappings of other processes' allocations.
+
+Each allocation is opened once, reference-counted, and closed with its last user.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.errors import CodecError
 
 Key = tuple[bytes, int, int]
-"""The key of a mapping: handle, device and process id. A forked child process does not have its parent's mappings."""
+"""A mapping's key: handle, device and process id. A forked child process does not inherit its parent's mappings."""
 
 
 @dataclass
@@ -23,9 +25,9 @@ class _Mapping:
 
 
 class Mappings:
-    """Opens each handle once: some drivers refuse to open a handle twice, others count the openings themselves.
+    """Opens each handle only once: some drivers refuse to open a handle twice, others count the openings themselves.
 
-    A tensor may be destroyed at any moment, even while this thread is in `open`; its release is then only queued.
+    A tensor may be destroyed at any moment, even while this thread runs `open`. The release is then only queued.
     """
 
     def __init__(self) -> None:
@@ -34,7 +36,7 @@ class Mappings:
         self._given_back: deque[Key] = deque()
 
     def open(self, handle: bytes, device: int) -> tuple[Key, int]:
-        """Return the key, with which to release the allocation later, and its address."""
+        """Return a mapping's key, which `give_back` needs, and its address."""
         key = (handle, device, os.getpid())
         try:
             with self._lock:
@@ -56,8 +58,7 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Close unused mappings. If another thread is already closing mappings, that thread checks again before it
-        returns."""
+        """Close unused mappings. If another thread is already closing mappings, it checks again before it returns."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()
@@ -71,7 +72,7 @@ class Mappings:
             mapping.users -= 1
             if not mapping.users:
                 del self._open[key]
-                with suppress(CodecError):  # the memory belongs to another process, so a failure has no remedy
+                with suppress(CodecError):  # the memory belongs to another process, so a failure cannot be handled
                     driver().close(mapping.base, key[1])
 
 

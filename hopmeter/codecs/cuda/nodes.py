@@ -1,4 +1,4 @@
-"""The node `["cuda.memory", array]`: an array whose frame contains a handle instead of the array's memory."""
+"""The header node `["cuda.memory", array]`: an array whose frame contains a GPU memory handle instead of the data."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Append the frame of a tensor that supports DLPack, and return its node. If the tensor must be copied, count
-    the reason and return None."""
+    """Append the frame of a DLPack tensor, and return its header node.
+
+    If the tensor must be copied instead, count the reason and return None.
+    """
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
@@ -43,8 +45,10 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 
 
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
-    """Return an array over a tensor whose elements are in row or column order. If they are not, the framework
-    reorders them on the GPU if it can."""
+    """Return an array over a tensor in row-major or column-major order.
+
+    Other tensors are reordered on the GPU, if the framework can.
+    """
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
         return array, dtype
@@ -52,8 +56,10 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 
 
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Append the frame of an array over GPU memory, and return its node, or None if it must be copied. `seen`
-    returns the array, and the name of its dtype if NumPy does not have it."""
+    """Append the frame of an array over GPU memory, and return its header node, or None if the array must be copied.
+
+    `seen` returns the array, and its dtype's name if NumPy lacks the dtype.
+    """
     try:
         array, dtype = seen()
         if not array.nbytes:
@@ -70,7 +76,10 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that opens the handle, and makes a tensor in that memory, or a copy on the requested device."""
+    """Return a function that opens a handle.
+
+    The function builds a tensor in the handle's memory, or copies it to the requested device.
+    """
     if not reading.share:
         raise CodecError("E-GPU-UNREQUESTED", UNASKED, ASK)
     if not reading.flags & header.LENT:
@@ -100,8 +109,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log a failure in the block. The tensor is then copied, because the framework cannot import it in place (column
-    order, dtypes that DLPack does not have)."""
+    """Log an error in the block. The tensor is then copied, because the framework cannot import it in place."""
     try:
         yield
     except CodecError:
@@ -116,8 +124,10 @@ def _frames_of_one(place: int, data: Any) -> Any:
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """Return a function that makes a tensor in GPU memory; None if the framework cannot make one, or if the receiver
-    requests the CPU."""
+    """Return a function that builds a tensor over GPU memory.
+
+    None if the framework cannot do so, or if the receiver requests the CPU.
+    """
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
     if (

@@ -1,4 +1,5 @@
-"""The frame that replaces a tensor's memory: a handle, and the data that a receiver checks before it opens the handle.
+"""The frame that replaces a tensor's memory. The frame contains a handle, and data that a receiver checks before
+opening the handle.
 
 docs/codecs.md describes the layout. A receiver must not trust any value in the frame.
 """
@@ -21,16 +22,16 @@ LAYOUT = struct.Struct("<4sI64s16s16s16sQIIQIIQQQ")
 
 
 class Lent(NamedTuple):
-    """The memory of one tensor in another process."""
+    """Describes a tensor's memory in another process."""
 
     handle: bytes
-    """The CUipcMemHandle of the allocation that contains the tensor."""
+    """The CUipcMemHandle of the tensor's allocation."""
     device: bytes
-    """The UUID of the GPU, because a GPU's number may differ between processes."""
+    """The GPU's UUID, because a GPU's number may differ between processes."""
     host: bytes
     """The boot id of the sender's machine."""
     token: bytes
-    """The token of the lender's ledger, so that no receiver mistakes another file for it."""
+    """The token of the lender's ledger, which distinguishes the ledger from other files."""
     started: int
     """The start time of the sender's process, in clock ticks since boot."""
     pid: int
@@ -54,7 +55,7 @@ def pack(lent: Lent) -> bytes:
 
 
 def unpack(frame: Any) -> Lent:
-    """Parse a frame. Raises CodecError for another format, or for a tensor that exceeds its allocation."""
+    """Parse a frame. Raises CodecError if its format is unknown, or if the tensor exceeds its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
@@ -75,8 +76,7 @@ def unpack(frame: Any) -> Lent:
 
 @functools.cache
 def host() -> bytes:
-    """Return 16 bytes that distinguish this machine, in its current boot, from all others; empty if they are
-    unknown."""
+    """Return 16 bytes that identify this machine and its current boot, or nothing if they are unknown."""
     try:
         return bytes.fromhex(boot_id().replace("-", ""))
     except ValueError:
@@ -84,12 +84,12 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Return whether this process itself loaned the memory; a process cannot open its own handles."""
+    """Return whether this process loaned the memory itself. A process cannot open its own handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 
 def refuse_elsewhere(lent: Lent) -> None:
-    """Raise CodecError if the sender is on another machine, or if its process is not visible to this process."""
+    """Raise CodecError if the sender is on a different machine, or if this process cannot see the sender's process."""
     if len(host()) != len(lent.host) or lent.host != host():
         raise CodecError(
             "E-GPU-ELSEWHERE", "the GPU memory is on another machine, or in an earlier boot of this one", COPY

@@ -1,1 +1,1 @@
-"""One module for each framework; hopmeter/codecs/lookup.py lists the names that a module defines."""
+"""One codec module per framework. hopmeter/codecs/lookup.py lists the names that a module defines."""

@@ -1,4 +1,4 @@
-"""CuPy: arrays on an NVIDIA GPU. They are sent through host memory, and arrive on a GPU or as NumPy arrays."""
+"""The CuPy codec: arrays on an NVIDIA GPU are sent through host memory, and arrive on a GPU or as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hopmeter.codecs.writing import Frames, Lending, refusal
 ROOTS = ("cupy",)
 EXTRA = "cupy"
 BUILDS = ("cupy-cuda13x", "cupy-cuda11x", "cupy")
-"""Other distributions of the package; the right one depends on the machine's CUDA version."""
+"""Alternative distributions of the package, for other CUDA versions."""
 MEGABYTES = (125, 330)
 READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Copy the array from the GPU to the host, append the copy, and return the node."""
+    """Copy the array from the GPU to the host, append the copy, and return its header node."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refusal(obj, "send dense arrays: `matrix.toarray()`")
@@ -52,7 +52,7 @@ class _Seen:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Return a function that makes an array in the GPU memory of another process."""
+    """Return a function that builds an array over another process's GPU memory."""
     cupy = import_package("cupy", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -65,8 +65,10 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes an array with one copy, from host to GPU. Raises CodecError without a GPU; the
-    receiver must then request a NumPy array."""
+    """Return a function that copies an array to a GPU.
+
+    Raises CodecError if this machine has no GPU; the receiver must then request NumPy.
+    """
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)
     number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)
@@ -86,7 +88,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def _count(cupy: Any) -> int:
-    """Return the number of GPUs; 0 if CuPy finds no driver."""
+    """Return the number of GPUs, or 0 if CuPy finds no driver."""
     try:
         return int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError:

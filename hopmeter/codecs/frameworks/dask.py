@@ -1,5 +1,4 @@
-"""Dask: arrays. A task graph is a program and is never sent: the chunks are computed, and arrive as chunks of an
-array."""
+"""The Dask codec. A task graph is a program and is never sent: the array's chunks are computed and sent as chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ MEGABYTES = (5, 15)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Compute the array, append one frame per chunk without copying it, and return the node."""
+    """Compute the array, append one frame per chunk without copying it, and return the header node."""
     da = lookup.import_package("dask.array", EXTRA)
     if not isinstance(obj, da.Array):
         raise refusal(obj, "hopmeter sends only Dask arrays; compute the object first (`it.compute()`)")
@@ -38,7 +37,7 @@ def _block_indices(numbers: tuple[int, ...]) -> Any:
 
 
 def _block_lengths(obj: Any, blocks: list[Any]) -> Any:
-    """Yield the lengths of the chunks along each axis; some of them are known only after the computation."""
+    """Yield the lengths of the chunks along each axis. Some lengths are known only after the computation."""
     shapes = dict(zip(_block_indices(obj.numblocks), (block.shape for block in blocks), strict=True))
     for axis, number in enumerate(obj.numblocks):
         first = [0] * len(obj.numblocks)
@@ -75,8 +74,7 @@ def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes an array of one chunk, which shares the memory; Dask's own `from_array` would
-    copy it."""
+    """Return a function that builds a one-chunk array over an array's memory. Dask's own `from_array` would copy it."""
     devices.refuse_gpu("Dask", wanted.device)
     da = lookup.import_package("dask.array", EXTRA)
     return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])

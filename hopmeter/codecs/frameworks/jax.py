@@ -1,5 +1,7 @@
-"""JAX: arrays of every dtype that NumPy has, with ml_dtypes; an array on another device is copied to the CPU and
-back."""
+"""The JAX codec: arrays of every NumPy and ml_dtypes dtype.
+
+An array on another device is copied to the CPU and back.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ _numbers: set[Any] = set()
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of an array that is fully addressable by this process, and return the node. Raises CodecError
-    for tracers and shards."""
+    """Append the memory of an array that is fully addressable by this process, and return its header node.
+
+    Raises CodecError for tracers and shards.
+    """
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send computed, complete arrays, not tracers or shards")
@@ -48,7 +52,7 @@ def _device(array: Any) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Return a function that makes an array in the GPU memory of another process."""
+    """Return a function that builds an array over another process's GPU memory."""
     jax = import_package("jax", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -65,8 +69,10 @@ def _refuse_halving(jax: Any, dtype: Any) -> None:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares the array's memory via DLPack if it starts at a multiple of 64 bytes; otherwise
-    JAX copies it."""
+    """Return a function that shares an array's memory via DLPack.
+
+    JAX copies the array if it is not aligned to 64 bytes.
+    """
     jax = import_package("jax", EXTRA)
     share = _loader(jax)
     place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
@@ -82,10 +88,10 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(jax: Any) -> Callable[[Any], Any]:
-    """Return `jax.dlpack.from_dlpack`, or its equivalent in jaxlib, which is five times as fast because it does not
-    also convert the dtype.
+    """Return `jax.dlpack.from_dlpack`, or a jaxlib function that is five times as fast because it does not convert the
+    dtype.
 
-    `jax.device_put` shares memory too, but releases it only at the next call of JAX.
+    `jax.device_put` shares memory too, but releases it only when JAX is next called.
     """
 
     def internal_loader() -> Callable[[Any], Any]:
@@ -103,8 +109,10 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or a device of the same kind as the sender's; None, which means the CPU, if there is
-    no such device."""
+    """Return the requested GPU, or else a device of the sender's kind.
+
+    Returns None, which means the CPU, if there is no such device.
+    """
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

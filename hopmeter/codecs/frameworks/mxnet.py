@@ -1,4 +1,4 @@
-"""MXNet: arrays of its numeric dtypes. Its last release needs an older NumPy."""
+"""The MXNet codec: arrays of numeric dtypes. MXNet's last release needs an older NumPy."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ APART = ("mxnet==1.9.1", "numpy==1.23.5")
 MEGABYTES = (64, 250)
 READERS: dict[str, Any] = {}
 SHARED = "u1 i4 i8 f2 f4 f8"
-"""The dtypes whose NumPy arrays MXNet uses without a copy."""
+"""The dtypes whose NumPy arrays MXNet can use without a copy."""
 COPIED = "i1 b1"
 _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of an array after its computation has finished, and return the node; GPU memory is copied to
-    the host."""
+    """Wait for an array's computation, append its memory, and return its header node.
+
+    GPU memory is copied to the host.
+    """
     mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
         raise refusal(obj, 'send dense arrays: `array.tostype("default")`')
@@ -45,8 +47,10 @@ def _memory(array: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares the array's memory if MXNet has the dtype and the array is in row order; the
-    result is read-only."""
+    """Return a function that shares the memory of an array in row-major order if MXNet supports its dtype.
+
+    The result is read-only.
+    """
     mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
     module = mx.np if kind == "np" else mx.nd
@@ -54,8 +58,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
     def make(array: Any) -> Any:
         array = arrays.to_native_order(arrays.to_writable(array))
-        # Without this option, MXNet treats the shape of an array without dimensions, or with an empty dimension, as
-        # unknown.
+        # Without this option, MXNet treats a zero-dimensional or empty array's shape as unknown.
         with mx.util.np_shape(True):
             made = _mxnet_array(mx, module, array)
             return made if place is None else made.as_in_context(place)
@@ -75,7 +78,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """Return the requested GPU, or the first GPU if the sender's object was on a GPU; None means the CPU."""
+    """Return the requested GPU, or the first GPU if the sender's object was on a GPU. None means the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""NumPy: arrays, scalars, masked and record arrays, and strings of variable length."""
+"""The NumPy codec: arrays, scalars, masked arrays, record arrays, and variable-length strings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ NA = {"none": None, "nan": float("nan")}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an array's memory without a copy, and return the node; NumPy strings of variable length are first
-    copied into one buffer."""
+    """Append an array's memory without a copy, and return its header node.
+
+    Variable-length strings are first copied into one buffer.
+    """
     kind = type(obj)
     if kind is np.ndarray:
         return _strings(obj, frames, depth) if obj.dtype.char == "T" else arrays.write(obj, frames)
@@ -41,10 +43,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array; if its dtype and shape are known, this takes only one lookup and one view."""
+    """Return all frames of an array. A known dtype and shape needs only one lookup and one view."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
-    except (KeyError, TypeError, ValueError):  # unknown dtype or shape, or not in row order
+    except (KeyError, TypeError, ValueError):  # the dtype or shape is unknown, or the array is not in row-major order
         frames = frames_by_nodes(array)
         if arrays.is_castable(array.dtype) and array.size and array.flags.c_contiguous:
             if len(_kept) >= KEPT:
@@ -70,8 +72,10 @@ def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _masked_node(obj: Any, frames: Frames) -> str:
-    """Append data, mask and fill value, and return the node. The mask is null if no value was ever masked; the node
-    also states whether the mask is hard."""
+    """Append the data, mask and fill value, and return the header node. The mask is null if no value was ever masked.
+
+    The node also records whether the mask is hard.
+    """
     if extra := sorted({*vars(obj)} - MASKED_STATE) or sorted(map(str, obj._optinfo)):
         raise CodecError(
             "E-NO-FORM",

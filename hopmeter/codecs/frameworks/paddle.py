@@ -1,4 +1,4 @@
-"""Paddle: dense numeric tensors; a tensor on another device is copied to the CPU and back."""
+"""The Paddle codec: dense numeric tensors. A tensor on another device is copied to the CPU and back."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of a tensor via DLPack without a copy, and return the node; Paddle copies dtypes that DLPack
-    does not have."""
+    """Append a tensor's memory via DLPack, and return its header node.
+
+    Paddle copies tensors whose dtype DLPack lacks.
+    """
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
         raise refusal(obj, "hopmeter sends only dense tensors; use `to_dense()`")
@@ -39,8 +41,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
-    """Return the tensor's memory as an array; None if DLPack or NumPy cannot represent it. Passing the tensor itself
-    to `np.from_dlpack` would be three times as slow."""
+    """Return the tensor's memory as an array, or None if DLPack or NumPy cannot represent it.
+
+    `np.from_dlpack(tensor)` would be three times as slow.
+    """
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
     except (TypeError, RuntimeError, BufferError, ValueError):
@@ -57,7 +61,7 @@ def _write_rare(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a tensor in the GPU memory of another process."""
+    """Return a function that builds a tensor over another process's GPU memory."""
     paddle = import_package("paddle", EXTRA)
     _, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
@@ -71,8 +75,10 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares the array's memory via DLPack. Paddle tensors are writable, so read-only memory
-    is copied."""
+    """Return a function that shares an array's memory via DLPack.
+
+    Paddle tensors are writable, so read-only memory is copied.
+    """
     paddle = import_package("paddle", EXTRA)
     share = _loader(paddle)
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
@@ -103,8 +109,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(paddle: Any) -> Callable[[Any], Any]:
-    """Return `paddle.utils.dlpack.from_dlpack`, or its internal equivalent, with which Paddle's data loader makes the
-    tensors of batches.
+    """Return `paddle.utils.dlpack.from_dlpack`, or the internal function that Paddle's data loader uses.
 
     `paddle.Tensor(…)` is six times as slow, because it inspects its arguments.
     """
@@ -127,7 +132,7 @@ def _identity(tensor: Any) -> Any:
 
 
 def _place(asked: str | None, sent: str | None) -> str | None:
-    """Return the requested GPU, or any GPU if the sender's object was on a GPU; None means the CPU."""
+    """Return the requested GPU, or any GPU if the sender's object was on a GPU. None means the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

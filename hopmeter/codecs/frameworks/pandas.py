@@ -1,6 +1,8 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""pandas: frames, series and indexes over NumPy or Arrow memory. A block of columns is one frame, sent without a
-copy."""
+"""The pandas codec: data frames, series and indexes in NumPy or Arrow memory.
+
+Each block of columns is one frame, sent without a copy.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,10 @@ MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the blocks of a data frame, or the values of a series or index, and return the node, which includes
-    `attrs`."""
+    """Append a data frame's blocks, or the values of a series or index, and return the header node.
+
+    The node includes `attrs`.
+    """
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) in (pd.DataFrame, pd.Series):
         writer = _frame if type(obj) is pd.DataFrame else _series
@@ -53,7 +57,7 @@ def _series(pd: Any, series: Any, frames: Frames, depth: int) -> str:
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Append the blocks of a data frame, which pandas does not expose publicly, and return the node."""
+    """Append a data frame's blocks, which have no public pandas API, and return the header node."""
     parts = {".columns": frame.columns, ".index": frame.index, ".attrs": dict(frame.attrs)}
     about = [part_node(part, frames, depth, step) for step, part in parts.items()]
     blocks = [
@@ -84,7 +88,7 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
 
 @functools.lru_cache(256)
 def _frequency(freq: Any) -> str:
-    """Return the name of a frequency. Raises CodecError if pandas makes another frequency from that name."""
+    """Return the name of a frequency. Raises CodecError if pandas would parse the name as a different frequency."""
     word = str(freq.freqstr)
     try:
         again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)
@@ -119,8 +123,10 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
-    """Return a function that makes an index. An index that is described completely by the header is made once and
-    shared."""
+    """Return a function that builds an index.
+
+    If the header describes the index completely, it is built once and shared.
+    """
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
@@ -140,7 +146,7 @@ def _place(node: Any) -> Any:
 
 def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
-        kind = object if held[0][1].dtype.hasobject else None  # otherwise pandas would infer another dtype
+        kind = object if held[0][1].dtype.hasobject else None  # otherwise pandas would infer a different dtype
         return pd.DataFrame(held[0][1].T, index=index, columns=columns, dtype=kind, copy=False)
     found: dict[int, Any] = {}
     for places, block in held:
@@ -193,8 +199,9 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """Return a function that makes an Arrow array of a series without its index, or for Polars a series of the same
-    name."""
+    """Return a function that converts a series to an Arrow array without its index, or to a Polars series of the same
+    name.
+    """
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:
@@ -245,7 +252,7 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_unique(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes a frame or series that does not allow duplicate labels."""
+    """Return a function that builds a frame or series that refuses duplicate labels."""
     make = reading.maker(listing(node, 2)[1])
 
     def build(frames: Any) -> Any:

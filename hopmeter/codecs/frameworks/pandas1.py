@@ -1,4 +1,4 @@
-"""pandas 1, for a comparison with current pandas: the same codec, in an environment with the old pandas and NumPy."""
+"""The pandas codec with pandas 1 and its old NumPy in a separate environment, for comparison with current pandas."""
 
 from __future__ import annotations
 

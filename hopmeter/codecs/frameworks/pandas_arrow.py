@@ -1,4 +1,4 @@
-"""pandas with each column in Arrow memory, for a comparison with columns in NumPy memory: the codec is the same."""
+"""The pandas codec with each column in Arrow memory, for comparison with columns in NumPy memory."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def _with_arrow_dtype(frame: Any, dtype: Any) -> Any:
 
 
 def _read(frame: Any) -> Array:
-    """Return a data frame's values as an array. Raises CodecError if its columns do not all have the same Arrow
-    type."""
+    """Return a data frame's values as an array. Raises CodecError if the columns have different Arrow types."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
         raise CodecError("E-PARTS", "the columns of a pandas frame do not all have the same Arrow type")

@@ -1,5 +1,7 @@
-"""Pillow: images of every mode. An image's memory is shared via Arrow; if it consists of several pieces, it is
-copied once."""
+"""The Pillow codec: images of every mode.
+
+An image's memory is shared via Arrow, or copied once if it is not contiguous.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,17 @@ MODES = {
     "I": ("int32", 1),
     "F": ("float32", 1),
 }
-"""The dtype and the number of channels of a pixel in Pillow's own memory, where three channels take four bytes."""
+"""Each mode's dtype and channels per pixel in memory. Pillow stores three channels in four bytes."""
 LARGEST = 2**64
-"""Numerators and denominators from frames must be smaller: reducing a fraction takes time proportional to the square
-of its digits."""
+"""The limit for received numerators and denominators, because reducing a fraction takes quadratic time in the number of
+digits.
+"""
 TAGS = {"iTXt": ("image.text", "PngImagePlugin"), "IFDRational": ("image.rational", "TiffImagePlugin")}
-"""Pillow's own types that may occur in `info` of an image from a file."""
+"""Pillow's own types that an image file's `info` may contain."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the current image, its palette and its `info`, and return the node."""
+    """Append an image's pixels, palette and `info`, and return the header node."""
     image = lookup.import_package("PIL.Image", EXTRA)
     if type(obj).__name__ in TAGS:
         return _tag_value(obj, frames, depth)
@@ -50,7 +53,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _tag_value(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a PNG file's text, with its language and key, or of a TIFF file's rational number."""
+    """Return the header node of a PNG text or of a TIFF rational. A PNG text includes its language and key."""
     tag, module = TAGS[type(obj).__name__]
     kind = getattr(lookup.import_package(f"PIL.{module}", EXTRA), type(obj).__name__)
     if type(obj) is not kind:
@@ -97,7 +100,7 @@ def _memory(obj: Any) -> tuple[str, memoryview]:
         ValueError,
         TypeError,
         AttributeError,
-    ):  # the rows are in several pieces, or this Pillow version cannot share memory
+    ):  # the image is not contiguous, or this Pillow version cannot share memory
         return "bytes", memoryview(obj.tobytes())
 
 
@@ -164,7 +167,7 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
 
 
 def adopt(obj: Any) -> Any:
-    """Return the image of an array with rows, columns and channels."""
+    """Return an image from an array of rows, columns and channels."""
     return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 

@@ -1,5 +1,4 @@
-"""Pint: quantities. Units are sent as names and exponents, so that the receiver need not parse an expression from a
-frame."""
+"""The Pint codec. Units are sent as names and exponents, so the receiver does not parse expressions from a frame."""
 
 from __future__ import annotations
 
@@ -20,8 +19,10 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the magnitude of a quantity, for which any codec may be used, and return the node with its units; a
-    unit has no magnitude."""
+    """Append a quantity's magnitude, with any codec, and return the header node with its units.
+
+    A unit has no magnitude.
+    """
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
@@ -78,7 +79,7 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a quantity without units."""
+    """Return a function that creates a dimensionless quantity from an array."""
     devices.refuse_gpu("Pint", wanted.device)
     registry = lookup.import_package("pint", EXTRA).get_application_registry()
     return lambda array: registry.Quantity(array, "")

@@ -1,6 +1,8 @@
 # ruff: noqa: ARG001, ARG005 (all writers and readers have the same arguments)
-"""Python's built-in types: numbers, text, bytes, containers, times, records. Their contents may be objects of any
-codec."""
+"""The codec for Python's built-in types: numbers, text, bytes, containers, times and records.
+
+Containers may hold objects of any codec.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 ROOTS = ("builtins", "collections", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo")
 EXTRA = ""
 LONG_TEXT = 4096
-"""Text with more characters gets a separate frame."""
+"""Longer text, in characters, is stored in a separate frame."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 MAPPINGS: dict[str, Any] = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -31,8 +33,10 @@ USUAL_NAN = struct.pack(">d", math.nan)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of an object; numbers and short text are in the node, and each bytes object gets a separate
-    frame."""
+    """Return an object's header node.
+
+    Numbers and short text are stored in the node; each bytes object is stored in a separate frame.
+    """
     writer = WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
@@ -102,14 +106,16 @@ def _deque(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_many(obj: Any) -> None:
-    """Raise CodecError for keys that the receiver would refuse."""
+    """Raise CodecError if the receiver would refuse the keys."""
     if len(obj) > MOST_KEYS:
         keys(list(obj))
 
 
 def _set(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a set, with members sorted by their JSON text, because Python's own order differs between
-    runs."""
+    """Return a set's header node.
+
+    The members are sorted by their JSON text, because Python's own order differs between runs.
+    """
     before = len(frames)
     _refuse_many(obj)
     items = sorted(node_of(item, frames, depth) for item in obj)

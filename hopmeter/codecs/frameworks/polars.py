@@ -1,4 +1,4 @@
-"""Polars: data frames and series, sent as Arrow tables; text stays in views and is not copied."""
+"""The Polars codec: data frames and series are sent as Arrow tables. Text is sent as views, without a copy."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
-"""The maximum number of rows: Polars counts rows in 32 bits, and the largest number means that there is no row."""
+"""The maximum number of rows. Polars counts rows in 32 bits, and reserves the largest number."""
 DAYS = 95_000_000
-"""The largest distance in days from 1970 of a time that Polars can display: 260,000 years."""
+"""The largest distance from 1970 in days that Polars can display: 260,000 years."""
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a data frame or series, and return the node. Raises CodecError for a lazy frame, which is a plan and
-    not data."""
+    """Append a data frame or series, and return its header node.
+
+    Raises CodecError for a lazy frame, which contains a query plan instead of data.
+    """
     pl = lookup.import_package("polars", EXTRA)
     if type(obj) is pl.DataFrame:
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
@@ -41,8 +43,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _table(pl: Any, frame: Any) -> Any:
-    """Return the Arrow table of a data frame. The schema's fields describe types that Arrow does not have (`Enum`,
-    named categories)."""
+    """Return the Arrow table of a data frame.
+
+    The schema's fields describe types that Arrow lacks, such as `Enum` and named categories.
+    """
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects cannot be represented; cast it")
     try:
@@ -92,8 +96,10 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
 
 
 def _has_moments(pa: Any, fields: Any) -> bool:
-    """Return whether there are times or durations among the fields. Raises CodecError for types and names that make
-    Polars panic."""
+    """Return whether any field contains times or durations.
+
+    Raises CodecError for types and names that make Polars panic.
+    """
     found, is_wide = False, pa.types.is_decimal256
     for field in types.fields(fields):
         if is_wide(field.type):
@@ -110,7 +116,7 @@ def _valid_name(name: str) -> str:
 
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
-    """Raise CodecError for times and durations that Polars can store but cannot display without a panic."""
+    """Raise CodecError for times and durations that Polars can store, but that make it panic when displayed."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)
@@ -122,7 +128,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """Return the largest value of a time type that Polars can display; 0 for other types, or if there is no limit."""
+    """Return the largest value of a time type that Polars can display, or 0 if there is no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]

@@ -1,5 +1,7 @@
-"""Arrow: arrays, chunked arrays, record batches, tables, schemas, tensors and buffers, with one frame for each
-buffer, without a copy."""
+"""The Arrow codec: arrays, chunked arrays, record batches, tables, schemas, tensors and buffers.
+
+Each buffer is one frame, sent without a copy.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the buffers of an Arrow object, and return its node, which contains its type."""
+    """Append an Arrow object's buffers, and return its header node, which includes its type."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -46,15 +48,14 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def simple() -> dict[type, Any]:
-    """Return the array classes that determine their type and have two buffers, validity and values, each with
-    `whole`."""
+    """Return `whole` for each array class with a fixed type and exactly two buffers, validity and values."""
     pa = import_package("pyarrow", EXTRA)
     kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array of such a class; if its type and length are known, this takes only one lookup."""
+    """Return all frames of an array. A known type and length needs only one lookup."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -92,8 +93,10 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 
 
 def _type(pa: Any, of: Any) -> str:
-    """Return an Arrow type as JSON text. The text of types with fields is not cached, because these types compare as
-    equal even if their metadata differs."""
+    """Return an Arrow type as JSON text.
+
+    Types with fields are not cached, because they compare as equal even if their metadata differs.
+    """
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
 
@@ -122,8 +125,10 @@ def _validating_maker(reading: Reading, make: Maker) -> Maker:
 
 
 def adopter(name: str) -> Any:
-    """Return a function that converts Arrow arrays and tables to the framework that the receiver requests. Raises
-    CodecError if that is impossible."""
+    """Return a function that converts Arrow arrays and tables to a framework.
+
+    Raises CodecError if that is impossible.
+    """
     if name == "pyarrow":
         return lambda made: made
     adopt = getattr(codec_named(name), "adopt", None)
@@ -179,8 +184,10 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
 
 
 def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
-    """Return a function that returns a table with `rows` rows and no columns. The table is made from a column of
-    nulls, which needs no memory."""
+    """Return a function that returns a table with `rows` rows and no columns.
+
+    The table is built from a column of nulls, which needs no memory.
+    """
     pa = import_package("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
     table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])
@@ -219,7 +226,7 @@ def adopt(obj: Any) -> Any:
     """Convert a NumPy array or a data frame to Arrow."""
     pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
-        obj = arrays.to_native_order(obj)  # an Arrow tensor would not swap the bytes
+        obj = arrays.to_native_order(obj)  # Arrow tensors do not convert the byte order
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 

@@ -1,4 +1,4 @@
-"""TensorFlow: eager tensors of numbers, and variables."""
+"""The TensorFlow codec: eager numeric tensors, and variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.codecs.writing import KEPT, Frames, Lending, refusal
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
 BUILDS = ("tensorflow",)
-"""Another distribution of the package, which can use a GPU."""
+"""An alternative distribution of the package that supports GPUs."""
 MEGABYTES = (310, 1450)
 READERS: dict[str, Any] = {}
 
@@ -25,7 +25,7 @@ _kept: dict[Any, str] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of a tensor, and return the node; a tensor on another device is copied to the CPU."""
+    """Append a tensor's memory, and return its header node. A tensor on another device is copied to the CPU."""
     if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     try:
@@ -44,8 +44,10 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a tensor in the GPU memory of another process; a variable gets a copy of that
-    memory, on the same GPU."""
+    """Return a function that builds a tensor over another process's GPU memory.
+
+    A variable gets a copy on the same GPU.
+    """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     if one_of(wanted.extra, None, "variable") is None:
@@ -75,7 +77,7 @@ def _memory(tf: Any, tensor: Any) -> Any:
         if view.format == "O":
             raise TypeError("text")
         return np.asarray(view)
-    except (TypeError, ValueError, BufferError):  # its dtype is not in the buffer protocol, or it is not a tensor
+    except (TypeError, ValueError, BufferError):  # the buffer protocol lacks the dtype, or the object is not a tensor
         if not tf.is_tensor(tensor) or not hasattr(tensor, "numpy") or isinstance(tensor, tf.RaggedTensor):
             raise refusal(tensor, "send eager tensors; send the parts of ragged and sparse tensors") from None
         if tensor.dtype in (tf.string, tf.resource, tf.variant):
@@ -84,8 +86,10 @@ def _memory(tf: Any, tensor: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares the array's memory via DLPack if TensorFlow can (row order, a dtype that it
-    has); otherwise TensorFlow copies the array."""
+    """Return a function that shares an array's memory via DLPack.
+
+    TensorFlow copies arrays that it cannot share, such as those in column-major order.
+    """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     variable = one_of(wanted.extra, None, "variable") is not None

@@ -1,4 +1,4 @@
-"""PyTorch: dense tensors of every dtype, and parameters, with their device and `requires_grad`."""
+"""The PyTorch codec: dense tensors of every dtype, and parameters, with their device and `requires_grad`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ MEGABYTES = (2860, 5300)
 RAW = True
 READERS: dict[str, Any] = {}
 NOT_NUMPYS = {"bfloat16": "int16"}
-"""The integer dtypes as which dtypes that NumPy does not have are sent; those not listed, which are forms of float8,
-are sent as uint8."""
+"""The integer dtypes in which dtypes that NumPy lacks are sent.
+
+The dtypes that are not listed are forms of float8, which are sent as uint8.
+"""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor, and return the node. A tensor on another device is copied to the CPU, and the receiver copies
-    it to a device of the same kind."""
+    """Append a tensor, and return its header node.
+
+    A tensor on another device is copied to the CPU, and at the receiver to a device of the same kind.
+    """
     torch = import_package("torch", EXTRA)
     if type(obj) not in (torch.Tensor, torch.nn.Parameter):
         tensor = isinstance(obj, torch.Tensor)
@@ -37,7 +41,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if obj.is_cpu and not obj.requires_grad:
         try:
             return arrays.write(obj.numpy(), frames, "torch")
-        except (TypeError, RuntimeError):  # NumPy does not have this dtype, or cannot represent this view
+        except (TypeError, RuntimeError):  # NumPy lacks the dtype, or cannot represent this view
             pass
     return _write_rare(torch, obj, frames)
 
@@ -67,7 +71,7 @@ def _kind(torch: Any, tensor: Any) -> str:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a tensor in the GPU memory of another process."""
+    """Return a function that builds a tensor over another process's GPU memory."""
     torch = import_package("torch", EXTRA)
     kind, _, gradient = _read_extra(wanted.extra)
     return lambda ghost: _as_sent(torch, torch.from_dlpack(ghost), kind, gradient)
@@ -80,8 +84,10 @@ def _as_sent(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a tensor in an array's memory. Tensors are writable, so read-only memory is
-    copied."""
+    """Return a function that builds a tensor over an array's memory.
+
+    Tensors are writable, so read-only memory is copied.
+    """
     torch = import_package("torch", EXTRA)
     kind, device, gradient = _read_extra(wanted.extra)
     place = _device(torch, wanted.device, device)
@@ -118,8 +124,10 @@ def _read_extra(extra: Any) -> tuple[str, Any, bool]:
 
 
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
-    """Return the requested device, or a device of the same kind as the sender's if there is one; otherwise None,
-    which means the CPU."""
+    """Return the requested device, or else a device of the sender's kind.
+
+    Returns None, which means the CPU, if there is no such device.
+    """
     if asked is not None:
         number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)

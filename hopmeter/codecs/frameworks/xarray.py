@@ -1,5 +1,7 @@
-"""xarray: arrays, datasets and variables with names, coordinates and attributes; their data may be objects of any
-codec."""
+"""The xarray codec: arrays, datasets and variables with names, coordinates and attributes.
+
+Their data may use any other codec.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from hopmeter.codecs.values import pandas_values as values
 from hopmeter.codecs.writing import KEPT, Frames, node_of, refusal
 
 NOTHING = '["dict",[]]'
-"""The node of empty attributes."""
+"""The header node of empty attributes."""
 _dims: dict[Any, str] = {}
 ROOTS = ("xarray",)
 EXTRA = "xarray"
@@ -24,8 +26,10 @@ MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object without its indexes, and return the node; the receiver makes the indexes again from the
-    coordinates."""
+    """Append an object without its indexes, and return its header node.
+
+    The receiver rebuilds the indexes from the coordinates.
+    """
     xr = lookup.import_package("xarray", EXTRA)
     if type(obj) is xr.DataArray:
         coords = obj.coords.variables
@@ -50,8 +54,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_indexes(xr: Any, coords: Any, indexes: Any) -> None:
-    """Raise CodecError for indexes that the receiver would not make: it makes one for each coordinate with the name
-    of its own dimension, and no others."""
+    """Raise CodecError for indexes that the receiver would not rebuild.
+
+    The receiver builds indexes only for coordinates that are named after their own dimension.
+    """
     kinds = {name: type(of) for name, of in indexes.items()}
     usual = {name for name, of in coords.items() if of.dims == (name,)}
     odd = kinds.keys() ^ usual or {name for name, kind in kinds.items() if kind is not xr.indexes.PandasIndex}
@@ -78,7 +84,7 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return the node of an object column, with its text and numbers as pandas values; an index keeps its dtype."""
+    """Return the header node of an object column, with text and numbers as pandas values. An index keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
@@ -91,7 +97,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Return the node of dimension names. Very long names have frames; all other nodes are cached as text."""
+    """Return the header node of dimension names. Nodes are cached unless a very long name needs a frame."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -115,12 +121,12 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # xarray searches other arrays for times in other units, objects and subclasses; these arrays contain none.
+        # These arrays contain no times, objects or subclasses, so xarray's search for them can be skipped.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable lacks its array")
         along = named(frames) if fixed is None else fixed
-        if type(along) is not tuple:  # xarray would make a tuple from a range of any length
+        if type(along) is not tuple:  # xarray would expand a range of any length to a tuple
             raise CodecError("E-PARTS", "the dimensions of an xarray variable are not a tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
@@ -132,7 +138,7 @@ def _read_objects(node: list[Any], reading: Reading) -> Maker:
 
 
 def _names(dims: Any) -> Any:
-    """Return the names if they are a tuple of strings, which never changes; otherwise None."""
+    """Return the dimension names if they are a tuple of strings, otherwise None."""
     return dims if type(dims) is tuple and all(type(name) is str for name in dims) else None
 
 
@@ -190,8 +196,10 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
 
 
 def _converter(reading: Reading, build: Any) -> Maker:
-    """Return a function that makes the object; if the receiver requests NumPy, the function returns only the
-    object's data."""
+    """Return a function that builds the object.
+
+    If the receiver requests NumPy, the function returns only the object's data.
+    """
     asked, reading.as_ = reading.as_, None
     make: Maker = build()
     reading.as_ = asked
@@ -203,7 +211,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Return an xarray object with default dimension names from any array."""
+    """Return a DataArray with default dimension names."""
     return lookup.import_package("xarray", EXTRA).DataArray(obj)
 
 

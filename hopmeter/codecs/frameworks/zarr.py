@@ -1,4 +1,7 @@
-"""Zarr: arrays. The chunks are read and decompressed, which is a copy; the receiver gets an array in memory."""
+"""The Zarr codec.
+
+The sender reads and decompresses the chunks, which makes a copy; the receiver gets an in-memory array.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,14 @@ EXTRA = "zarr"
 MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
 MOST_BYTES = 2**24
-"""The maximum number of bytes of a chunk that is larger than its array, because Zarr allocates whole chunks."""
+"""The maximum size in bytes of a chunk that is larger than its array. Zarr allocates whole chunks."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the array's data, and return the node with chunk sizes and attributes, but without compression and
-    storage location."""
+    """Append an array's data, and return its header node.
+
+    The node has the chunk sizes and attributes, but not the compression or storage location.
+    """
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
@@ -36,8 +41,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _properties(obj: Any) -> list[Any]:
-    """Return a list with the fill value and the dimension names, if they differ from the defaults; otherwise an
-    empty list."""
+    """Return a list with a dict of the fill value and dimension names, or an empty list if both have defaults."""
     names, fill = getattr(obj.metadata, "dimension_names", None), obj.fill_value
     usual = fill is None or (type(fill) is str and not fill)
     usual = usual or np.asarray(fill).tobytes() == np.zeros((), obj.dtype).tobytes()
@@ -83,7 +87,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
         raise CodecError("E-PARTS", "Zarr attributes are not a dict")
-    json.dumps(attributes)  # refuses values over which Zarr would iterate, such as a range of any length
+    json.dumps(attributes)  # refuses values that Zarr would iterate over, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array(
         {}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes, **properties
@@ -93,7 +97,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that makes a Zarr array in memory; Zarr compresses the data, which makes a copy."""
+    """Return a function that creates a Zarr array in memory. Zarr compresses the data, which makes a copy."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)

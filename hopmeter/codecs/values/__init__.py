@@ -1,2 +1,1 @@
-"""Values that are not arrays: those of Python's standard library, the user's records, and the cells of pandas
-objects."""
+"""Encodes values that are not arrays: standard library types, the user's records, and pandas values."""

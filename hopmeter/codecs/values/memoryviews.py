@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""Memoryviews, with the format and the shape of their items."""
+"""Encodes memoryviews with their item format and shape."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames
 
 FORMAT = re.compile("@?[bBhHiIlLqQnNfdcP?]")
-"""The formats to which Python can cast bytes."""
+"""Matches the formats that Python can cast bytes to."""
 MOST_DIMENSIONS = 64
 
 
 def write(obj: memoryview, frames: Frames, depth: int) -> str:
-    """Append the memory, or a copy if it is not contiguous, and return the node."""
+    """Append the memory, or a copy if it is not contiguous, and return the header node."""
     if obj.format == "B" and obj.ndim == 1:
         frames.append(obj if obj.c_contiguous else memoryview(obj.tobytes()))
         return '["memoryview"]'
@@ -33,7 +33,7 @@ def write(obj: memoryview, frames: Frames, depth: int) -> str:
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes the view from its frame."""
+    """Return a function that builds the memoryview from its frame."""
     place = reading.frame()
     if len(node) == 1:
         return lambda frames: buffer(frames[place])

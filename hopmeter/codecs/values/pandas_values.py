@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG005 (all writers and builders have the same arguments)
-"""Converts the values of a pandas block, series or index to nodes `[kind, …]` and back."""
+"""Converts the values of a pandas block, series or index to header nodes `[kind, …]` and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 
 
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    """Append the memory of a NumPy array or an extension array, and return its node."""
+    """Append the memory of a NumPy array or extension array, and return its header node."""
     kind = type(array).__name__
     if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the name `PandasArray`
         array, kind = array.to_numpy(), "ndarray"
@@ -76,7 +76,7 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def zone_node(pd: Any, zone: Any, frames: Frames, depth: int) -> str:
-    """Return the name from which pandas makes the same time zone, or the zone's own node if there is no such name."""
+    """Return a name that pandas maps back to the same time zone, or the zone's header node if there is none."""
     name = str(zone)
     if ZONE.fullmatch(name) and _is_zone_named(pd, name, zone):
         return quote(name)
@@ -97,7 +97,7 @@ def _is_zone_named(pd: Any, name: str, zone: Any) -> bool:
 
 
 def time_zone(zone: Any) -> Any:
-    """Return the time zone, or its name if it is valid. Raises CodecError for an invalid name."""
+    """Return the time zone, or its name if it is valid. Raises CodecError if the name is invalid."""
     if isinstance(zone, dt.tzinfo):
         return zone
     if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
@@ -115,8 +115,10 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as an index of its numbers, because the receiver would store all of them; a range that is not
-    longer than `rows` is returned unchanged."""
+    """Return a range as an index of its numbers, because the receiver would store all of them.
+
+    A range of at most `rows` numbers is returned unchanged.
+    """
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
@@ -134,13 +136,12 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """Return the dtype that pandas must use, or None; without it, pandas would convert objects that are all text to
-    strings."""
+    """Return `object` if pandas must not convert the values to strings, otherwise None."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that makes the array again, in the memory of the frames if its kind can share memory."""
+    """Return a function that rebuilds the array, in the frames' memory if its kind can share memory."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -156,7 +157,10 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 
 
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
-    """Return the makers of parts. Ranges among them count in full, because pandas stores all of their numbers."""
+    """Return the functions that build the parts.
+
+    Every number of a range counts towards the row limit, because pandas stores all of them.
+    """
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
     reading.dense = before
@@ -175,7 +179,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
 
 def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
-        # From an array without dimensions, pandas would make as many values as the index has.
+        # pandas would repeat the value of a zero-dimensional array for the whole index.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
             raise CodecError("E-PARTS", "pandas values do not fit the type of their array")
         return value
@@ -184,8 +188,7 @@ def _array_of(kind: str) -> Any:
 
 
 def index(pd: Any, value: Any) -> Any:
-    """Return the value if it is a pandas index. Raises CodecError otherwise. The numbers of a range have already
-    been counted."""
+    """Return the value if it is a pandas index. Raises CodecError otherwise."""
     if not isinstance(value, pd.Index):
         raise CodecError("E-PARTS", "a part must be a pandas index")
     return value
@@ -212,7 +215,7 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
 
 
 def moment_node(pd: Any, obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a single time or duration."""
+    """Return the header node of a single time or duration."""
     zone = getattr(obj, "tz", None)
     kind = "timestamp" if type(obj) is pd.Timestamp else "timedelta"
     node = f'["pandas.{kind}",{node_of(obj.to_numpy() if zone is None else obj.to_datetime64(), frames, depth)}'
@@ -220,7 +223,7 @@ def moment_node(pd: Any, obj: Any, frames: Frames, depth: int) -> str:
 
 
 def read_moment(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes a single time or duration."""
+    """Return a function that builds a single time or duration."""
     tag, value, *zone = listing(node, None if len(node) == 3 else 2)
     pd, make = lookup.import_package("pandas", "pandas"), reading.maker(value)
     if not zone:

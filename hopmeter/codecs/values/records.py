@@ -1,5 +1,7 @@
-"""The user's classes that can be received: dataclasses, named tuples and enumerations. A name in a frame imports no
-module and runs no code: the receiver must register its classes."""
+"""Encodes the user's classes: dataclasses, named tuples and enumerations.
+
+The receiver must register its classes, because a name in a frame never imports a module or runs code.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,13 @@ from hopmeter.codecs.lookup import by_root
 Kind = TypeVar("Kind", bound=type)
 OWN_STATE = ("__dict__", "__weakref__")
 IS_PYTHON = 1 << 9
-"""The type flag of classes that a class statement made; most types implemented in C do not have it."""
+"""The type flag of classes that a class statement created. Most types implemented in C lack this flag."""
 
 _known: dict[str, type] = {}
 
 
 def name_of(kind: type) -> str:
-    """Return the name of a class in frames."""
+    """Return the name by which frames refer to a class."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -36,8 +38,10 @@ def category(kind: type) -> str:
 
 
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allow a dataclass, named tuple or enumeration to be received, under `name` or its own name, and return it;
-    usable as a decorator. Raises CodecError for any other class."""
+    """Allow a dataclass, named tuple or enumeration to be received, and return it. Can be used as a decorator.
+
+    `name` replaces the class's own name in frames. Raises CodecError for any other class.
+    """
     if not isinstance(kind, type) or not category(kind):
         raise CodecError(
             "E-NO-FORM", f"{kind!r} is not a dataclass, named tuple or enumeration", "decorate it with `@dataclass`"
@@ -49,15 +53,17 @@ def register(kind: Kind, name: str | None = None) -> Kind:
 
 @functools.lru_cache(1024)
 def field_names(kind: type) -> tuple[str, ...]:
-    """Return the field names of a dataclass or named tuple; empty for an enumeration."""
+    """Return the field names of a dataclass or named tuple, or an empty tuple for an enumeration."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     return tuple(getattr(kind, "_fields", ()))
 
 
 def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> type:
-    """Return the registered class with this name. Raises CodecError if it has another category or other fields than
-    the sender's class."""
+    """Return the registered class with a name.
+
+    Raises CodecError if its category or fields differ from the sender's class.
+    """
     kind = _known.get(name)
     if kind is None or category(kind) != tag:
         raise CodecError(
@@ -95,20 +101,20 @@ def field_values(obj: Any) -> list[tuple[str, Any]]:
 
 
 def loss(kind: type, what: str, remedy: str) -> CodecError:
-    """Return the error for an object that contains something that its encoded form would lose."""
+    """Return the error for an object whose encoded form would lose information."""
     return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
 
 
 @functools.lru_cache(1024)
 def _derived_names(kind: type) -> frozenset[str]:
-    """Return the names of cached properties, which a class computes from its fields when they are first read."""
+    """Return the names of cached properties, which are computed from the fields."""
     found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
     return frozenset(name for name, value in found.items() if isinstance(value, functools.cached_property))
 
 
 @functools.lru_cache(1024)
 def _has_only_fields(kind: type) -> bool:
-    """Return whether no base class stores other contents, in slots or, like `list`, in C."""
+    """Return whether no base class stores other data, in slots or in C as `list` does."""
     allowed = (object, tuple) if category(kind) == "namedtuple" else (object,)
     bases = [base for base in kind.__mro__ if base not in allowed]
     slots = {name for base in bases for name in _slots(base)}
@@ -122,7 +128,7 @@ def _slots(base: type) -> Iterable[str]:
 
 
 def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
-    """Return an instance with these field values, without running `__init__`, `__new__` or `__post_init__`."""
+    """Return an instance with the given field values, without running `__init__`, `__new__` or `__post_init__`."""
     if issubclass(kind, tuple):
         return tuple.__new__(kind, [value for _, value in fields])
     instance: Any = object.__new__(kind)
@@ -132,7 +138,7 @@ def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
 
 
 def member(kind: Any, name: str, value: Any) -> Any:
-    """Return a member of an enumeration. Raises CodecError if its value differs from the sender's."""
+    """Return an enumeration member. Raises CodecError if its value differs from the sender's."""
     found = kind.__members__.get(name)
     if found is None or found.name != name or type(found.value) is not type(value) or found.value != value:
         raise CodecError(

@@ -1,6 +1,8 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""Values of Python's standard library: times, durations, identifiers, exact numbers, paths. Each value has exactly
-one written form, and readers refuse all others."""
+"""Encodes standard library values: times, durations, identifiers, exact numbers and paths.
+
+Each value has exactly one encoding, and readers refuse all others.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,9 @@ from hopmeter.codecs.writing import Frames
 
 DECIMAL = re.compile(r"-?(\d+(\.\d+)?(E[+-]\d+)?|Infinity|s?NaN\d*)", re.ASCII)
 EXACT = decimal.Context(capitals=1, traps=[])
-"""The context for writing and reading decimals, which is independent of the program's own context."""
+"""The decimal context for writing and reading, which is independent of the program's own context."""
 LONGEST_FRACTION = 4096
-"""The maximum number of hexadecimal digits: checking that a fraction is in lowest terms takes time proportional to
-their square."""
+"""The maximum number of hexadecimal digits. Checking that a fraction is in lowest terms takes quadratic time."""
 PATHS = {kind.__name__: kind for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()))}
 
 
@@ -77,7 +78,7 @@ def _fraction(obj: Fraction, frames: Frames, depth: int) -> str:
 
 def _path(obj: pathlib.PurePath, frames: Frames, depth: int) -> str:
     written = str(obj)
-    if type(obj)(written) != obj:  # the text of a Windows path may be read as another drive
+    if type(obj)(written) != obj:  # a Windows path's text may be read as a different drive
         raise CodecError("E-NO-FORM", f"the path {obj!r:.80} has no text that gives it again", "send `it.parts`")
     return f'["path","{type(obj).__name__}",{quote(written)}]'
 
@@ -100,8 +101,10 @@ def _invalid(what: str) -> CodecError:
 
 
 def _from_iso(kind: Any, written: Any) -> Any:
-    """Return the date or time. Raises CodecError unless the text is exactly what Python writes, because Python reads
-    other forms too."""
+    """Return the date or time.
+
+    Raises CodecError unless the text is exactly what Python writes, because Python also parses other forms.
+    """
     try:
         value = kind.fromisoformat(text(written))
     except ValueError as cause:
@@ -150,7 +153,7 @@ def _read_uuid(node: list[Any], reading: Reading) -> Maker:
 def _read_decimal(node: list[Any], reading: Reading) -> Maker:
     written = text(listing(node, 2)[1])
     value = Decimal(written, EXACT) if DECIMAL.fullmatch(written) else None
-    if value is None or EXACT.to_sci_string(value) != written:  # an exponent beyond the limits gives another number
+    if value is None or EXACT.to_sci_string(value) != written:  # an exponent out of range yields a different number
         raise _invalid("decimal")
     return lambda _: value
 

@@ -1,4 +1,7 @@
-"""Time zones: fixed offsets (`datetime.timezone`), and places in the time zone database (`zoneinfo.ZoneInfo`)."""
+"""Encodes time zones:
+
+fixed offsets (`datetime.timezone`), and names in the time zone database (`zoneinfo.ZoneInfo`).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.header import quote
 
 KEY = re.compile(r"(?!localtime|posixrules)[A-Za-z0-9+_-]{1,32}(/[A-Za-z0-9+_-]{1,32}){0,3}")
-"""Matches keys of the database. The two refused keys stand for zones that each machine defines for itself."""
+"""Matches time zone names. The two excluded names stand for zones that each machine defines for itself."""
 REMEDY = 'convert it: `it.astimezone(zoneinfo.ZoneInfo("Europe/Berlin"))`, or a `datetime.timezone`'
 SECONDS_IN_A_DAY = 86400
 
 
 def zone_node(zone: Any) -> str:
-    """Return the node of a time zone. Raises CodecError for a zone that the receiver could not make again."""
+    """Return a time zone's header node. Raises CodecError if the receiver could not rebuild the zone."""
     if zone is None:
         return "null"
     writer = _WRITERS.get(type(zone))
@@ -53,7 +56,10 @@ _WRITERS: dict[type, Any] = {dt.timezone: _offset_node, zoneinfo.ZoneInfo: _key_
 
 
 def zone_of(node: Any) -> dt.tzinfo | None:
-    """Return the time zone of a node, or None. Raises CodecError if it is invalid or unknown to this machine."""
+    """Return the time zone that a header node describes, or None.
+
+    Raises CodecError if the zone is invalid or unknown to this machine.
+    """
     if node is None:
         return None
     tag = listing(node)[0] if node else ""
@@ -72,7 +78,7 @@ def _offset_zone(offset: Any, name: Any) -> dt.timezone:
 
 
 def _find_zone(key: str) -> zoneinfo.ZoneInfo:
-    if not KEY.fullmatch(key):  # a key becomes part of a path
+    if not KEY.fullmatch(key):  # an unchecked name could open any file
         raise CodecError("E-TIME-ZONE", f"the time zone {key[:40]!r} is invalid")
     try:
         return zoneinfo.ZoneInfo(key)
@@ -83,8 +89,10 @@ def _find_zone(key: str) -> zoneinfo.ZoneInfo:
 
 
 def duration_of(parts: list[Any]) -> dt.timedelta:
-    """Return the duration for days, seconds and microseconds. Raises CodecError for numbers that Python would not
-    write."""
+    """Return a duration from days, seconds and microseconds.
+
+    Raises CodecError for numbers that Python would not write.
+    """
     limits = ((-999_999_999, 999_999_999), (0, SECONDS_IN_A_DAY - 1), (0, 999_999))
     valid = (type(part) is int and least <= part <= most for part, (least, most) in zip(parts, limits, strict=True))
     if not all(valid):
@@ -93,8 +101,7 @@ def duration_of(parts: list[Any]) -> dt.timedelta:
 
 
 def offset_at(moment: dt.datetime) -> int | None:
-    """Return a time's offset from UTC in seconds according to the time zone database; None for zones that are not in
-    it."""
+    """Return a time's UTC offset in seconds according to the time zone database, or None for other zones."""
     if type(moment.tzinfo) is not zoneinfo.ZoneInfo:
         return None
     offset = moment.utcoffset()
@@ -102,8 +109,7 @@ def offset_at(moment: dt.datetime) -> int | None:
 
 
 def check_offset(moment: dt.datetime, sent: Any) -> None:
-    """Raise CodecError if this machine's database has another offset than the sender's, because the time would then
-    differ."""
+    """Raise CodecError if this machine's database has a different UTC offset from the sender's."""
     here = offset_at(moment)
     if here != sent or type(here) is not type(sent):
         raise CodecError(

@@ -1,1 +1,1 @@
-"""The tables of a manifest, `transport.toml`: a class for each table."""
+"""Defines a class for each table of a transport's manifest, `transport.toml`."""

@@ -1,4 +1,4 @@
-"""The allowed words for several keys of a manifest."""
+"""Defines the allowed words of several manifest keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker that a transport needs: how to start it, and how to determine that it is ready."""
+"""Defines the manifest table of a broker: how to start the broker, and how to detect that it is ready."""
 
 from __future__ import annotations
 
@@ -19,46 +19,59 @@ LINE = "line: "
 PYTHON = "{python}"
 """As the first word of a command, `{python}` stands for the Python that runs the transport's nodes."""
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Folders in which brokers may be installed although they are not in every user's PATH."""
+"""Directories that may contain brokers but are not in every user's PATH."""
 
 
 class BrokerTable(Strict):
-    """The table `[broker]` of a manifest. Its texts may contain `{port}` and `{port2}` (free ports), `{directory}`
-    (a private folder), `{run}`, `{host}` (the address on which the broker listens), `{here}` (the address of the
-    machine that reads the text, in `environment`), `{secret}` (a password for this broker only), `{secret_hash}`
-    (the password as mosquitto stores it), `{anonymous}` (whether clients need no password), and any setting's name
-    in braces."""
+    """The manifest table `[broker]`, whose texts may contain placeholders.
+
+    The name of any setting in braces stands for its value. The other placeholders are:
+
+    - `{port}` and `{port2}`: free ports.
+    - `{directory}`: a private directory.
+    - `{run}`: the run id.
+    - `{host}`: the broker's listening address.
+    - `{here}`: the address of the node's machine, only in `environment`.
+    - `{secret}`: the password for this broker.
+    - `{secret_hash}`: the password as mosquitto stores it.
+    - `{anonymous}`: whether clients need no password.
+    """
 
     title: str
     """The broker's name in messages and results."""
     command: Annotated[list[str], Field(min_length=1)]
-    """The command that starts the broker. Its first word may begin with an environment variable,
-    `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
+    """The command that starts the broker.
+
+    Its first word may begin with an environment variable, such as `$YARP_ROOT/bin/yarpserver`, or be `{python}`.
+    """
     apt: list[str] = []
     version: list[str] = []
     """A command that prints the version as its first line."""
     ready: str
-    """What shows that the broker is ready: `port` (it accepts connections) or `line: TEXT` (it has printed the
-    text)."""
+    """How to detect that the broker is ready: `port` (it accepts connections) or `line: TEXT` (it has printed TEXT)."""
     address: str = ""
-    """The address to which adapters connect."""
+    """The address that adapters connect to."""
     single: bool = False
-    """Whether a machine can run only one such broker, so that trials that need the broker run one after another."""
+    """Whether a machine can run only one such broker. Trials that need the broker then run one after another."""
     files: dict[str, str] = {}
-    """Files that hopmeter writes into the broker's folder before it starts the broker: their contents by name."""
+    """Files that hopmeter writes to the broker's directory before it starts the broker, by name."""
     leftover_files: list[str] = []
-    """Files outside the broker's folder that belong only to this broker and remain after a crash. `{group}` stands
-    for the user's group."""
+    """Files outside the broker's directory that belong only to this broker and remain after a crash.
+
+    `{group}` stands for the user's group.
+    """
     environment: dict[str, str] = {}
-    """Environment variables for the broker and for the nodes."""
+    """Environment variables for the broker and the nodes."""
     own_environment: dict[str, str] = {}
     """Environment variables for the broker only."""
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """The setting values with which the transport needs the broker; if empty, the transport always needs it."""
+    """The setting values that need the broker. If empty, the transport always needs the broker."""
 
     _python: Callable[[], str | None] | None = PrivateAttr(default=None)
-    """Returns the path of the Python for `{python}`, or None. Called only when needed, because `hopmeter build` may
-    have to create this Python first."""
+    """Returns the path of the Python for `{python}`, or None.
+
+    It is called only when needed, because `hopmeter build` may have to create this Python first.
+    """
 
     @model_validator(mode="after")
     def _ready_is_known(self) -> BrokerTable:
@@ -67,21 +80,22 @@ class BrokerTable(Strict):
         return self
 
     def environment_on(self, environment: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment variables for nodes on another host than the broker. Variables with a port locate
-        the broker and come from the broker's `environment`; the others are filled with `here`, the values for the
-        nodes' host. Variables that `environment` does not contain are omitted."""
+        """Return the environment variables for nodes on a different host from the broker.
+
+        Variables with a port locate the broker, so their values come from `environment`. The others are filled with
+        `here`, the values of the nodes' host. Variables that are not in `environment` are omitted.
+        """
         known = {name: text for name, text in self.environment.items() if name in environment}
         return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
 
     @property
     def needed_with(self) -> str:
-        """Return the settings with which the transport needs the broker, as `NAME=VALUE`; empty if it always needs
-        the broker."""
+        """Return the settings that need the broker, as `NAME=VALUE`. Empty if the transport always needs the broker."""
         return ", ".join(f"{name}={' or '.join(map(str, values))}" for name, values in self.where.items())
 
     @property
     def line(self) -> str:
-        """Return the text in the log that shows that the broker is ready; empty if an open port shows this."""
+        """Return the log text that shows that the broker is ready. Empty if an open port shows this."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property
@@ -93,21 +107,25 @@ class BrokerTable(Strict):
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return a manifest's text after replacing names in braces with their values."""
+    """Return a manifest's text with each name in braces replaced by its value."""
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text
 
 
 def without_secret(text: str) -> str:
-    """Return a manifest's text for a broker without a password: lines and parts of addresses that contain the
-    password are omitted."""
+    """Return a manifest's text for a broker without a password.
+
+    Lines and address parts that contain the password are omitted.
+    """
     lines = re.sub(r"\w+:\{secret\}@", "", text).splitlines(keepends=True)
     return "".join(line for line in lines if "{secret" not in line)
 
 
 def find_program(program: str) -> str | None:
-    """Return the path of a program, or None. Also searches the usual folders of brokers; the name may begin with an
-    environment variable, which may list several folders."""
+    """Return the path of a program, or None. The usual directories of brokers are also searched.
+
+    The name may begin with an environment variable that lists several directories.
+    """
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])
     return next(filter(None, (shutil.which(each, path=places) for each in expand_paths(program))), None)

@@ -1,4 +1,4 @@
-"""The cost of building an adapter."""
+"""Defines the manifest table for the cost of building an adapter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class BuildCost(Strict):
-    """The cost of the first build, with two cores and an empty cache. It excludes the instrument and system
-    packages, because many transports share them."""
+    """The cost of a first build with two cores and an empty cache.
+
+    It excludes the instrument and system packages, which many transports share.
+    """
 
     seconds: Annotated[float, Field(gt=0)]
     megabytes: Annotated[float, Field(ge=0)] = 0

@@ -1,4 +1,4 @@
-"""Installations of a transport's library that hopmeter creates, each in a separate environment."""
+"""Defines the library installations that hopmeter creates, each in a separate environment."""
 
 from __future__ import annotations
 
@@ -13,26 +13,30 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class Installation(Strict):
-    """The table `[languages.X.installations.Y]`: packages that hopmeter installs into a separate environment. A Rust
-    installation uses the libraries in the environment of the Python installation."""
+    """The table `[languages.X.installations.Y]`: packages that hopmeter installs into a separate environment.
+
+    A Rust installation uses the libraries in the environment of the Python installation.
+    """
 
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """The settings that choose this installation, with the values that choose it."""
+    """The setting values that select this installation."""
     pip: list[str] = []
     apt: list[str] = []
     library: str = ""
-    """The library's name; by default, that of the language."""
+    """The library's name. The default is the language's library."""
     build_cost: BuildCost | None = None
     variables: dict[str, str] = {}
-    """Environment variables for the installation's nodes and their build; `{environment}` is the environment's
-    folder."""
+    """Environment variables for the installation's nodes and their build.
+
+    `{environment}` stands for the environment's directory.
+    """
 
     def is_chosen(self, settings: Mapping[str, Value]) -> bool:
-        """Return whether these settings choose this installation."""
+        """Return whether the given settings select this installation."""
         return bool(self.where) and all(settings[name] in values for name, values in self.where.items())
 
     def as_offer(self, library: str, environment: str) -> dict[str, Any]:
-        """Return the values of this installation for an `Offer`; they replace those of the user's installation."""
+        """Return the `Offer` values of this installation, which replace those of the user's installation."""
         return {
             "pip": self.pip,
             "apt": self.apt,

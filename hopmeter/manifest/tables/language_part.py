@@ -1,4 +1,4 @@
-"""A transport in one language: as written in the manifest, and with all defaults filled in."""
+"""Describes a transport in one language, as written in the manifest and with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""Among suitable compiled languages, hopmeter prefers a language that builds in at most this time, in seconds."""
+"""Among suitable compiled languages, hopmeter prefers those whose build takes at most this many seconds."""
 LONGEST_BUILD_S = 120.0
-"""hopmeter prefers any suitable language to a language that takes longer than this to build, in seconds."""
+"""hopmeter prefers any other suitable language to one whose build takes longer than this many seconds."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
@@ -32,13 +32,13 @@ class MessageTypes(Strict):
     codec: str
     """The codec whose encoded messages the transport accepts, and whose schemas define its types."""
     packages: str
-    """A folder in the transport's folder with a CMake project that generates a package of message types."""
+    """A subdirectory of the transport with a CMake project that generates a package of message types."""
     library: str = ""
-    """For C++: a folder in the transport's folder with a CMake project that builds the library of a type."""
+    """For C++: a subdirectory of the transport with a CMake project that builds a type's library."""
 
 
 class LanguagePart(Strict):
-    """A transport in one language: its library, how to install it, and what differs from the other languages."""
+    """A transport in one language: its library, its installation, and its differences from other languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
     library: str
@@ -52,23 +52,29 @@ class LanguagePart(Strict):
     after: Language | None = None
     """The language of the same transport whose build also produces a part of this adapter."""
     environment: Literal["own"] | None = None
-    """For Python: `own` if its packages conflict with others, so they get a separate environment."""
+    """For Python: `own` if the packages need a separate environment, because they conflict with others."""
     interpreter: Literal["system"] | None = None
-    """For Python: `system` if its packages are system packages, so its nodes run on the system's Python."""
+    """For Python: `system` if the packages are system packages, so that the nodes run on the system Python."""
     installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
-    """Installations of the library that hopmeter can create instead, by name. A Rust installation belongs to the
-    Python installation with the same name, whose libraries its nodes load."""
+    """Installations of the library that hopmeter can create instead, by name.
+
+    A Rust node loads the libraries of the Python installation with the same name.
+    """
     first: str = ""
-    """A folder in the transport's folder with a CMake project to install before the adapter is built."""
+    """A subdirectory of the transport with a CMake project to install before the adapter is built."""
     build_variables: dict[str, str | dict[str, str]] = {}
-    """For Rust: environment variables for the build. `{first}` is the folder where the `first` project is installed,
-    and `$NAME` is one of the user's variables. A table of values replaces only those values of the user's variable
-    that it lists."""
+    """For Rust: environment variables for the build.
+
+    `{first}` is the install directory of the `first` project, and `$NAME` is one of the user's variables. A table
+    replaces only the listed values of the user's variable.
+    """
     objects: list[str] = []
-    """For Python: the codecs whose objects the transport encodes itself; most transports carry only bytes and list
-    none."""
+    """For Python: the codecs whose objects the transport encodes itself.
+
+    Most transports carry only bytes and list none.
+    """
     types: MessageTypes | None = None
-    """How the transport carries messages as its own types; None if it carries such messages as bytes."""
+    """How the transport carries messages as its own types, or None if it carries them as bytes."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -80,7 +86,7 @@ class LanguagePart(Strict):
 
 
 class Offer(BaseModel):
-    """What a transport offers in one language, with all defaults filled in."""
+    """What a transport supports in one language, with all defaults filled in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,7 +101,7 @@ class Offer(BaseModel):
     send: str
     keep: bool
     max_payload_bytes: int
-    """The largest payload that the adapter sends and receives, in bytes."""
+    """The largest payload in bytes that the adapter sends and receives."""
     library: str
     pip: list[str]
     apt: list[str]
@@ -105,9 +111,9 @@ class Offer(BaseModel):
     after: str | None = None
     environment: str | None = None
     environment_name: str = ""
-    """The name of the offer's environment, if it has a separate one."""
+    """The name of the separate environment, if there is one."""
     variables: dict[str, str] = {}
-    """Environment variables for the offer's nodes."""
+    """Environment variables for the nodes."""
     interpreter: str | None = None
     first: str = ""
     build_variables: dict[str, str | dict[str, str]] = {}
@@ -116,7 +122,7 @@ class Offer(BaseModel):
 
     @property
     def node(self) -> str:
-        """Return the name of the node: that of the transport, or of the installation for which the node is built."""
+        """Return the node's name, which is that of the transport or of the installation that the node is built for."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property
@@ -126,8 +132,11 @@ class Offer(BaseModel):
 
 
 def check_installations(language: str, part: LanguagePart, in_python: Mapping[str, Installation]) -> None:
-    """Raise RefusedValueError if a Python installation has no packages, if a Rust installation has packages or no
-    Python installation of the same name, or if the installation that replaces the user's does not exist."""
+    """Raise RefusedValueError if a language's installations are invalid.
+
+    A Python installation needs packages. A Rust installation needs a Python installation of the same name, and no
+    packages. The installation that replaces the user's library must exist.
+    """
     for name, each in part.installations.items():
         if language == "python" and not each.pip:
             raise RefusedValueError("E-MISSING-KEY", f"installations.{name} needs packages: `pip`")

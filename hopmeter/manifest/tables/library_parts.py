@@ -1,4 +1,4 @@
-"""Parts of a library that a setting needs and that only the user can install."""
+"""Defines the library parts that a setting needs and that only the user can install."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from hopmeter.manifest.tables.user_environment import expand, expand_paths
 
 
 class Needs(Strict):
-    """The table `[settings.X.needs]` of a manifest. In its texts, `{value}` stands for the value, and `{package}`
-    for the value with hyphens instead of underscores, as in Debian's package names."""
+    """The manifest table `[settings.X.needs]`.
+
+    `{value}` stands for the value, and `{package}` for the value as in Debian package names, with hyphens instead of
+    underscores.
+    """
 
     file: str
-    """A file that exists if the part is installed. The path may begin with an environment variable that lists
-    several folders."""
+    """A file that exists if the part is installed.
+
+    The path may begin with an environment variable that lists several directories.
+    """
     remedy: str
-    """How to install the part; the text may contain environment variables."""
+    """How to install the part. The text may contain environment variables."""
 
     def is_met(self, value: str, variables: Mapping[str, str]) -> bool:
-        """Return whether the part is installed; `variables` override the user's environment variables."""
+        """Return whether the part is installed. `variables` override the user's environment variables."""
         return any(Path(each.replace("{value}", value)).is_file() for each in expand_paths(self.file, variables))
 
     def how(self, value: str, variables: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A setting of a transport: its default, its allowed values, and its effect on the environment of nodes."""
+"""Defines a transport's setting: its default, its allowed values, and its effect on the nodes' environment."""
 
 from __future__ import annotations
 
@@ -19,37 +19,42 @@ from hopmeter.system.toml_files import one_of
 
 VALUE = "{value}"
 FOLDER = "{folder}"
-"""In the texts of `variables`, these stand for the value and for the transport's folder."""
+"""Placeholders in the texts of `variables`: the setting's value, and the transport's directory."""
 
 
 class Setting(Strict):
-    """One setting of a transport: its default, and its other allowed values."""
+    """A transport's setting with its default and its other allowed values."""
 
     default: Value
     help: str
     choices: list[str] | None = None
     choice_placements: dict[str, Annotated[list[Placement], Field(min_length=1)]] = {}
-    """The placements that a choice needs; choices that are not listed work with all placements."""
+    """The placements that a choice requires. Choices that are not listed work with all placements."""
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """The languages in which the setting has an effect; all by default. The next three keys work in the same way."""
+    """The languages in which the setting has an effect. The default is all languages.
+
+    The next three keys work in the same way.
+    """
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
     placements: list[Placement] | None = None
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Other settings, with the values for which this setting has an effect."""
+    """The values of other settings for which this setting has an effect."""
     pattern: str = ""
-    """A regular expression for the allowed values of a word without `choices`; the default need not match it."""
+    """A regular expression for the allowed values of a word without `choices`. The default need not match."""
     file: bool = False
-    """Whether a value other than the default is the path of a file, which must exist."""
+    """Whether a value other than the default is the path of an existing file."""
     text: str = ""
     """For a file setting: a value that begins with this text is the content itself, not a path."""
     variables: dict[str, str] = {}
-    """Environment variables for nodes and broker if the value is not the default; `{value}` stands for the value,
-    and `{folder}` for the transport's folder."""
+    """Environment variables for nodes and broker if the value is not the default.
+
+    `{value}` stands for the value, and `{folder}` for the transport's directory.
+    """
     needs: Needs | None = None
-    """What values other than the default need, which only the user can install."""
+    """The user-installed parts that values other than the default need."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -59,7 +64,10 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """Return a value, converted to the type of the default. Raises RefusedValueError with the allowed values."""
+        """Return a value, converted to the type of the default.
+
+        Raises RefusedValueError, which lists the allowed values.
+        """
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
             raise RefusedValueError(
@@ -79,24 +87,27 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the value in force: a value in the user's environment may replace a default."""
+        """Return the effective value. The user's environment may override a default."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables for a value, or none for the default; `folder` is the transport's folder."""
+        """Return the environment variables for a value, or none for the default.
+
+        `folder` is the transport's directory.
+        """
         if value == self.default:
             return {}
         texts = ((name, text.replace(FOLDER, str(folder))) for name, text in self.variables.items())
         return {name: text.replace(VALUE, humanize.setting(value)) for name, text in texts}
 
     def label(self, value: Value) -> str:
-        """Return a word for the value in results; for a file, the word depends on the file's content."""
+        """Return a word for the value in results. For a file, the word depends on the file's content."""
         return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
-        """Convert a word of the command line to a value. Raises RefusedValueError with the allowed values."""
+        """Convert a command-line word to a value. Raises RefusedValueError, which lists the allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:

@@ -1,4 +1,4 @@
-"""Setting values that are files, such as the profiles of a middleware."""
+"""Resolves setting values that are files, such as middleware profiles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from hopmeter.system.input_files import open_regular
 
 MOST_BYTES = 1 << 20
 TEXT = "text"
-"""The name in results of a value that is the content itself."""
+"""The name in results for a value that is the content itself."""
 
 
 def find(value: str, text: str) -> str:
-    """Return the absolute path of a file, or the value itself if it begins with `text` and is therefore the content.
-    Raises RefusedValueError if the file cannot be read."""
+    """Return a file's absolute path, or the value itself if it begins with `text`.
+
+    Raises RefusedValueError if the file cannot be read.
+    """
     if text and value.lstrip().startswith(text):
         return value
     path = Path(value).expanduser().absolute()
@@ -24,7 +26,7 @@ def find(value: str, text: str) -> str:
 
 
 def label(value: str, text: str) -> str:
-    """Return the name of a file with a hash of its content, `profiles.xml#1a2b3c4d`, without spaces."""
+    """Return a file's name and a hash of its content, without spaces, such as `profiles.xml#1a2b3c4d`."""
     is_text = bool(text) and value.lstrip().startswith(text)
     content = value.encode() if is_text else _content(Path(value))
     name = TEXT if is_text else "_".join(Path(value).name.split())

@@ -1,4 +1,4 @@
-"""The base class of all tables of a manifest."""
+"""Defines the base class of all manifest tables."""
 
 from __future__ import annotations
 

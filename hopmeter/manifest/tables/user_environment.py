@@ -1,4 +1,4 @@
-"""What the user's environment variables say about settings and library folders."""
+"""Reads settings and library directories from the user's environment variables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def value_in_environment(variables: Mapping[str, str], value: str) -> str:
-    """Return the user's value of the first environment variable whose whole text in the manifest is `value`, or an
-    empty string if it is not set."""
+    """Return the user's value of the first environment variable that the manifest sets to exactly `value`, or an empty
+    string if it is not set.
+    """
     return next((os.environ.get(name, "") for name, text in variables.items() if text == value), "")
 
 
 def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a path that begins with an environment variable, once for each folder in the variable (`A:B`);
-    `variables` override the user's."""
+    """Yield a path once for each directory in the environment variable that it begins with (`A:B`).
+
+    `variables` override the user's environment.
+    """
     known = {**os.environ, **(variables or {})}
     first, slash, rest = text.partition("/")
     named = VARIABLE.fullmatch(first)
@@ -26,6 +29,6 @@ def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Itera
 
 
 def expand(text: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text after replacing the environment variables that are set with their values."""
+    """Return a text with all environment variables that are set replaced by their values."""
     known = {**os.environ, **(variables or {})}
     return VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)

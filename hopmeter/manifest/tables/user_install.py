@@ -1,4 +1,7 @@
-"""Libraries that no registry has: the user installs them, and an environment variable names their location."""
+"""Describes libraries that no registry has.
+
+The user installs them, and an environment variable gives their location.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ VERSION = re.compile(r"<version>\s*(\d+)[^<]*</version>")
 
 
 class Owned(Strict):
-    """The table `[languages.X.user]` of a manifest."""
+    """The manifest table `[languages.X.user]`."""
 
     variable: str
-    """The environment variable that the user's installation defines: `LIBXR_ROOT`, `ROS_DISTRO`."""
+    """The environment variable that the user's installation defines, such as `LIBXR_ROOT` or `ROS_DISTRO`."""
     remedy: str
     """How to install the library."""
     otherwise: str = ""
     """The installation that hopmeter creates if the user has none."""
     release: str = ""
-    """A `package.xml` relative to each folder in the variable (`A:B`). Its major version distinguishes releases of
-    the library; empty if the variable has only one folder."""
+    """The path of a `package.xml` relative to each directory in the variable (`A:B`).
+
+    Its major version distinguishes the library's releases. Empty if the variable has only one directory.
+    """
 
     @property
     def is_here(self) -> bool:
@@ -32,15 +37,14 @@ class Owned(Strict):
 
     @property
     def location(self) -> str:
-        """Return the location of the library, which is the value of the variable, or an empty string if the user has
-        none."""
+        """Return the library's location from the variable, or an empty string if the variable is not set."""
         return os.environ.get(self.variable, "")
 
     def problem(self, title: str = "it") -> tuple[str, str] | None:
-        """Return why the library cannot be used, and the remedy, or None if it can be used; the text calls the library
-        `title`.
+        """Return the reason why the library cannot be used and the remedy, or None if it can be used. `title` names the
+        library in the text.
 
-        An overlay may also contain the library, but not another release of it, because a node would mix parts of both.
+        An overlay may contain the library again, but not another release, because a node would mix parts of both.
         """
         if not self.is_here:
             return f"{title} is not installed here", self.remedy
@@ -51,7 +55,7 @@ class Owned(Strict):
         return f"two releases of {title} are sourced: {named}", "open a new shell, and source only one of them"
 
     def _releases(self) -> Iterator[tuple[str, Path]]:
-        """Yield the release in each folder that has one, as package name and major version, and the folder."""
+        """Yield the release in each directory that has one, as package name and major version, and the directory."""
         if not self.release:
             return
         for folder in map(Path, filter(None, self.location.split(os.pathsep))):

@@ -1,1 +1,1 @@
-"""The objects that the messages of a flow carry: how a node creates, encodes, decodes and compares them."""
+"""Creates, encodes, decodes and compares the objects that a flow's messages carry."""

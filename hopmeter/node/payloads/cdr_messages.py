@@ -1,4 +1,4 @@
-"""A ROS 2 message in CDR, which the Python package `rosbags` encodes and decodes."""
+"""Encodes and decodes a ROS 2 message in CDR with the Python package `rosbags`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hopmeter.schemas.ros2.wide_texts import UNITS, code_units
 
 EXTRA = "cdr"
 ENCAPSULATION = b"\0\1"
-"""The first bytes of an encoded message, which stand for little-endian CDR."""
+"""The first bytes of a message that is encoded as little-endian CDR."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""The numbers of the kinds of types in rosbags."""
+"""rosbags' numbers for kinds of types."""
 
 
 class CdrMessage:
@@ -68,7 +68,7 @@ class CdrMessage:
                 self._check_bounds(each, kind.name)
 
     def equals(self, came: Any) -> bool:
-        """Return whether a message equals the message that is sent."""
+        """Return whether a message equals the sent message."""
         return self._encode(came) == self._bytes
 
 
@@ -97,8 +97,7 @@ def _is_bounded(kind: FieldType) -> bool:
 
 
 def make_message(definitions: Mapping[str, Definition], name: str, values: Mapping[str, Any]) -> Any:
-    """Return the rosbags message with these values, one for each field; a message of code units may be given as a
-    string."""
+    """Return the rosbags message with the given field values. A string may stand for a message of UTF-16 code units."""
     store = type_store(tuple(definitions.values()))
     fields = (_make_field(definitions, field.type, values[field.name]) for field in definitions[name].fields)
     return store.types[name](*fields)

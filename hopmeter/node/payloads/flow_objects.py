@@ -1,4 +1,7 @@
-"""The objects of a node's flows. Each flow with a codec has its own object; flows with equal objects share memory."""
+"""Creates the objects of a node's flows.
+
+Each flow with a codec has its own object; flows with equal objects share memory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class FlowObjects:
         self._spec, self._adapter = spec, adapter
         self._made: dict[tuple[Any, ...], Any] = {}
         self.by_link: dict[str, Any] = {}
-        """For a transport that encodes objects itself: the object of each link that carries one, by link name."""
+        """The object of each link that carries one, by link name. Used for a transport that encodes objects itself."""
 
     @property
     def numbers(self) -> list[int]:
@@ -49,7 +52,7 @@ class FlowObjects:
         return self._made[key]
 
     def _link_names(self, number: int) -> Iterator[str]:
-        """Yield the names of a flow's links; a call may use two links, `ID.request` and `ID.reply`."""
+        """Yield the names of a flow's links. A call may use two links, `ID.request` and `ID.reply`."""
         ours = [each for each in self._spec["endpoints"] if each["flow"] == number]
         ids = {link for each in ours for link in (*each["in"], *each["out"])}
         for link, described in self._spec["links"].items():

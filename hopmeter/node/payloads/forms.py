@@ -1,5 +1,7 @@
-"""The objects of cells with a codec: their codec, arrays and device. The `FORM` of a codec defines how its framework
-creates the objects."""
+"""Describes the objects of cells with a codec: their arrays and device.
+
+The codec's `FORM` defines how its framework creates the objects.
+"""
 
 from __future__ import annotations
 
@@ -22,40 +24,45 @@ PIXELS = re.compile(r"(?:image|frames):(\d+)x(\d+)(?::(\d+):(.+))?", re.DOTALL)
 
 @functools.cache
 def forms() -> dict[str, Form]:
-    """Return the form of every framework that creates objects from arrays."""
+    """Return the `Form` of every framework that creates objects from arrays."""
     return {name: codec.FORM for name, codec in codecs().items() if hasattr(codec, "FORM")}
 
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Return every codec that can be measured: frameworks that create objects from arrays, then the comparison
-    codecs."""
+    """Return every codec that can be measured:
+
+    the frameworks that create objects from arrays, then the comparison codecs.
+    """
     return (*forms(), *comparison_codecs())
 
 
 def devices(codec: str) -> tuple[str, ...]:
-    """Return the devices that a codec's objects can be on: `cpu`, `gpu` or both."""
+    """Return the devices that a codec supports: `cpu`, `gpu` or both."""
     return form_of(codec).devices
 
 
 def lenders() -> list[str]:
-    """Return every codec that can pass the GPU memory of its objects to another process as a handle."""
+    """Return every codec that can pass its objects' GPU memory to another process as a handle."""
     return [name for name, codec in codecs().items() if name in forms() and hasattr(codec, "from_device")]
 
 
 def form_of(codec: str) -> Form:
-    """Return the form of a codec's objects; comparison codecs use NumPy objects."""
+    """Return the `Form` of a codec's objects. Comparison codecs use NumPy objects."""
     return forms().get(codec) or forms()["numpy"]
 
 
 def is_moving(text: str) -> bool:
-    """Return whether the cell sends several objects, one for each frame."""
+    """Return whether the cell sends a different object in each frame."""
     return text.startswith("frames:")
 
 
 def arrays_of(text: str, form: Form) -> list[Array]:
-    """Return the arrays of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480`
-    (many such images). The arrays of `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file."""
+    """Return the arrays that a description stands for.
+
+    `array:200x200` is an array of ones, `image:1440x1080` an image with three bytes per pixel, and `frames:640x480`
+    many such images. `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file.
+    """
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
@@ -68,7 +75,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return the name of a device (`cpu`, `gpu`) in the codec's framework; empty for the CPU.
+    """Return the codec framework's name for a device (`cpu`, `gpu`). Empty for the CPU.
 
     Raises CodecError if the framework or the device is missing, or if its memory cannot be shared as requested
     (`cuda-ipc`).
@@ -88,7 +95,7 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
-    """Return `encode(obj) -> frames` and `decode(frames) -> obj`; `share` says how GPU memory is shared."""
+    """Return `encode(obj) -> frames` and `decode(frames) -> obj` of a codec. `share` says how GPU memory is shared."""
     if codec in comparison_codecs():
         module = comparison_codec(codec)
         return module.encode, module.decode

@@ -1,4 +1,4 @@
-"""Objects for transports that encode objects themselves, so that the payload does not contain the object."""
+"""Provides objects for transports that encode objects themselves."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a flow, for an adapter with `carry(objects)`; it has the methods of `Objects`, which the instrument
-    calls.
+    """The object of a flow, for an adapter with `carry(objects)`. It has the same methods as `Objects`, which the
+    instrument calls.
 
-    The payload has the same length as on every other transport, so that rows can be compared, but it is neither written
-    nor read: the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls
-    `take`.
+    The payload is as long as on every other transport, so that rows are comparable, but it is neither written nor read.
+    The adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:
@@ -25,7 +24,7 @@ class NativeObjects:
         self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
 
     def encode(self) -> tuple[()]:
-        """Return no frames, because the transport encodes the object; for a video, also choose the next frame."""
+        """Return no frames, because the transport encodes the object. For a video, also select the next frame."""
         self.leaving = self._objects.obj
         return ()
 
@@ -38,7 +37,7 @@ class NativeObjects:
         return self._payload_bytes
 
     def write(self, _frames: tuple[()], _payload: memoryview) -> None:
-        """Write nothing: the transport carries the object instead."""
+        """Do nothing, because the transport carries the object instead."""
 
     def decode(self, _payload: memoryview) -> Any:
         """Return the object that this thread received last, or None if it received none."""

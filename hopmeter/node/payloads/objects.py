@@ -1,6 +1,8 @@
-"""The object of a flow with a codec: the source encodes it for every message, and the last receiver decodes and
-compares it. The instrument calls these methods, and reads the clock before and after `encode` and `decode`; this
-module does not read the clock."""
+"""Provides the object of a flow with a codec.
+
+The source encodes it for every message, and the last receiver decodes and compares it. The instrument reads the clock
+before and after `encode` and `decode`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from hopmeter.node.payloads import forms
 from hopmeter.node.payloads.message_objects import KIND, MessageObject, open_message
 
 NUMBER_BYTES = 8
-"""The size in bytes of a frame's number; the number is at the end of the payload, so that the rest stays aligned."""
+"""The size in bytes of a frame's number. The number is at the end of the payload, so that the rest stays aligned."""
 
 
 class Objects:
@@ -35,17 +37,19 @@ class Objects:
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
-        """Returns the frames of the object, newly encoded."""
+        """Returns the object's frames, newly encoded."""
         self._warm_up()
 
     @property
     def obj(self) -> Any:
-        """The object that is encoded and must arrive."""
+        """The object that is sent."""
         return self._object
 
     def _warm_up(self) -> None:
-        """Run all code once, so that the first message need not wait for imports and compilation. If the decoded
-        object differs, this method does not raise: the cells of such a codec must fail, and not be skipped."""
+        """Run all code once, so that the first message need not wait for imports and compilation.
+
+        A wrong decoded object is no error here, because the cells of such a codec must fail instead of being skipped.
+        """
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
         self.write(frames, buffer.data)
@@ -64,11 +68,14 @@ class Objects:
         return self._decode(unpack(payload))
 
     def for_another_flow(self) -> Objects:
-        """Return this object, which other flows with the same object share."""
+        """Return this object, because flows with the same object share it."""
         return self
 
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object has the type and shape of the sent one; with `thoroughly`, also the same values."""
+        """Return whether an object has the type and shape of the sent object.
+
+        With `thoroughly`, the values must also be equal.
+        """
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
         if not thoroughly:
@@ -78,8 +85,10 @@ class Objects:
 
 
 class Frames:
-    """One object for each frame of a video; the objects are sent in order, again and again. A payload ends with the
-    frame's number, so the receiver compares the object only with that frame."""
+    """One object for each frame of a video, sent in an endless loop.
+
+    A payload ends with the frame's number, so that the receiver compares the object with the right frame.
+    """
 
     def __init__(self, objects: Sequence[Objects]) -> None:
         self._objects = objects
@@ -87,7 +96,7 @@ class Frames:
 
     @property
     def obj(self) -> Any:
-        """The object that this thread encodes next."""
+        """The next object that this thread encodes."""
         return self._objects[self._next()].obj
 
     def _next(self) -> int:
@@ -111,7 +120,9 @@ class Frames:
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
         """Return the number and the decoded object, in the payload's memory if its framework can share memory.
-        Raises CodecError for an unknown number."""
+
+        Raises CodecError for an unknown number.
+        """
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
             raise CodecError("E-FRAME-COUNT", f"the receiver got frame {number} of {len(self._objects)}")
@@ -156,13 +167,12 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """Return the shape of an object; for an image without a shape, its size and mode."""
+    """Return an object's shape, or the size and mode of an image without a shape."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
 def payload_sizes(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
-    """Return one JSON line: for each object the payload size in bytes, or the reason why the object cannot be
-    created."""
+    """Return one JSON line with each object's payload size in bytes, or the reason why the object cannot be created."""
     return json.dumps({made_of: _payload_size(codec, made_of, device, share) for made_of in objects})
 
 

@@ -1,1 +1,1 @@
-"""Convert topologies of iRobot's ros2-performance to workloads."""
+"""Converts topologies of iRobot's ros2-performance to workloads."""

@@ -1,4 +1,4 @@
-"""Convert a topology of iRobot's ros2-performance to a workload; `nodes.py` reads the files."""
+"""Converts a topology of iRobot's ros2-performance to a workload. `nodes.py` reads the files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from hopmeter.scenario.topology.nodes import (
 from hopmeter.scenario.topology.qos import PREFIX, flow_policies, other_policies, settings_for
 
 TOO_LATE_MS = 50
-"""The upper limit of the deadline: the benchmark calls a message too late after its period, but at most after this
-time."""
+"""The maximum deadline. In the benchmark, a message is too late after its period, but at most after this time."""
 DURATION_S = 5
 UNIT_BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20}
 END_KEYS = {*ENDS.values(), "msg_type", "srv_type", "msg_size", "period_ms", "freq_hz"}
@@ -38,8 +37,9 @@ ALONE = "no message of it has both a sender and a receiver"
 
 @dataclass
 class Graph:
-    """The participants, flows and settings of a workload, and notes about parts of the topology that are changed or
-    left out."""
+    """A workload's participants, flows and settings, and notes about parts of the topology that were changed or
+    omitted.
+    """
 
     participants: list[str] = field(default_factory=list)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Graph:
 
 
 def read_topology(paths: Sequence[Path]) -> Graph:
-    """Return the workload for the files of a topology. Raises UsageError if the files are not a valid topology."""
+    """Return the workload for a topology's files. Raises UsageError if the files are not a valid topology."""
     written, notes = read_files(paths)
     try:
         graph = convert_nodes(name_nodes(written))
@@ -62,8 +62,10 @@ def read_topology(paths: Sequence[Path]) -> Graph:
 
 
 def convert_nodes(nodes: Sequence[Node]) -> Graph:
-    """Return the workload for these nodes. Raises KeyError, TypeError or ValueError if a node is incomplete or
-    invalid."""
+    """Return the workload for the given nodes.
+
+    Raises KeyError, TypeError or ValueError if a node is incomplete or invalid.
+    """
     graph = Graph()
     for node in nodes:
         for sender in node.ends("publishers"):
@@ -82,8 +84,10 @@ def _ends(nodes: Iterable[Node], kind: str, topic: str) -> list[End]:
 
 
 def _add_call(graph: Graph, sender: End, servers: list[End]) -> None:
-    """Add the calls of a client. If several servers exist, only the first one replies, because in ROS 2 only the first
-    reply counts."""
+    """Add a client's calls.
+
+    If several servers exist, only the first one replies, because ROS 2 uses only the first reply.
+    """
     if len(servers) > 1:
         named = ", ".join(end.node for end in servers)
         graph.notes.append(f"{sender.node} calls {sender.topic}, which {named} serve: {servers[0].node} alone answers.")
@@ -91,7 +95,7 @@ def _add_call(graph: Graph, sender: End, servers: list[End]) -> None:
 
 
 def _add_flow(graph: Graph, sender: End, type_key: str, receivers: list[End]) -> None:
-    """Add a flow with the messages of a publisher or the calls of a client."""
+    """Add a flow with a publisher's messages or a client's calls."""
     mine, topic = sender.node, sender.topic
     is_call = type_key == "srv_type"
     if not receivers:
@@ -126,8 +130,10 @@ def _add_flow(graph: Graph, sender: End, type_key: str, receivers: list[End]) ->
 
 
 def _target(graph: Graph, sender: str, receiver: str, topic: str) -> str:
-    """Return the participant that receives for a node. A participant cannot send to itself, so a node that sends to
-    itself gets a second participant that receives."""
+    """Return the participant that receives for a node.
+
+    If a node sends to itself, a second participant receives, because a participant cannot send to itself.
+    """
     if receiver != sender:
         return receiver
     own = f"{sender[: LONGEST_NAME - len(OWN) - 1]}-{OWN}"
@@ -136,8 +142,10 @@ def _target(graph: Graph, sender: str, receiver: str, topic: str) -> str:
 
 
 def _rate(sender: End) -> float:
-    """Return the messages per second of a publisher or client. Raises KeyError if the rate is missing, and ValueError
-    if it is not positive."""
+    """Return the rate of a publisher or client in messages per second.
+
+    Raises KeyError if the rate is missing, and ValueError if it is not positive.
+    """
     given = "freq_hz" if "freq_hz" in sender.keys else "period_ms"
     if not 0 < (value := float(sender.keys[given])) < math.inf:
         raise ValueError(f"{given} = {value:g} is not above 0")
@@ -145,14 +153,16 @@ def _rate(sender: End) -> float:
 
 
 def _flow_name(graph: Graph, topic: str, sender: str) -> str:
-    """Return a flow name for a topic; if another node also sends on this topic, the name includes the sender."""
+    """Return a flow name for a topic. If another node also sends on the topic, the name includes the sender."""
     name = unique_name(topic, ())
     return name if name not in graph.flows else unique_name(f"{name[:15]}-{sender[:15]}", graph.flows)
 
 
 def type_bytes(kind: str, given: Any) -> int:
-    """Return the size of a message's data in bytes, from the name of its type or, for a vector, from `given`. Raises
-    ValueError if the size is unknown."""
+    """Return the size of a message's data in bytes, from its type name or, for a vector, from `given`.
+
+    Raises ValueError if the size is unknown.
+    """
     word = kind.rpartition("::")[2].removeprefix("stamped").strip("_")
     if found := re.fullmatch(r"(\d+)(b|kb|mb)", word):
         return int(found[1]) * UNIT_BYTES[found[2]]
@@ -180,7 +190,7 @@ def _rest(graph: Graph, nodes: Sequence[Node]) -> list[str]:
 
 
 def _unsent(nodes: Sequence[Node], senders: str, receivers: str) -> list[str]:
-    """Return notes on the topics or services for which no node sends."""
+    """Return notes on the topics or services that no node sends to."""
     sent = {end.topic for node in nodes for end in node.ends(senders)}
     waiting: dict[str, list[str]] = {}
     for end in (end for node in nodes for end in node.ends(receivers) if end.topic not in sent):
@@ -193,7 +203,7 @@ def _unsent(nodes: Sequence[Node], senders: str, receivers: str) -> list[str]:
 
 
 def _executors(nodes: Sequence[Node]) -> list[str]:
-    """Return a note on the executors that several nodes share, because each node becomes a separate process."""
+    """Return a note on executors that several nodes share, because each node becomes a separate process."""
     named = Counter(node.keys["executor_id"] for node in nodes if "executor_id" in node.keys)
     shared = [str(name) for name, many in named.items() if many > 1]
     if not shared:

@@ -1,9 +1,9 @@
-"""Read the nodes of a topology of iRobot's ros2-performance: JSON files that describe the processes of a robot.
+"""Reads the nodes of a topology of iRobot's ros2-performance: JSON files that describe a robot's processes.
 
 The root of a file contains the list `nodes`. A node has a `node_name`, optionally a `node_namespace` and a `number` of
-copies, and lists of `publishers`, `subscribers`, `clients` and `servers`. The entries of these lists name a topic
-(`topic_name`) or a service (`service_name`), and its type (`msg_type` or `srv_type`). Publishers and clients have a
-period (`period_ms`) or a rate (`freq_hz`), and a `msg_size` if the type does not determine the size.
+copies, and lists of `publishers`, `subscribers`, `clients` and `servers`. Each list entry names a topic (`topic_name`)
+or a service (`service_name`), and its type (`msg_type` or `srv_type`). Publishers and clients have a period
+(`period_ms`) or a rate (`freq_hz`), and a `msg_size` if the type does not determine the size.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ MOST_BYTES = 1 << 20
 MOST_COPIES = 1000
 LONGEST_NAME = 31
 ENDS = {"publishers": "topic_name", "subscribers": "topic_name", "clients": "service_name", "servers": "service_name"}
-"""The lists of a node, each with the key that names the topic or service of an entry."""
+"""The lists of a node, each with the key that names an entry's topic or service."""
 NODE_KEYS = {"node_name", "node_namespace", "number", "executor_id", *ENDS}
 Keys = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class End:
-    """One endpoint of a node: a publisher, subscriber, client or server."""
+    """A publisher, subscriber, client or server of a node."""
 
     node: str
-    """The participant name of its node."""
+    """The name of the node's participant."""
     topic: str
-    """The full name of its topic or service."""
+    """The full name of the topic or service."""
     keys: Keys
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node, with the name of its participant."""
+    """A node with the name of its participant."""
 
     name: str
     namespace: str
     keys: Keys
 
     def ends(self, kind: str) -> list[End]:
-        """Return the publishers, subscribers, clients or servers of the node; `kind` selects the list."""
+        """Return the node's publishers, subscribers, clients or servers, as selected by `kind`."""
         return [End(self.name, self._full(each[ENDS[kind]]), each) for each in self.keys.get(kind, [])]
 
     def _full(self, topic: str) -> str:
@@ -58,8 +58,7 @@ class Node:
 
 
 def read_files(paths: Iterable[Path]) -> tuple[list[Keys], list[str]]:
-    """Return the unconverted nodes of all files, and notes on other content. Raises UsageError if a file is not a
-    topology."""
+    """Return the nodes in all files, and notes on other content. Raises UsageError if a file is not a topology."""
     nodes: list[Keys] = []
     notes: list[str] = []
     for path in paths:
@@ -88,8 +87,10 @@ def topology_error(path: Path, said: str) -> UsageError:
 
 
 def name_nodes(written: Sequence[Keys]) -> list[Node]:
-    """Return the nodes; each copy of a node is a separate node. Raises KeyError, TypeError or ValueError if a node is
-    invalid."""
+    """Return the nodes. Each copy of a node is a separate node.
+
+    Raises KeyError, TypeError or ValueError if a node is invalid.
+    """
     nodes: list[Node] = []
     for keys in written:
         for suffix in _suffixes(keys):
@@ -119,7 +120,7 @@ def to_name(name: str) -> str:
 
 
 def unique_name(name: str, used: Collection[str]) -> str:
-    """Convert a name to one that scenarios allow; a number is added if that name is already used."""
+    """Convert a name to one that scenarios allow. A number is appended if the name is already used."""
     plain = to_name(name)
     numbered = (f"{plain[: LONGEST_NAME - 5]}-{number}" for number in range(2, 10_000))
     return plain if plain not in used else next(each for each in numbered if each not in used)

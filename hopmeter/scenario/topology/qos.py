@@ -1,5 +1,7 @@
-"""Convert the quality of service of a topology to settings of the transports that support it; the rest becomes
-notes."""
+"""Converts a topology's quality of service to settings of the transports that support it.
+
+All other policies are reported as notes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hopmeter.scenario.topology.nodes import ENDS, End, Keys, Node
 
 PREFIX = "qos_"
 DEFAULTS: dict[str, Any] = {"reliability": "reliable", "durability": "volatile", "history": "keep-last", "depth": 10}
-"""The policies that transports have as settings, with the values for an endpoint that does not name them."""
+"""The policies that transports have as settings, with the values for endpoints that do not name them."""
 NO_EFFECT = ("default", "system-default", "false", "unknown")
 """The values that leave a policy unchanged."""
 WEAKER = {"reliability": "best-effort", "durability": "volatile"}
@@ -28,7 +30,10 @@ def policies(keys: Keys) -> dict[str, Any]:
 
 
 def _plain(policy: str, value: Any) -> Any:
-    """Convert a value to the form of settings; older files contain `RMW_QOS_POLICY_RELIABILITY_RELIABLE`."""
+    """Convert a value to the form of settings.
+
+    Older files contain values such as `RMW_QOS_POLICY_RELIABILITY_RELIABLE`.
+    """
     if not isinstance(value, str):
         return value
     word = value.lower().removeprefix("rmw_qos_").removeprefix("policy_").removeprefix(f"{policy}_")
@@ -36,7 +41,7 @@ def _plain(policy: str, value: Any) -> Any:
 
 
 def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
-    """Return the policies of the flow between a sender and its receivers; the sender must be the first of `ends`."""
+    """Return the policies of the flow between a sender and its receivers. The sender must be the first of `ends`."""
     every_end = [{**DEFAULTS, **policies(end.keys)} for end in ends]
     shared = {name: every_end[0][name] for name in DEFAULTS}
     weak = {name: value for name, value in WEAKER.items() if any(end[name] == value for end in every_end)}
@@ -44,8 +49,9 @@ def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
 
 
 def settings_for(flows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the settings of each transport that supports the common policies of all flows, and notes on policies that
-    cannot be set."""
+    """Return the settings of each transport that supports the flows' common policies, and notes on policies that cannot
+    be set.
+    """
     chosen: dict[str, Any] = {}
     notes = []
     for policy, default in DEFAULTS.items():
@@ -68,8 +74,10 @@ def _by_transport(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _has(manifest: Manifest, name: str, value: Any) -> bool:
-    """Return whether a transport supports this policy value as a setting. Without the setting `reliability`, settings
-    such as `depth` have another meaning."""
+    """Return whether a transport supports this policy value as a setting.
+
+    Without the setting `reliability`, settings such as `depth` have a different meaning.
+    """
     if "reliability" not in manifest.settings or name not in manifest.settings:
         return False
     try:

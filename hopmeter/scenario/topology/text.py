@@ -1,4 +1,4 @@
-"""Write the workload of a topology as the TOML text of a scenario."""
+"""Writes a topology's workload as the TOML text of a scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH = 120
 
 
 def format_scenario(graph: Graph, title: str, source: str) -> str:
-    """Return the workload as the TOML text of a scenario."""
+    """Return a workload as the TOML text of a scenario."""
     lines = [
         f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
         "# A payload has the size of a message's data without the header. The deadline is the benchmark's limit for",
@@ -38,8 +38,10 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
 
 
 def _comments(notes: Iterable[str]) -> list[str]:
-    """Return notes as comment lines. Control characters, which TOML comments must not contain, are replaced with
-    spaces."""
+    """Return notes as comment lines.
+
+    Control characters are replaced by spaces, because TOML comments must not contain them.
+    """
     plain = ("".join(each if each.isprintable() else " " for each in note) for note in notes)
     return [
         line

@@ -1,1 +1,1 @@
-"""Definitions of ROS 2 messages: parses their text, finds their files, and provides those that ROS 2 ships."""
+"""Handles definitions of ROS 2 messages: parses them, finds their files, and provides those that ROS 2 ships."""

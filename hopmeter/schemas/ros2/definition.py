@@ -1,4 +1,4 @@
-"""The definition of a ROS 2 message: its fields, each with type, bounds and default."""
+"""Represents the definition of a ROS 2 message: its fields with their types, bounds and defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 """The field that ROS 2 adds to a message without fields."""
 
 REQUEST, RESPONSE = "_Request", "_Response"
-"""The endings of the names of a service's two messages."""
+"""The name suffixes of a service's two messages."""
 
 
 def is_service(name: str) -> bool:
@@ -28,8 +28,7 @@ def is_service(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """Return the full names of the messages of a type: a message's own name, or those of a service's request and
-    response."""
+    """Return a message's own full name, or the full names of a service's request and response."""
     return [name + REQUEST, name + RESPONSE] if is_service(name) else [name]
 
 
@@ -38,15 +37,15 @@ class FieldType:
     """The type of a field."""
 
     name: str
-    """A primitive type, or the full name of a message: `std_msgs/msg/Header`."""
+    """A primitive type, or a message's full name such as `std_msgs/msg/Header`."""
     text_bound: int = 0
-    """The maximum length of a string in bytes; 0 if it has no bound."""
+    """The maximum length of a string in bytes, or 0 if it is unbounded."""
     is_list: bool = False
     """Whether the field is an array or a sequence."""
     length: int = 0
-    """The length of an array; 0 for a sequence."""
+    """The length of an array, or 0 for a sequence."""
     bound: int = 0
-    """The maximum length of a sequence; 0 if it has no bound."""
+    """The maximum length of a sequence, or 0 if it is unbounded."""
 
     @property
     def is_message(self) -> bool:
@@ -70,9 +69,9 @@ class Field:
     name: str
     type: FieldType
     default: Any = None
-    """The default value, or tuple of values; None means zero."""
+    """The default value, or a tuple of values. None means zero."""
     line: int = 0
-    """The line of the field in its definition; 0 for a field that is not written there."""
+    """The field's line in its definition, or 0 for a field that the definition does not contain."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Definition:
     """The fields of a message. Constants are omitted, because they are not sent."""
 
     name: str
-    """The full name: `nav_msgs/msg/Odometry`, or for a service's request `nav_msgs/srv/GetPlan_Request`."""
+    """The full name, such as `nav_msgs/msg/Odometry`, or `nav_msgs/srv/GetPlan_Request` for a service's request."""
     fields: tuple[Field, ...]
 
     def messages(self) -> list[Field]:
@@ -88,10 +87,10 @@ class Definition:
         return [field for field in self.fields if field.type.is_message]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the name, and the name and type of each field, as plain data; defaults are omitted."""
+        """Return the message's name, and each field's name and type, as plain data. Defaults are omitted."""
         return {"name": self.name, "fields": [[field.name, *astuple(field.type)] for field in self.fields]}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Definition:
-        """Return the definition in plain data from `as_json`; it has no defaults."""
+        """Return the definition in plain data from `as_json`. It has no defaults."""
         return Definition(data["name"], tuple(Field(name, FieldType(*kind)) for name, *kind in data["fields"]))

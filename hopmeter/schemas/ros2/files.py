@@ -1,4 +1,4 @@
-"""Finds the files that define a ROS 2 message and the messages that it contains."""
+"""Finds the files that define a ROS 2 message and its nested messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUFFIX, SERVICE = ".msg", ".srv"
 NAME = re.compile(rf"(?P<package>{PACKAGE})/(?P<kind>msg|srv)/(?P<type>{TYPE_NAME})")
 PACKAGE_NAME = re.compile(rf"<name>\s*({PACKAGE})\s*</name>")
 WORKSPACE = "src"
-"""The folder of a workspace that contains packages, and repositories with packages."""
+"""The directory of a workspace that contains packages, and repositories with packages."""
 MOST_MANIFEST_BYTES = 1 << 20
 MOST_DEPTH = 64
 INSTALL_SERVICES = "run `hopmeter build ros2`, whose ROS 2 has std_srvs, nav_msgs and sensor_msgs"
@@ -31,14 +31,18 @@ def is_idl(file: Path) -> bool:
 
 
 def read_as_definition(file: Path) -> Path:
-    """Return the file with a definition; for an `.idl` file, a converted file with the same fields. Raises
-    UsageError."""
+    """Return a definition's file. An `.idl` file is converted to a file with the same fields.
+
+    Raises UsageError if that fails.
+    """
     return idl.convert(file) if is_idl(file) else file
 
 
 def folders_above(file: Path) -> tuple[Path, ...]:
-    """Return the folders above an `.idl` file, which are searched for the messages that it contains. Empty for any
-    other definition: its own path already gives these folders."""
+    """Return the directories above an `.idl` file, which are searched for nested messages.
+
+    Empty for other definitions, whose own path gives these directories.
+    """
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
 
@@ -48,8 +52,10 @@ def is_definition(file: Path) -> bool:
 
 
 def message_name(file: Path) -> str:
-    """Return the name of a file's message: `PACKAGE/msg/TYPE`. Raises UsageError if the path does not determine a
-    name."""
+    """Return the name of a file's message, such as `PACKAGE/msg/TYPE`.
+
+    Raises UsageError if the path does not determine a name.
+    """
     kind = file.suffix.removeprefix(".")
     name = f"{_package_of(file.parent.parent)}/{file.parent.name}/{file.stem}"
     if file.parent.name != kind or not NAME.fullmatch(name):
@@ -59,7 +65,7 @@ def message_name(file: Path) -> str:
 
 
 def _package_of(folder: Path) -> str:
-    """Return the package name in a folder's package.xml; otherwise the folder's name."""
+    """Return the package name in a directory's package.xml, or else the directory's name."""
     try:
         found = PACKAGE_NAME.search(read_short_text(folder / "package.xml", MOST_MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -68,8 +74,11 @@ def _package_of(folder: Path) -> str:
 
 
 def find_named(name: str, include: Sequence[Path]) -> Path:
-    """Return the file of a message `PACKAGE/msg/TYPE` or a service `PACKAGE/srv/TYPE`. It is searched in `include`,
-    in the installed ROS 2, and among the messages that ROS 2 ships. Raises UsageError if there is none."""
+    """Return the file of a message `PACKAGE/msg/TYPE` or service `PACKAGE/srv/TYPE`.
+
+    The search covers `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises UsageError if there is
+    no such file.
+    """
     found = next(_places(name, include), None)
     if found is None:
         package, kind, word = name.split("/")
@@ -94,9 +103,9 @@ def _alike(package: str, kind: str) -> list[str]:
 
 
 def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of a message and of all messages that it contains, by `PACKAGE/msg/TYPE.msg`, the message first.
+    """Return the files of a message and all nested messages, by `PACKAGE/msg/TYPE.msg`, the message first.
 
-    Raises UsageError for a definition that ROS 2 does not accept, and for a message without a definition.
+    Raises UsageError for a definition that ROS 2 does not accept, or if a definition is missing.
     """
     found: dict[str, Path] = {f"{message_name(file)}{file.suffix}": file}
     waiting = list(found)
@@ -113,8 +122,10 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
 
 
 def type_in(files: Mapping[str, Path]) -> str:
-    """Return the full name of the message that the first of these files defines; for a service, the name of its
-    request."""
+    """Return the full name of the message that the first file defines.
+
+    For a service, return the name of its request.
+    """
     return parts_of(_stem(next(iter(files))))[0]
 
 
@@ -132,7 +143,7 @@ def _read(name: str, file: Path) -> list[Definition]:
 
 
 def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:
-    """Return the definitions in files, by message name; the keys of `files` are `PACKAGE/msg/TYPE.msg`."""
+    """Return the definitions in files, by message name. The keys of `files` are `PACKAGE/msg/TYPE.msg`."""
     return {each.name: each for name, file in files.items() for each in _read(name, file)}
 
 
@@ -152,7 +163,7 @@ def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) ->
 
 
 def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that define a message, in the order of preference."""
+    """Yield the files that define a message, in order of preference."""
     package, _, rest = name.partition("/")
     file = f"{rest}{SERVICE if is_service(name) else SUFFIX}"
     for folder in folders:
@@ -160,13 +171,15 @@ def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
         yield from _in_folder(Path(prefix) / "share", package, file)
     yield from _in_folder(standard_folder(), package, file)
-    if is_service(name):  # rosbags knows only messages
+    if is_service(name):  # rosbags has no services
         yield from sorted(paths.environment_folder().glob(f"*/share/{package}/{file}"))
 
 
 def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
-    """Yield the files of a package's definition below a folder, which may be the package itself, a folder with
-    packages, a workspace, or an installation."""
+    """Yield the files of a package's definition below a directory.
+
+    The directory may be the package itself, a parent of packages, a workspace, or an installation.
+    """
     if (folder / rest).is_file() and _package_of(folder) == package:
         yield folder / rest
     depths = ("", "*/", "*/*/") if folder.name == WORKSPACE else ("", f"{WORKSPACE}/", f"{WORKSPACE}/*/", "share/")
@@ -178,8 +191,10 @@ def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
 
 
 def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
-    """Return the definitions of a message and all messages that it contains; each definition follows those that it
-    uses. Raises UsageError if a message contains itself."""
+    """Return the definitions of a message and all nested messages in dependency order.
+
+    Raises UsageError if a message contains itself.
+    """
     done: dict[str, Definition] = {}
     _visit(definitions, name, (), done)
     return list(done.values())

@@ -1,5 +1,7 @@
-"""Reads definitions in `.idl` files: ROS 2's own parser parses them, and hopmeter writes a `.msg` or `.srv` file
-with the same fields."""
+"""Reads `.idl` definitions.
+
+ROS 2's own parser parses them, and hopmeter writes a `.msg` or `.srv` file with the same fields.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,15 @@ PARSER = "rosidl_parser"
 PROGRAM = Path(__file__).with_name("idl_program.py")
 PATIENCE_S = 60
 SYSTEM = "/usr/lib/python3/dist-packages"
-"""The package folder in which a Linux distribution installs the parser's dependencies."""
+"""The package directory that contains the parser's dependencies on a Linux distribution."""
 REMEDY = "run `hopmeter build ros2`, or source a ROS 2"
 
 
 def convert(file: Path) -> Path:
-    """Return the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` with the fields of an `.idl` file; it is written
-    only once.
+    """Return the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` with the fields of an `.idl` file. The file is
+    written only once.
 
-    Raises UsageError if no ROS 2 is available to parse the file, or if ROS 2 or `.msg` files do not support its
-    content.
+    Raises UsageError if no ROS 2 is available to parse the file, or if its content is not supported.
     """
     text = read_definition(file)
     digest = blake2b(text.encode() + PROGRAM.read_bytes(), digest_size=8).hexdigest()
@@ -51,7 +52,10 @@ def _write(folder: Path, parsed: dict[str, str]) -> Path:
 
 
 def _parse(text: str, file: Path) -> dict[str, str]:
-    """Return the full name and the `.msg` or `.srv` text of an IDL definition. Raises UsageError."""
+    """Return the full name and the `.msg` or `.srv` text of an IDL definition.
+
+    Raises UsageError if it cannot be parsed.
+    """
     places = list(_places())
     if not places:
         raise UsageError("E-FRAMEWORK-MISSING", f"{PARSER} of ROS 2 reads {SUFFIX} files, and no ROS 2 is here", REMEDY)
@@ -68,8 +72,10 @@ def _parse(text: str, file: Path) -> dict[str, str]:
 
 
 def _places() -> Iterator[str]:
-    """Yield each folder that contains ROS 2's parser. The sourced ROS 2 comes before those that hopmeter has
-    installed."""
+    """Yield each directory that contains ROS 2's parser.
+
+    The sourced ROS 2 precedes those that hopmeter has installed.
+    """
     prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
     for prefix in (*prefixes, *sorted(paths.environment_folder().glob("*"))):
         for pattern in ("lib", "local/lib"):

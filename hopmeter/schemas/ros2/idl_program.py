@@ -1,5 +1,6 @@
-"""Reads an `.idl` file from stdin with the rosidl_parser of a ROS 2, which is in one of the given folders, and
-prints the definition's name and its text as in a `.msg` or `.srv` file."""
+"""Reads an `.idl` file from stdin with ROS 2's rosidl_parser, and prints the definition's name and its text as in a
+`.msg` or `.srv` file. The arguments are the directories to search for the parser.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 
 
 class RefusedError(Exception):
-    """The definition contains something that `.msg` files cannot express."""
+    """Raised if the definition contains something that `.msg` files cannot express."""
 
 
 class Text:
@@ -85,7 +86,7 @@ class Text:
 
 
 def main() -> int:
-    """Print the definition as JSON, or the reason why there is none; return the exit code."""
+    """Print the definition as JSON or the reason for its refusal, and return the exit code."""
     try:
         found = Text(parse_idl_string(sys.stdin.read()))
     except RefusedError as refused:

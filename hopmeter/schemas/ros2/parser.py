@@ -33,7 +33,7 @@ NAME = re.compile(rf"(?:(?P<package>{PACKAGE})/(?:msg/)?)?(?P<type>{TYPE_NAME})"
 FIELD = re.compile(r"(?!.*__)[a-z][a-z0-9_]*(?<!_)")
 CONSTANT = re.compile(r"[A-Z](?:_?[A-Z0-9])*")
 OPENS = " \t=[,"
-"""The characters after which a quoted text may begin."""
+"""The characters that may precede a quoted text."""
 ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^,]*?)\s*(?:,|$)""")
 BOOLS = {"true": True, "false": False, "1": True, "0": False}
 OF_ROS1 = {"time": "builtin_interfaces/Time", "duration": "builtin_interfaces/Duration", "Header": "std_msgs/Header"}
@@ -45,7 +45,7 @@ MOST_BYTES = 1 << 28
 
 
 class _LineError(Exception):
-    """A line that is not valid in a definition: the reason and the remedy."""
+    """Raised for an invalid line in a definition, with the reason and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -63,8 +63,8 @@ def read_definition(file: Path) -> str:
 
 
 def parse_all(text: str, name: str, file: str) -> list[Definition]:
-    """Return the definition in the text of a message `PACKAGE/msg/TYPE`; for a service `PACKAGE/srv/TYPE`, the
-    definitions of its request and its response.
+    """Return the definition of a message `PACKAGE/msg/TYPE`, or those of the request and response of a service
+    `PACKAGE/srv/TYPE`.
 
     Raises UsageError, which names `file` and the line, for text that ROS 2 does not accept.
     """
@@ -96,7 +96,7 @@ def parse(text: str, name: str, file: str) -> Definition:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that is not empty, without its comment, and its number."""
+    """Yield the number and content of each line, without comments and empty lines."""
     for number, line in enumerate(text.splitlines(), 1):
         if content := _without_comment(line).strip():
             yield number, content
@@ -116,7 +116,7 @@ def _without_comment(line: str) -> str:
 
 
 def _parse_line(line: str, package: str, number: int) -> Field | None:
-    """Return the field that a line defines; None for a constant."""
+    """Return the field that a line defines, or None for a constant."""
     found = LINE.fullmatch(line)
     if found is None:
         raise _LineError(
@@ -223,6 +223,6 @@ def _parse_number(name: str, text: str) -> int | float:
 
 
 def limits(name: str) -> tuple[int, int]:
-    """Return the minimum and the maximum of an integer type."""
+    """Return the minimum and maximum of an integer type."""
     bits, has_sign = (8, False) if name in OCTETS else INTEGERS[name]
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if has_sign else (0, (1 << bits) - 1)

@@ -1,4 +1,4 @@
-"""The messages that ROS 2 ships, as files: the package `rosbags` contains their definitions."""
+"""Provides the messages that ROS 2 ships, as files. The package `rosbags` contains their definitions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ INSTALL = "run `hopmeter build --framework cdr`"
 DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
 """Defaults of fields, which rosbags does not contain."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""The numbers of the kinds of types in rosbags."""
+"""rosbags' numbers for kinds of types."""
 
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the folder with the definitions, which are written once for each version of rosbags. Raises UsageError
-    if rosbags is not installed."""
-    from importlib import metadata  # few commands need it
+    """Return the directory with the definitions, which are written once for each version of rosbags.
+
+    Raises UsageError if rosbags is not installed.
+    """
+    from importlib import metadata  # imported lazily, because few commands need it
 
     try:
         version = metadata.version(ROSBAGS)
@@ -53,7 +55,7 @@ def _write_all(folder: Path) -> None:
         _fill(partial)
         partial.rename(folder)
     except OSError:
-        if not folder.is_dir():  # otherwise another process was faster
+        if not folder.is_dir():  # otherwise another process has created it
             raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

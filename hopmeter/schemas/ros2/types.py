@@ -1,5 +1,4 @@
-"""Types of ROS 2 messages with the text of their definitions, and whether a ROS 2 installation defines them in the
-same way."""
+"""Represents ROS 2 message types with the text of their definitions, and compares them with a ROS 2 installation."""
 
 from __future__ import annotations
 
@@ -19,24 +18,23 @@ from hopmeter.system.input_files import read_text
 
 CODEC = "cdr"
 SEPARATOR = re.compile(r"^=+[ \t]*\n(?:MSG|IDL):[ \t]*(\S+)[ \t]*$\n?", re.MULTILINE)
-"""The separator before each further definition in a recording."""
+"""Matches the separator before each nested definition in a recording."""
 HEADER = FieldType("std_msgs/msg/Header")
 SOURCED = "source the ROS 2 that has your packages"
 
 
 @dataclass(frozen=True)
 class RosType:
-    """A message type or a service, with the definitions of all types that it contains."""
+    """A message type or a service, with the definitions of all nested types."""
 
     name: str
-    """The full name: `nav_msgs/msg/Odometry`, or `nav_msgs/srv/GetMap`."""
+    """The full name, such as `nav_msgs/msg/Odometry` or `nav_msgs/srv/GetMap`."""
     texts: Mapping[str, str]
     """The text of each definition, by full name."""
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """Return the definitions in dependency order: each comes after those that it uses. Raises UsageError if a
-        definition is missing or invalid."""
+        """Return the definitions in dependency order. Raises UsageError if a definition is missing or invalid."""
         named = ((name, text, f"the definition of {name}") for name, text in self.texts.items())
         parsed = {each.name: each for words in named for each in parse_all(words[1], words[0], words[2])}
         needed = {field.type.name for each in parsed.values() for field in each.messages()}
@@ -58,8 +56,10 @@ class RosType:
 
     @property
     def messages(self) -> dict[str, Definition]:
-        """Return the definitions of the messages whose code ROS 2 must provide. They exclude a service's own request
-        and response, because hopmeter generates a service with the same fields."""
+        """Return the definitions of the messages whose code ROS 2 must provide.
+
+        A service's own request and response are excluded, because hopmeter generates a service with the same fields.
+        """
         parts = parts_of(self.name) if self.is_service else []
         return {name: each for name, each in self.definitions.items() if name not in parts}
 
@@ -91,12 +91,12 @@ def _has_limit(kind: FieldType) -> bool:
 
 
 def package_of(name: str) -> str:
-    """Return the package in a full name: `nav_msgs` for `nav_msgs/msg/Odometry`."""
+    """Return the package in a full name, such as `nav_msgs` for `nav_msgs/msg/Odometry`."""
     return name.partition("/")[0]
 
 
 def payload_type(payload: str) -> RosType:
-    """Return the ROS 2 type of a payload. Raises UsageError if it does not have one."""
+    """Return the ROS 2 type of a payload. Raises UsageError if the payload has no ROS 2 type."""
     schema = find_schema(payload, CODEC)
     texts = {name.rpartition(".")[0]: read_text(file) for name, file in schema.imports.files.items()}
     return RosType(next(iter(texts)), texts)
@@ -109,8 +109,10 @@ def has_type(payload: str) -> bool:
 
 
 def split_definitions(name: str, text: str) -> RosType:
-    """Return the type for a recording's text, which contains the type's own definition, then those of all types that
-    it contains. Raises UsageError if a definition is missing or invalid."""
+    """Return the type from a recording's text, which contains the definitions of the type and then of all nested types.
+
+    Raises UsageError if a definition is missing or invalid.
+    """
     own, *others = SEPARATOR.split(text)
     bodies = zip([name, *others[::2]], [own, *others[1::2]], strict=True)
     found = RosType(full_name(name), {full_name(each): body for each, body in bodies})
@@ -119,7 +121,10 @@ def split_definitions(name: str, text: str) -> RosType:
 
 
 def full_name(text: str) -> str:
-    """Return the full name of a type: `nav_msgs/msg/Odometry` for `nav_msgs/Odometry`. Raises UsageError."""
+    """Return the full name of a type, such as `nav_msgs/msg/Odometry` for `nav_msgs/Odometry`.
+
+    Raises UsageError if the name is invalid.
+    """
     found = NAME.fullmatch(text)
     if found is None or not found["package"]:
         raise UsageError("E-SCHEMA-TYPE", f"{text} is no type of ROS 2", "name a type such as nav_msgs/msg/Odometry")
@@ -143,8 +148,7 @@ def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
 
 
 def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
-    """Return the definition file of a type in an installation, from the first prefix that has one; None if there is
-    none."""
+    """Return the definition file of a type from the first installation prefix that has one, or None."""
     package, kind, word = name.split("/")
     for folder in (prefix / "share" / package / kind for prefix in prefixes):
         for file in (folder / f"{word}.msg", folder / f"{word}.idl"):
@@ -154,8 +158,10 @@ def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
 
 
 def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:
-    """Return the packages that an installation does not have, in build order. Raises UsageError if the installation
-    has one of the packages, but defines a type differently."""
+    """Return the packages that an installation lacks, in build order.
+
+    Raises UsageError if the installation has one of the packages, but defines a type differently.
+    """
     missing = [each for each in wanted.packages if not any((one / "share" / each / "msg").is_dir() for one in prefixes)]
     for name, definition in wanted.messages.items():
         if package_of(name) not in missing:

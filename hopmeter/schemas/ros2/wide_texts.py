@@ -1,5 +1,7 @@
-"""Strings of the type wstring in CDR: ROS 2 encodes the number of UTF-16 code units, then each unit in 32 bits. A
-message with a list of integers has the same encoding, so codecs encode this message instead."""
+"""Replaces wstring fields by messages with the same CDR encoding.
+
+ROS 2 encodes the number of UTF-16 code units, then each unit in 32 bits, exactly like a list of integers.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return definitions in which each wstring is replaced with a message that holds its code units. The definitions of
-    these messages come first, then the given ones in the same order."""
+    """Return the definitions with each wstring replaced by a message with its code units.
+
+    The definitions of these messages come first, then the given ones in the same order.
+    """
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}
     return wide | found

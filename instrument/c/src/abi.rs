@@ -1,8 +1,9 @@
-//! The data types of the C ABI between the instrument and an adapter: plain structs, and callbacks with a context.
+//! Defines the data types of the C ABI between the instrument and an adapter: plain structs, and callbacks with a
+//! context.
 //!
-//! Two rules apply throughout. No exception or panic crosses the ABI: an adapter reports its exceptions as texts
-//! ([`Error`]). Data that is passed by pointer is borrowed for the duration of the call, unless its description says
-//! otherwise.
+//! Two rules apply throughout. First, no exception or panic crosses the ABI: an adapter reports its exceptions as texts
+//! ([`Error`]). Second, data that is passed by pointer is borrowed for the duration of the call, unless its description
+//! says otherwise.
 
 use std::ffi::{c_char, c_void};
 
@@ -14,17 +15,17 @@ pub const HEADER_BYTES: usize = 64;
 /// The offset of the sent time in the header. The sent time is a 64-bit little-endian number of nanoseconds of
 /// CLOCK_MONOTONIC.
 pub const SENT_AT: usize = 40;
-/// The length of a label in bytes. A label is the part of a header that travels in the text of a typed message.
+/// The length of a label in bytes. A label is the part of a header that a typed message carries as text.
 pub const LABEL_BYTES: usize = 56;
 
-/// Success. After a send: the transport accepted the frame.
+/// Success. For a send: the transport accepted the frame.
 pub const ACCEPTED: i32 = 0;
-/// The transport cannot take the frame without waiting.
+/// The transport cannot accept the frame without waiting.
 pub const BUSY: i32 = 1;
-/// Failure. The function has called `Error.put` before it returned. A failed poll also returns this value.
+/// Failure. The function must call `Error.put` before it returns this value. A failed poll also returns this value.
 pub const FAILED: i32 = -1;
 
-/// UTF-8 text with a length and no terminator; the reader replaces invalid sequences.
+/// UTF-8 text with a length and no terminator. The reader replaces invalid sequences.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -32,7 +33,7 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Receives the reason and the remedy when a function fails. Both texts are copied; an empty remedy means that none is
+/// Receives the reason and the remedy when a function fails. Both texts are copied. An empty remedy means that none is
 /// known.
 #[repr(C)]
 pub struct Error {
@@ -40,14 +41,14 @@ pub struct Error {
     pub put: extern "C" fn(context: *mut c_void, what: Text, remedy: Text),
 }
 
-/// Receives the text that a function returns; the text is copied.
+/// Receives the text that a function returns. The text is copied.
 #[repr(C)]
 pub struct TextOut {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// Receives the facts that a function returns, one per call of `put`; the facts are copied.
+/// Receives the facts that a function returns, one per call of `put`. The facts are copied.
 #[repr(C)]
 pub struct FactsOut {
     pub context: *mut c_void,
@@ -72,56 +73,56 @@ pub enum PayloadKind {
     Image = 2,
 }
 
-/// The settings of the manifest; read them with `hopmeter_setting_*`.
+/// The settings of the manifest. Read them with `hopmeter_setting_*`.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
 /// The setup that an adapter receives when it is opened. Valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
-    /// A name that no other run on this machine has. An adapter uses it in the name of everything that it creates
-    /// outside `directory`.
+    /// A name that no other run on this machine has. The name of every object that an adapter creates outside
+    /// `directory` must contain it.
     pub run: Text,
-    /// A private folder for this trial's socket files, with a short path.
+    /// A private directory for this trial's socket files, with a short path.
     pub directory: Text,
-    /// The address of the transport's broker; empty if the transport has no broker.
+    /// The address of the transport's broker. Empty if the transport has no broker.
     pub broker: Text,
-    /// The IPv4 address on which link ends listen; may be 0.0.0.0.
+    /// The IPv4 address that link ends listen on, which may be 0.0.0.0.
     pub bind: Text,
     /// The IPv4 address at which nodes on other machines reach this node.
     pub advertised: Text,
-    /// The size of the largest frame, header included, on any link of this process.
+    /// The size in bytes of the largest frame on any link of this process, including the header.
     pub largest_frame_bytes: usize,
     pub settings: *const Settings,
 }
 
-/// One link. One link end binds the link; the others connect to the address of that end.
+/// One link. One link end binds the link, and the others connect to the address of that end.
 #[repr(C)]
 pub struct Link {
-    /// A name that is unique on this machine and consists of `[a-z0-9_]` only.
+    /// A name that is unique on this machine and consists of `[a-z0-9_]`.
     pub name: Text,
-    /// The address of the binding side; empty while the link is being bound.
+    /// The address of the binding end. Empty for the binding end itself.
     pub address: Text,
     /// The number of receivers that connect before the first message.
     pub receivers: u32,
     /// The kind of payload that the messages of this link carry.
     pub payload: PayloadKind,
-    /// The size of an image in pixels; 0 if the payload is not an image.
+    /// The width of an image in pixels, or 0 if the payload is not an image.
     pub width: u32,
     pub height: u32,
-    /// The size of the largest frame of this link, header included.
+    /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
     /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
     /// wait.
     pub wait: Wait,
-    /// The transport's own message type for this link; empty if the link has none.
+    /// The transport's own message type for this link. Empty if the link has none.
     pub message_type: Text,
-    /// The folder with the code that was generated for this type; empty if there is none.
+    /// The directory of the code that was generated for this type. Empty if there is none.
     pub message_code: Text,
-    /// The file with the encoded message, if the transport encodes the message itself; otherwise empty.
+    /// The file with the encoded message, if the transport encodes the message itself. Otherwise empty.
     pub message_object: Text,
 }
 
-/// A frame to fill: a header of 64 bytes and a payload, which may be in separate memory.
+/// A frame to fill: a 64-byte header and a payload, which may be in separate memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameMut {
@@ -130,18 +131,20 @@ pub struct FrameMut {
     pub payload_bytes: usize,
 }
 
-/// Writes one frame, except for its sent time. Call it once per send, on the caller's thread, and as late as possible.
+/// Writes one frame, except for its sent time. Call it once per send, on the caller's thread, as late as possible
+/// before sending.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where the sent time goes. After `call`, as the last step before sending, the adapter reads the clock and writes
-    /// the time here and at the offset `SENT_AT` of the header. Null if the header already contains the sent time.
+    /// Where to write the sent time. After `call`, as the last step before sending, the adapter reads the clock. It
+    /// writes the time here and at the offset `SENT_AT` of the header. Null if the header already contains the sent
+    /// time.
     pub sent_ns: *mut i64,
 }
 
-/// A received frame, valid until the function that it was passed to returns.
+/// A received frame, which is valid until the function that receives it returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Received {
@@ -150,16 +153,16 @@ pub struct Received {
     pub header_bytes: usize,
     pub payload: *const u8,
     pub payload_bytes: usize,
-    /// The transport's own message, which `forward` of the same adapter can send on; may be null.
+    /// The transport's own message, which `forward` of the same adapter can send. May be null.
     pub native: *const c_void,
-    /// Retains the bytes of `native` beyond the call; may be null.
+    /// Retains the bytes of `native` beyond the call. May be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
-    /// When the frame arrived, if the adapter read the clock. If it is 0, the instrument reads the clock.
+    /// The arrival time of the frame if the adapter read the clock. If it is 0, the instrument reads the clock.
     pub arrived_ns: i64,
 }
 
 /// Keeps the bytes of a whole frame, header first, valid until `release` is called. Any thread may call `release`, even
-/// after the subscriber is closed. A null `release` means that retaining the frame failed.
+/// after the subscriber is closed. A null `release` means that the frame could not be retained.
 #[repr(C)]
 pub struct FrameHolder {
     pub handle: *mut c_void,
@@ -168,7 +171,7 @@ pub struct FrameHolder {
     pub release: Option<extern "C" fn(handle: *mut c_void)>,
 }
 
-/// A payload in the caller's memory. The function that receives this struct calls `release` exactly once, from any
+/// A payload in the caller's memory. The function that receives this struct must call `release` exactly once, from any
 /// thread.
 #[repr(C)]
 pub struct Shared {
@@ -178,7 +181,7 @@ pub struct Shared {
     pub release: extern "C" fn(context: *mut c_void),
 }
 
-/// Takes the received frames of one poll.
+/// Accepts the received frames of one poll.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Take {
@@ -186,8 +189,8 @@ pub struct Take {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received),
 }
 
-/// Takes received frames on a thread of the transport, one at a time. The function that receives this struct calls
-/// `release` exactly once, even if `subscribe` fails, and does not use `call` after that.
+/// Accepts received frames on a thread of the transport, one at a time. The function that receives this struct must
+/// call `release` exactly once, even if `subscribe` fails, and must not use `call` afterwards.
 #[repr(C)]
 pub struct OnFrame {
     pub context: *mut c_void,
@@ -203,7 +206,7 @@ pub struct Handle {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received, replier: crate::calls::Replier),
 }
 
-/// Handles requests on a thread of the transport; the rules of [`OnFrame`] apply. The handler may block.
+/// Handles requests on a thread of the transport. The rules of [`OnFrame`] apply. The handler may block.
 #[repr(C)]
 pub struct OnRequest {
     pub context: *mut c_void,

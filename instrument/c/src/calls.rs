@@ -1,8 +1,8 @@
-//! The tables of functions that an adapter provides: the C form of the instrument's `contract.rs`.
+//! Defines the function tables that an adapter provides: the C form of the instrument's `contract.rs`.
 //!
-//! Every table belongs to one object. `close` destroys the object, and no function of the object is called after
-//! `close`. The documentation of a function says whether the function may be null; for a null function, the instrument
-//! uses the contract's default.
+//! Every table belongs to one object. `close` destroys the object, and is the last function that is called. The
+//! documentation of a function says whether the function may be null. For a null function, the instrument uses the
+//! contract's default.
 
 use std::ffi::{c_char, c_void};
 
@@ -12,16 +12,16 @@ use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Receiv
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// The library's version, as the library reports it.
+    /// Returns the library's version, as the library reports it.
     pub version: extern "C" fn(object: *mut c_void, out: *const TextOut),
-    /// Binds the publisher of a pubsub link; may wait. May be null.
+    /// Binds the publisher of a pubsub link. The call may block. The pointer may be null.
     pub publisher:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Publisher, error: *const Error) -> i32>,
-    /// Connects a subscriber that the instrument polls; may wait. May be null.
+    /// Connects a subscriber that the instrument polls. The call may block. The pointer may be null.
     pub subscriber:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Subscriber, error: *const Error) -> i32>,
-    /// Connects a subscriber that calls `on_frame`; may wait. Frames may arrive before this function returns. May be
-    /// null.
+    /// Connects a subscriber that calls `on_frame`. The call may block. Frames may arrive before this function returns.
+    /// The pointer may be null.
     pub subscribe: Option<
         extern "C" fn(
             object: *mut c_void,
@@ -31,13 +31,13 @@ pub struct TransportCalls {
             error: *const Error,
         ) -> i32,
     >,
-    /// Binds the server of an rpc link; may wait. May be null.
+    /// Binds the server of an rpc link. The call may block. The pointer may be null.
     pub server:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Server, error: *const Error) -> i32>,
-    /// Connects the client of an rpc link; may wait. May be null.
+    /// Connects the client of an rpc link. The call may block. The pointer may be null.
     pub client:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Client, error: *const Error) -> i32>,
-    /// Returns facts that are known only after the last message. May be null.
+    /// Returns facts that are known only after the last message. The pointer may be null.
     pub facts: Option<extern "C" fn(object: *mut c_void, out: *const FactsOut)>,
 }
 
@@ -52,11 +52,12 @@ pub struct Transport {
 #[repr(C)]
 pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Returns the address that receivers connect to. May be null if receivers need only the link's name.
+    /// Returns the address that receivers connect to. The pointer may be null if receivers need only the link's name.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Sends one frame of 64 + `payload_bytes` bytes, which `fill` writes. Must not wait unless the manifest allows it.
+    /// Sends one frame of 64 + `payload_bytes` bytes, which `fill` writes. Must not block unless the manifest allows
+    /// it.
     pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Sends a payload from the caller's memory. May be null.
+    /// Sends a payload from the caller's memory. The pointer may be null.
     pub send_parts:
         Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
     /// Forwards a received frame unchanged. If null, the instrument sends a copy.
@@ -86,7 +87,8 @@ pub struct Subscriber {
     pub calls: *const SubscriberCalls,
 }
 
-/// A receiver that calls a callback. `close` waits for a running call; no call starts after that.
+/// A receiver that delivers frames to a callback. `close` waits for a running callback, and no callback starts
+/// afterwards.
 #[repr(C)]
 pub struct SubscriptionCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -103,11 +105,11 @@ pub struct Subscription {
 #[repr(C)]
 pub struct ClientCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends a request; the rules of a publisher's `send` apply.
+    /// Sends a request. The rules of a publisher's `send` apply.
     pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Sends a received request on as a new call. If null, the instrument sends a copy.
+    /// Forwards a received request as a new call. If null, the instrument sends a copy.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Passes the replies that have arrived to `take`; the rules of a subscriber's `poll` apply.
+    /// Passes the replies that have arrived to `take`. The rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -122,12 +124,12 @@ pub struct Client {
 #[repr(C)]
 pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Returns the address that clients connect to. May be null if clients need only the link's name.
+    /// Returns the address that clients connect to. The pointer may be null if clients need only the link's name.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Passes the requests that have arrived to `handle`; the rules of a subscriber's `poll` apply.
+    /// Passes the requests that have arrived to `handle`. The rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
     /// Starts to handle requests on a thread of the transport. The subscription is closed before the server, and
-    /// nothing else calls the server until then. May be null.
+    /// nothing else calls the server until then. The pointer may be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
     >,
@@ -141,15 +143,16 @@ pub struct Server {
 }
 
 /// Answers one request. A handler may use the replier until the handler returns, and must not close it. The instrument
-/// closes a replier that `defer` returned.
+/// closes repliers that `defer` returned.
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends the reply; the rules of a publisher's `send` apply.
+    /// Sends the reply. The rules of a publisher's `send` apply.
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a received frame as the reply. If null, the instrument sends a copy through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Returns a replier that any thread can use later; its object is null if the adapter offers none. May be null.
+    /// Returns a replier that any thread can use later. Its object is null if the adapter offers none. The pointer may
+    /// be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }
 
@@ -170,7 +173,7 @@ pub struct Adapter {
     pub transport: *const c_char,
     pub compiler: *const c_char,
     pub flags: *const c_char,
-    /// Returns the library's version; the instrument calls this before it opens a transport.
+    /// Returns the library's version. The instrument calls this before it opens a transport.
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
@@ -179,5 +182,5 @@ pub struct Adapter {
     pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 
-// SAFETY: the ABI guarantees that the strings are valid as long as the process runs; nobody writes to them.
+// SAFETY: the ABI guarantees that the strings are valid as long as the process runs, and that they are never modified.
 unsafe impl Sync for Adapter {}

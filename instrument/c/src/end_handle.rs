@@ -1,6 +1,6 @@
-//! Owns an adapter's object together with its table of functions; dropping the handle closes the object.
+//! Owns an adapter's object together with its function table. Dropping the handle closes the object.
 
-/// Declares the type that owns one kind of link end.
+/// Declares the owning type for one kind of link end.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);

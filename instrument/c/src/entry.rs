@@ -1,4 +1,4 @@
-//! The entry point of a node in C++.
+//! Provides the entry point of a C++ node.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::transport::CTransport;
 /// `argv` must hold `argc` null-terminated strings; `adapter` must be valid as long as the process runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, adapter: *const Adapter) -> c_int {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `adapter` is valid as long as the process runs.
     let adapter = unsafe { &*adapter };
     if adapter.abi != ABI_VERSION {
         eprintln!(
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
         return 1;
     }
     let arguments: Vec<String> = (1..usize::try_from(argc).unwrap_or(0))
-        // SAFETY: the caller guarantees this.
+        // SAFETY: the caller guarantees that `argv` holds `argc` null-terminated strings.
         .map(|at| unsafe { c_string(*argv.add(at)) })
         .collect();
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
@@ -41,7 +41,7 @@ pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void,
     copying::copy_with(copy);
 }
 
-/// Returns the version of the instrument, for an adapter that has no library.
+/// Returns the instrument's version, for an adapter that has no library.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -7,8 +7,7 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. The message can only return to the adapter that it came from, because a node has just one
-/// adapter.
+/// The adapter's own message. It can only return to the adapter that it came from, because a node has only one adapter.
 struct Native(*const c_void);
 
 /// A frame that the adapter received, converted to the instrument's type.
@@ -22,7 +21,7 @@ impl<'a> CReceived<'a> {
         Self { raw, native: Native(raw.native) }
     }
 
-    /// Passes the frame to one of the instrument's closures.
+    /// Passes the frame to a closure of the instrument.
     pub fn show(&self, take: impl FnOnce(Received<'_>)) {
         take(Received {
             header: slice(self.raw.header, self.raw.header_bytes),
@@ -68,7 +67,7 @@ impl Drop for CFrameHolder {
     }
 }
 
-/// Converts a frame that goes back to the adapter to be forwarded.
+/// Converts a received frame so that the adapter can forward it.
 pub fn lend(received: &Received<'_>) -> abi::Received {
     let native = received.native.and_then(|native| native.downcast_ref::<Native>());
     abi::Received {
@@ -89,7 +88,7 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
 /// Both frames must be valid during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: abi::FrameMut) {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that both frames are valid during the call.
     let (received, frame) = unsafe { (&*received, frame_mut(&frame)) };
     CReceived::new(received).show(|received| {
         let copied = copy_on(&received, |_, fill| {

@@ -1,6 +1,6 @@
-//! The C ABI of the instrument. An adapter in C++, or in any language that can call C functions, passes tables of
-//! functions to the instrument. Such an adapter runs in the same roles, with the same clock and recorder, as an adapter
-//! in Rust. `cpp/include/hopmeter/abi.h` is generated from [`abi`], [`calls`], [`settings`], [`frames`] and [`entry`].
+//! The C ABI of the instrument, for adapters in C++ or any other language that can call C functions. An adapter passes
+//! function tables to the instrument, and has the same roles, clock and recorder as an adapter in Rust.
+//! `cpp/include/hopmeter/abi.h` is generated from [`abi`], [`calls`], [`settings`], [`frames`] and [`entry`].
 
 pub mod abi;
 pub mod calls;

@@ -1,4 +1,4 @@
-//! Passes the instrument's closures to an adapter, which borrows a closure for one call, or owns it for a subscription.
+//! Passes the instrument's closures to an adapter, which borrows a closure for one call or owns it for a subscription.
 //!
 //! A panic in a borrowed closure is caught at the ABI and resumed after the adapter has returned. A panic in an owned
 //! closure cannot be resumed, so the process prints the panic's message on stderr and aborts.
@@ -22,7 +22,7 @@ pub struct Loan<F> {
 }
 
 impl<F> Loan<F> {
-    /// Passes `closure` to `call` as a context for one of the functions below.
+    /// Passes `closure` to `call`, as the context for one of the functions below.
     pub fn loan_to<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
         let mut loan = Self { closure, panicked: None };
         let answer = call((&raw mut loan).cast());
@@ -50,12 +50,12 @@ pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
-    // SAFETY: the context is a loaned fill closure. Header and payload belong to the adapter, and only this call uses
-    // them.
+    // SAFETY: the context is a loaned fill closure. The adapter owns the header and the payload, and only this call
+    // uses them.
     unsafe { Loan::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
-/// Loans a closure that takes frames.
+/// Loans a closure that accepts frames.
 pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
     Loan::loan_to(take, |context| call(abi::Take { context, call: call_take }))
 }
@@ -85,7 +85,7 @@ pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
 }
 
 extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is an owned callback that no two threads call at once; `received` is valid during this call.
+    // SAFETY: the context is an owned callback that is never called concurrently. `received` is valid during this call.
     let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
     CReceived::new(received).show(|received| on_frame.call(received));
 }
@@ -96,7 +96,7 @@ pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
 }
 
 extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
-    // SAFETY: as in `call_on_frame`.
+    // SAFETY: the context is an owned handler that is never called concurrently. `received` is valid during this call.
     let (on_request, received) = unsafe { (&mut *context.cast::<OnRequest>(), &*received) };
     CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrow(replier)));
 }

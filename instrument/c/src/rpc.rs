@@ -63,7 +63,7 @@ struct Serving {
 
 impl Subscription for Serving {}
 
-/// The replier that a handler may use until the handler returns.
+/// A replier that a handler may use until the handler returns.
 pub struct CReplier(calls::Replier);
 
 impl CReplier {

@@ -1,4 +1,4 @@
-//! The functions with which an adapter reads its settings. Each function writes the value to `out` and returns
+//! The functions that adapters use to read their settings. Each function writes the value to `out` and returns
 //! `HOPMETER_ACCEPTED`, or reports the reason to `error` and returns `HOPMETER_FAILED`. `name` is null-terminated.
 
 use std::ffi::{CStr, c_char};
@@ -11,7 +11,7 @@ use crate::text::report_error;
 /// Reads a boolean setting.
 ///
 /// # Safety
-/// All pointers must be valid; `settings` must belong to the adapter's setup.
+/// All pointers must be valid, and `settings` must belong to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_bool(
     settings: *const Settings,
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn hopmeter_setting_bool(
 /// Reads an integer setting.
 ///
 /// # Safety
-/// All pointers must be valid; `settings` must belong to the adapter's setup.
+/// All pointers must be valid, and `settings` must belong to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_integer(
     settings: *const Settings,
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn hopmeter_setting_integer(
 /// Reads a number setting.
 ///
 /// # Safety
-/// All pointers must be valid; `settings` must belong to the adapter's setup.
+/// All pointers must be valid, and `settings` must belong to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_double(
     settings: *const Settings,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
 /// Reads a text setting. The text stays valid as long as the settings.
 ///
 /// # Safety
-/// All pointers must be valid; `settings` must belong to the adapter's setup.
+/// All pointers must be valid, and `settings` must belong to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_text(
     settings: *const Settings,
@@ -67,7 +67,8 @@ pub unsafe extern "C" fn hopmeter_setting_text(
 fn text(settings: &Settings, name: &str) -> Result<Text> {
     match settings.0.settings.get(name).and_then(|value| value.as_str()) {
         Some(text) => Ok(Text::lend(text)),
-        // Called only for its error, whose message differs between a missing setting and a setting of another type.
+        // This call only produces the error, whose message differs between a missing setting and a setting of another
+        // type.
         None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
     }
 }

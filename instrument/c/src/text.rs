@@ -7,7 +7,7 @@ use hopmeter_instrument::{Error, Result, Sent};
 use crate::abi::{self, Text};
 
 impl Text {
-    /// Converts a text that is passed for one call.
+    /// Borrows a text for one call.
     pub fn lend(text: &str) -> Self {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
@@ -18,7 +18,7 @@ impl Text {
     }
 }
 
-/// Returns bytes that the adapter passed. An empty span may have a null pointer.
+/// Returns bytes that the adapter passed. An empty slice may have a null pointer.
 pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
@@ -50,8 +50,8 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail, and also returns a way to obtain the error that it reported. Costs nothing if the
-/// function succeeds.
+/// Calls a function that may fail. Also returns a closure that creates the reported error. There is no overhead on
+/// success.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());

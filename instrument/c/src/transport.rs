@@ -24,10 +24,10 @@ pub struct CTransport {
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 
-/// The type of an adapter's function that opens a transport.
+/// The adapter's function that opens a transport.
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
-/// A setup whose address does not change.
+/// A setup with a stable address.
 struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
@@ -70,7 +70,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens a link end with the adapter's function for this kind of link end; fails if the adapter has none.
+/// Opens a link end with the adapter's function for this kind of link end. Fails if the adapter has none.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -81,8 +81,8 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with `open`, one of two functions of the adapter: one opens the real transport, the other an
-    /// empty transport.
+    /// Opens a transport with one of the adapter's two functions. One opens the real transport, the other an empty
+    /// transport.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
@@ -137,7 +137,7 @@ impl Transport for CTransport {
     }
 }
 
-/// Converts a link that is passed for one call.
+/// Borrows a link for one call.
 pub fn lend(link: &Link) -> abi::Link {
     let (payload, width, height) = payload(link.payload);
     let message = |field: fn(&MessageType) -> &String| Text::lend(link.message.as_ref().map_or("", |each| field(each)));

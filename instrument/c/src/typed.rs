@@ -12,17 +12,17 @@ const _: () = assert!(HEADER_BYTES == frame::HEADER_BYTES && SENT_AT == frame::S
 /// terminator.
 ///
 /// # Safety
-/// `header` must have `HOPMETER_HEADER_BYTES` bytes; `out` must have room for a label.
+/// `header` must have `HOPMETER_HEADER_BYTES` bytes, and `out` must have room for a label.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `header` has enough bytes, and that `out` has room for a label.
     unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
 }
 
 /// Restores the header that a message carried. If the text is not a label, every receiver rejects the header.
 ///
 /// # Safety
-/// `label` must have `label_bytes` bytes; `out` must have room for a header.
+/// `label` must have `label_bytes` bytes, and `out` must have room for a header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_header_of(
     label: *const u8,
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn hopmeter_header_of(
     out: *mut u8,
 ) {
     let header = typed::header_of(slice(label, label_bytes), sent_ns, payload_bytes);
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `out` has room for a header.
     unsafe { out.cast::<[u8; HEADER_BYTES]>().write(header) }
 }
 
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn hopmeter_header_of(
 /// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `header` has `HOPMETER_HEADER_BYTES` bytes.
     typed::seq_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
 /// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_is_checked(header: *const u8) -> bool {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `header` has `HOPMETER_HEADER_BYTES` bytes.
     typed::is_checked(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
@@ -62,6 +62,6 @@ pub unsafe extern "C" fn hopmeter_is_checked(header: *const u8) -> bool {
 /// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_sent_of(header: *const u8) -> i64 {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller guarantees that `header` has `HOPMETER_HEADER_BYTES` bytes.
     typed::sent_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }

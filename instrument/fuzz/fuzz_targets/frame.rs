@@ -1,5 +1,5 @@
-//! Reads arbitrary bytes as a frame. The reader must accept or refuse them and never crash; an accepted header must be
-//! written back to the same bytes.
+//! Parses arbitrary bytes as a frame. The parser must accept or reject them without crashing. Writing an accepted
+//! header must produce the same bytes.
 
 #![no_main]
 

@@ -13,7 +13,7 @@ thread_local! {
 /// The first call on a thread registers the thread with the interpreter until the thread ends. Otherwise CPython would
 /// create and destroy a thread state for every message.
 pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
-    // Registering fails only while the thread is ending; each call then creates its own thread state.
+    // Registering fails only while the thread is exiting. Each call then creates its own thread state.
     let _ = ANCHOR.try_with(|_| ());
     Python::attach(work)
 }
@@ -33,7 +33,7 @@ impl Anchor {
         // SAFETY: any thread may call both functions while the interpreter runs, with or without the lock.
         let ours = unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
         if ours {
-            // SAFETY: `Ensure` takes the lock and adds a reference to the thread state, which stays. `SaveThread`
+            // SAFETY: `Ensure` takes the lock and adds a reference to the thread state, which is kept. `SaveThread`
             // releases only the lock.
             unsafe {
                 ffi::PyGILState_Ensure();
@@ -46,9 +46,9 @@ impl Anchor {
 
 impl Drop for Anchor {
     fn drop(&mut self) {
-        // SAFETY: the thread is ending, so it does not hold the lock. The first `Release` drops the reference that was
-        // added just before, and keeps the lock. The second `Release` drops the reference that `new` added, and with it
-        // the thread state.
+        // SAFETY: the thread is exiting, so it does not hold the lock. The first `Release` drops the reference that
+        // `Ensure` added, and keeps the lock. The second `Release` drops the reference that `new` added, and thus the
+        // thread state.
         unsafe {
             if self.ours && ffi::Py_IsInitialized() != 0 {
                 ffi::PyGILState_Ensure();

@@ -11,7 +11,8 @@ pub fn call2<'py>(
     second: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let end = std::ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: `method` proves that this thread holds the lock. The arguments are borrowed, and a null ends their list.
+    // SAFETY: `method` proves that this thread holds the lock. The arguments are borrowed, and a null pointer ends
+    // their list.
     unsafe {
         let answer = ffi::PyObject_CallFunctionObjArgs(method.as_ptr(), first.as_ptr(), second.as_ptr(), end);
         Bound::from_owned_ptr_or_err(method.py(), answer)

@@ -1,4 +1,4 @@
-//! The clock exchange between two hosts, for `hopmeter.clocks`.
+//! Measures the clock offset between two hosts, for `hopmeter.clocks`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::probes::{duration, to_python_error};
 
-/// The most exchanges in one batch: a responder answers that many without a pause.
+/// The maximum number of exchanges in a batch, which a responder answers without a pause.
 const MOST_EXCHANGES: usize = 1000;
 
 /// Adds the clock exchange to the module.
@@ -27,7 +27,7 @@ struct ClockResponder(Mutex<Option<clock_exchange::Responder>>);
 
 #[pymethods]
 impl ClockResponder {
-    /// Listens at an IP address. `token` has 16 bytes; with port 0, the system chooses a port.
+    /// Listens at an IP address. `token` has 16 bytes. With port 0, the system chooses a port.
     #[new]
     #[pyo3(signature = (host, token, port = 0))]
     fn new(host: &str, token: &[u8], port: u16) -> PyResult<Self> {
@@ -35,7 +35,7 @@ impl ClockResponder {
         Ok(Self(Mutex::new(Some(responder.map_err(to_python_error)?))))
     }
 
-    /// The port on which the responder listens; None after `stop`.
+    /// The port that the responder listens on, or None after `stop`.
     #[getter]
     fn port(&self) -> Option<u16> {
         lock(&self.0).as_ref().map(|responder| responder.address().port())
@@ -54,9 +54,9 @@ impl ClockResponder {
     }
 }
 
-/// Runs a batch of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best};
-/// `best` lists the exchanges with the shortest round trips, each as {asked_ns, received_ns, sent_ns, answered_ns,
-/// error_ns, kernel_stamps}. Raises OSError if the responder does not answer.
+/// Runs a batch of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best},
+/// where `best` lists the exchanges with the shortest round trips. Each is {asked_ns, received_ns, sent_ns,
+/// answered_ns, error_ns, kernel_stamps}. Raises OSError if the responder does not answer.
 #[pyfunction]
 #[pyo3(signature = (host, port, token, exchanges = 200, patience_s = 0.2))]
 fn clock_batch<'py>(
@@ -98,8 +98,8 @@ fn describe_exchange<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Boun
     Ok(answer)
 }
 
-/// Reads the clocks of this host together; returns {monotonic_ns, raw_ns, bracket_ns, kernel}. `kernel` describes how
-/// the kernel corrects its clock, or is None if the system does not allow reading this.
+/// Reads this host's clocks together. Returns {monotonic_ns, raw_ns, bracket_ns, kernel}, where `kernel` describes how
+/// the kernel corrects its clock. `kernel` is None if the system does not allow reading it.
 #[pyfunction]
 fn clock_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let seen = clock_exchange::read_clocks();

@@ -1,4 +1,4 @@
-//! A link end of any kind that a Python adapter opened.
+//! Wraps a link end of any kind that a Python adapter opened.
 
 use hopmeter_instrument::{Error, Result};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::failure::failure;
 
-/// A link end of a Python adapter. Dropping it closes the link end; every error names the link end.
+/// A link end of a Python adapter. Dropping it closes the link end. Every error names the link end.
 pub struct End {
     pub object: Py<PyAny>,
     close: Py<PyAny>,
@@ -14,8 +14,11 @@ pub struct End {
 }
 
 impl End {
+    /// Wraps an adapter's object. `what` names the link end in errors.
+    ///
     /// # Errors
-    /// When the object has no method `close`.
+    ///
+    /// Fails if the object has no method `close`.
     pub fn new(object: Bound<'_, PyAny>, what: String) -> Result<Self> {
         let close = method_of(&object, "close", &what)?;
         Ok(Self { object: object.unbind(), close, what })
@@ -45,7 +48,7 @@ impl Drop for End {
     }
 }
 
-/// Whether an adapter's object has the methods that a protocol in `hopmeter.node.contract` declares as optional.
+/// Returns whether an adapter's object has the methods of an optional protocol in `hopmeter.node.contract`.
 pub fn implements(object: &Bound<'_, PyAny>, protocol: &str) -> PyResult<bool> {
     object.is_instance(&object.py().import("hopmeter.node.contract")?.getattr(protocol)?)
 }

@@ -1,4 +1,4 @@
-//! `fill`: the Python callable that writes a frame into an adapter's memory.
+//! Provides `fill`, the Python callable that writes a frame into an adapter's memory.
 
 use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
 use hopmeter_instrument::frame::HEADER_BYTES;
@@ -12,12 +12,12 @@ use crate::view::View;
 
 /// A frame to write during one call of `send`, `start` or `reply`.
 struct Order {
-    /// The first call of `fill` takes this value; later calls find `None`.
+    /// The first call of `fill` takes this value. Later calls find `None`.
     fill: Option<Fill<'static>>,
     payload_bytes: usize,
 }
 
-/// Provides the `fill` callable to an adapter; each sending link end has its own.
+/// Provides the `fill` callable to an adapter. Each sending link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,
@@ -25,8 +25,8 @@ struct Filler {
 
 #[pymethods]
 impl Filler {
-    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two buffers, one for the header and one
-    /// for the payload.
+    /// Writes the frame to one writable buffer of 64 + payload_bytes, or to two buffers, one for the header and one for
+    /// the payload.
     #[pyo3(signature = (frame, payload = None, /))]
     fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
         let mut order = self.order.borrow().ok_or_else(misplaced_call_error)?;
@@ -67,7 +67,7 @@ impl Order {
     }
 }
 
-/// Calls an adapter's sending method with the `fill` of the link end.
+/// Calls an adapter's sending method with the link end's `fill`.
 pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
@@ -81,10 +81,12 @@ impl SendMethod {
         Ok(Self { filler, fill, length: Known::new(py, 0)? })
     }
 
-    /// Offers one frame through `method(payload_bytes, fill) -> bool`.
+    /// Sends one frame through `method(payload_bytes, fill) -> bool`.
     ///
     /// # Errors
-    /// When the adapter raises an exception; with `TypeError` or `RuntimeError` if the adapter violates the contract.
+    ///
+    /// Fails if the adapter raises an exception. If the adapter violates the contract, the error is a `TypeError` or
+    /// `RuntimeError`.
     pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
         // SAFETY: the slot loans `fill` for this call only, so nothing uses it after its lifetime.
         let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };
@@ -105,7 +107,7 @@ fn send_outcome(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
     }
 }
 
-/// The error for an adapter that returns a value other than True (accepted) or False (busy).
+/// Returns the error for an adapter that returns a value other than True (accepted) or False (busy).
 pub fn not_a_bool(answer: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("must answer True (accepted) or False (busy), not {answer:?}"))
 }

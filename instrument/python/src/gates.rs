@@ -1,5 +1,5 @@
-//! `on_frame` and `on_request`: Python callables with which an adapter passes frames and requests to the instrument
-//! from a thread of its library.
+//! Provides `on_frame` and `on_request`, the Python callables that pass frames and requests to the instrument from a
+//! library thread.
 
 use std::sync::Mutex;
 
@@ -16,7 +16,7 @@ use crate::fill::SendMethod;
 use crate::server::PyServer;
 use crate::take::{Detach, Reply, request_parts, with_received};
 
-/// Provides the `on_frame` callable, which adapters call from a thread of their library.
+/// Provides the `on_frame` callable, which adapters call on a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct FrameGate {
     pub role: Mutex<Option<OnFrame>>,
@@ -25,7 +25,7 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Passes one frame to the role, like `take`. Ignores frames after the link end is closed.
+    /// Passes one frame to the role, like `take`. Frames that arrive after the link end is closed are ignored.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -34,15 +34,15 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // A thread that waits for the gate's lock while it holds the interpreter lock could deadlock with the thread
-        // that holds the gate. So `on_frame` releases the interpreter lock while it waits.
+        // `on_frame` releases the interpreter lock while it waits for the gate's lock. Otherwise it could deadlock with
+        // the thread that holds the gate.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
     }
 }
 
-/// Provides the `on_request` callable, which adapters call from a thread of their library.
+/// Provides the `on_request` callable, which adapters call on a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct RequestGate {
     pub role: Mutex<Option<(OnRequest, SendMethod)>>,
@@ -51,7 +51,7 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Passes one request to the role, like `handle`. Ignores requests after the link end is closed.
+    /// Passes one request to the role, like `handle`. Requests that arrive after the link end is closed are ignored.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -100,13 +100,13 @@ pub fn open_with_gate<'py, G: Gated>(
     Ok((end, gate))
 }
 
-/// A link end of a receiver that is called, and its gate.
+/// A callback receiver's link end, and its gate.
 ///
 /// The adapter's `close` need not wait for a running call, because closing the gate waits for it.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// The server that the link end belongs to; the server is closed after the link end.
+    /// The server that the link end belongs to. The server is closed after the link end.
     _server: Option<Box<PyServer>>,
 }
 

@@ -1,7 +1,7 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! This module implements the instrument's contract for the objects of a Python adapter, so that a Python node paces,
-//! stamps, records and counts with the same code as any other node. The instrument holds the interpreter lock while
+//! This module implements the instrument's contract for a Python adapter's objects. A Python node therefore paces,
+//! timestamps, records and counts with the same code as any other node. The instrument holds the interpreter lock while
 //! Python code runs, and releases it while the instrument waits.
 
 mod attach;
@@ -35,14 +35,14 @@ use crate::objects::PyCodec;
 use crate::take::Detach;
 use crate::transport::PyTransport;
 
-/// Runs a node with a Python adapter; returns the node's exit code.
+/// Runs a node with a Python adapter, and returns the node's exit code.
 ///
-/// open(setup) creates the adapter's Transport; version() returns the library's version. The node calls both only when
-/// it needs them, so that their failures are reported like any other failure. open_empty(setup) creates the Transport
-/// of `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do;
-/// other threads of the interpreter may run during that work. objects(number) creates the codec of the flow with this
-/// number (`hopmeter.node.payloads.objects.Objects`); the node calls it for each flow whose spec names a codec.
-/// `arguments` is the node's command line.
+/// The callable open(setup) creates the adapter's Transport, and version() returns the library's version. The node
+/// calls both only when needed, so that their failures are reported like any other failure. The callable
+/// open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the result. `works` is true
+/// if relays or servers have work to do. The interpreter's other threads may then run during that work. The callable
+/// objects(number) creates the codec of the flow with this number (`hopmeter.node.payloads.objects.Objects`), if the
+/// flow's spec names a codec. `arguments` is the node's command line.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name

@@ -7,10 +7,10 @@ use crate::attach::this_thread;
 
 /// The slot in which a Python callable finds its closure.
 ///
-/// Python code may store the callable and call it at any time and on any thread. The callable finds its closure only
-/// during the call for which the closure was loaned, only on that call's thread, and not from within the closure
-/// itself. The thread holds the interpreter lock throughout, and the closure belongs to one thread, so the memory order
-/// of the atomic operations does not matter.
+/// Python code may store the callable, and call it at any time and on any thread. The callable finds its closure only
+/// during the call that the closure was loaned for, and only on that call's thread. It does not find the closure while
+/// the closure itself runs. The thread holds the interpreter lock throughout, and the closure belongs to one thread, so
+/// relaxed atomic operations are sufficient.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -30,7 +30,7 @@ impl<T> Slot<T> {
         call()
     }
 
-    /// The current loan of this thread, if there is one.
+    /// Returns this thread's current loan, if there is one.
     pub fn borrow(&self) -> Option<Borrowed<'_, T>> {
         if self.thread.load(Relaxed) != this_thread() {
             return None;
@@ -40,7 +40,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Exclusive use of a loan: while it exists, no other caller finds the loan.
+/// Exclusive use of a loan. While it exists, no other caller finds the loan.
 pub struct Borrowed<'a, T> {
     at: NonNull<T>,
     _then: Restore<'a, T>,
@@ -48,8 +48,8 @@ pub struct Borrowed<'a, T> {
 
 impl<T> Borrowed<'_, T> {
     pub fn get(&mut self) -> &mut T {
-        // SAFETY: `lend` is still running on this thread, and its pointer was taken out of the slot, so nobody else
-        // uses it.
+        // SAFETY: `lend` is still running on this thread. Its pointer was taken out of the slot, so nothing else uses
+        // it.
         unsafe { self.at.as_mut() }
     }
 }

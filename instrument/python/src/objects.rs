@@ -1,5 +1,5 @@
-//! Implements the instrument's codec trait with Python objects, which `hopmeter.node.payloads.objects` encodes, decodes
-//! and compares.
+//! Implements the instrument's codec trait with Python objects. `hopmeter.node.payloads.objects` encodes, decodes and
+//! compares these objects.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,15 +14,14 @@ use crate::attach::attach;
 use crate::failure::failure;
 use crate::view::is_frame_writable;
 
-/// The methods of one `Objects`, each looked up only once.
+/// The methods of an `Objects` instance, each looked up only once.
 struct Methods {
     encode: Py<PyAny>,
     payload_bytes: Py<PyAny>,
     write: Py<PyAny>,
     decode: Py<PyAny>,
     is_right: Py<PyAny>,
-    /// Whether the receiver has already reported a failure. Later failures are not reported, because they would fill
-    /// the log.
+    /// Whether the receiver has already reported a failure. Later failures are not reported, to keep the log short.
     told: AtomicBool,
 }
 
@@ -30,7 +29,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object of a flow, and everything that its framework initialises on first use.
+    /// Creates the object of a flow, and everything that its framework initializes on first use.
     pub fn open(make: &Py<PyAny>, flow: u32) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call1((flow,)).and_then(|objects| {
@@ -79,7 +78,7 @@ fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAn
     }
 }
 
-/// Encoded bytes that are stored in the object's own memory.
+/// Encoded bytes in the memory of the object itself.
 struct PyEncoded {
     frames: Option<Py<PyAny>>,
     methods: Arc<Methods>,
@@ -100,7 +99,7 @@ impl Encoded for PyEncoded {
     fn write(&self, payload: &mut [u8]) -> Result<()> {
         self.call(|py, frames| {
             let (start, bytes) = (payload.as_mut_ptr().cast(), payload.len() as isize);
-            // SAFETY: `write` copies into this memory and retains no reference; the payload outlives the call.
+            // SAFETY: `write` copies into this memory and retains no reference. The payload outlives the call.
             let view = unsafe {
                 Bound::from_owned_ptr_or_err(py, ffi::PyMemoryView_FromMemory(start, bytes, ffi::PyBUF_WRITE))
             };
@@ -115,7 +114,7 @@ impl Drop for PyEncoded {
     }
 }
 
-/// An object that was decoded in place: its data is in the payload's memory.
+/// An object that was decoded in place, so its data is in the payload's memory.
 struct PyDecoded<'a> {
     object: Option<Result<Py<PyAny>>>,
     methods: Arc<Methods>,

@@ -1,4 +1,4 @@
-//! Measurements of the machine and of the instrument, which `hopmeter doctor` and every run use.
+//! Provides measurements of the machine and of the instrument, which `hopmeter doctor` and every run use.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,8 +16,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recording_cost, module)?)
 }
 
-/// Watches one core for `seconds`; with None, watches the core that the scheduler chooses. Returns {core, watched_ns,
-/// longest_ns, gaps, gaps_ns}. A gap is longer than 10 us.
+/// Observes one core for `seconds`, or the core that the scheduler chooses if `core` is None. Returns {core,
+/// watched_ns, longest_ns, gaps, gaps_ns}, where a gap is longer than 10 us.
 #[pyfunction]
 #[pyo3(signature = (core, seconds))]
 fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {
@@ -32,7 +32,7 @@ fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Boun
     Ok(answer)
 }
 
-/// Measures how late sleeping threads wake up; returns {asked_ns, sleeps, p50_ns, max_ns} for each (seconds, sleeps).
+/// Measures how late sleeping threads wake up. Returns {asked_ns, sleeps, p50_ns, max_ns} for each (seconds, sleeps).
 #[pyfunction]
 #[pyo3(signature = (asked, core = None))]
 fn sleep_errors(py: Python<'_>, asked: Vec<(f64, usize)>, core: Option<u32>) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -50,7 +50,7 @@ fn sleep_error(py: Python<'_>, core: Option<u32>, seconds: f64, sleeps: usize) -
     Ok(answer)
 }
 
-/// Measures the cost of a clock reading and the clock resolution; returns {cost_ns, resolution_ns}.
+/// Measures the cost of a clock reading and the clock resolution. Returns {cost_ns, resolution_ns}.
 #[pyfunction]
 fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let seen = py.detach(clock::measure_quality);
@@ -60,9 +60,10 @@ fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(answer)
 }
 
-/// Measures the cost of the instrument; returns {clock_ns, message_ns, copy_bytes_per_ns}. A message costs two clock
-/// readings and one record. For the copy rate, one core copies blocks of some megabytes. `directory` must have room for
-/// a temporary file of some megabytes.
+/// Measures the cost of the instrument. Returns {clock_ns, message_ns, copy_bytes_per_ns}.
+///
+/// A message costs two clock readings and one record. For the copy rate, one core copies blocks of several megabytes.
+/// `directory` must have room for a temporary file of several megabytes.
 #[pyfunction]
 fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let seen = py.detach(|| cost::measure(&directory)).map_err(to_python_error)?;
@@ -73,7 +74,7 @@ fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDi
     Ok(answer)
 }
 
-/// Converts seconds to a duration; `ValueError` if the number is not a valid duration.
+/// Converts seconds to a duration. Raises `ValueError` if the number is not a valid duration.
 pub fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time in seconds: {cause}")))

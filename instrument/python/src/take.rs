@@ -1,4 +1,5 @@
-//! `take` and `handle`: Python callables with which a polled adapter passes frames and requests to the instrument.
+//! Provides `take` and `handle`, the Python callables that pass frames and requests from a polled adapter to the
+//! instrument.
 
 use std::any::Any;
 
@@ -13,8 +14,8 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is released while a role handles a frame. True only if the role's work may wait:
-/// releasing the lock costs every message a little time, and a plain Python program would hold the lock.
+/// Whether the interpreter lock is released while a role handles a frame. True only if the role's work may wait,
+/// because releasing the lock slightly delays every message. A plain Python program would hold the lock.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -29,9 +30,9 @@ impl Detach {
     }
 }
 
-/// A closure that `detach` runs immediately on this thread, so no other thread gets it.
+/// A closure that `detach` runs immediately on this thread, so it never moves to another thread.
 struct SameThread<F>(F);
-// SAFETY: see above.
+// SAFETY: the closure runs on the thread that created it, so it is never sent to another thread.
 unsafe impl<F> Send for SameThread<F> {}
 
 impl<F: FnOnce()> SameThread<F> {
@@ -66,13 +67,13 @@ fn misplaced_call_error(name: &str, end: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{name} belongs to the call of {end} it was given to: same thread, not afterwards"))
 }
 
-/// Takes frames for a role while the role polls.
+/// Accepts frames for a role while the role polls.
 pub struct TakeCall {
     pub take: Take<'static>,
     pub count: usize,
 }
 
-/// Provides the `take` callable to an adapter; each polled link end has its own.
+/// Provides the `take` callable to an adapter. Each polled link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,
@@ -106,7 +107,7 @@ pub struct HandleCall {
     pub count: usize,
 }
 
-/// Provides the `handle` callable to an adapter; each polled server has its own.
+/// Provides the `handle` callable to an adapter. Each polled server has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
     pub slot: Slot<HandleCall>,

@@ -139,7 +139,7 @@ impl PyTransport {
         })
     }
 
-    /// Calls the adapter to open one link end. `open` receives the adapter's method and the link.
+    /// Opens one link end through the adapter. `open` receives the adapter's method and the link.
     fn open_end<'py, T>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Typed carriage for Python: makes the functions of `hopmeter_instrument::typed` available to adapters.
+//! Exposes the functions of `hopmeter_instrument::typed` to Python adapters, for typed carriage.
 
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::typed;
@@ -16,34 +16,33 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
-/// Returns the label of a header as 56 ASCII characters, for the text of a message.
+/// Returns a header's label as 56 ASCII characters, for the text of a message.
 #[pyfunction]
 fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let label = typed::label(&bytes(py, header)?);
-    // A label is ASCII, so the conversion loses nothing.
+    // The conversion is lossless, because a label is ASCII.
     Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
 }
 
-/// Returns the 64-byte header that a message carried. A text that is not a valid label yields a header that every
-/// receiver rejects.
+/// Returns the 64-byte header that a message carried. An invalid label yields a header that every receiver rejects.
 #[pyfunction]
 fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &typed::header_of(label.as_bytes(), sent_ns, payload_bytes))
 }
 
-/// Returns the number of the message that a header belongs to.
+/// Returns the message number in a header.
 #[pyfunction]
 fn seq_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<u64> {
     Ok(typed::seq_of(&bytes(py, header)?))
 }
 
-/// Returns whether the receiver checks the payload of the message that a header belongs to.
+/// Returns whether the receiver checks the payload of the header's message.
 #[pyfunction]
 fn is_checked(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(typed::is_checked(&bytes(py, header)?))
 }
 
-/// Returns when the message that a header belongs to was sent, in nanoseconds.
+/// Returns the sent time in a header, in nanoseconds.
 #[pyfunction]
 fn sent_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok(typed::sent_of(&bytes(py, header)?))

@@ -1,5 +1,5 @@
-//! Accesses the bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries) without a
-//! copy.
+//! Accesses the bytes of Python objects without copying them. The objects may be bytes, bytearrays, memoryviews, NumPy
+//! arrays, or frames of libraries.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ thread_local! {
     static TO_WRITE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the frame that this thread is handling is stored in writable memory.
+/// Returns whether the frame that this thread is handling is in writable memory.
 pub fn is_frame_writable() -> bool {
     TO_WRITE.get()
 }
@@ -26,14 +26,21 @@ pub struct View<'py> {
 }
 
 impl<'py> View<'py> {
+    /// Returns a view for reading the object's bytes.
+    ///
     /// # Errors
-    /// With the `TypeError` or `BufferError` that the object raises.
+    ///
+    /// Fails with the `TypeError` or `BufferError` that the object raises.
     pub fn for_reading(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_SIMPLE)
     }
 
+    /// Returns a view for writing `bytes` bytes of the object.
+    ///
     /// # Errors
-    /// Like [`View::for_reading`], and if the bytes are read-only or their number differs from `bytes`.
+    ///
+    /// Fails like [`View::for_reading`]. Also fails if the bytes are read-only, or if their number differs from
+    /// `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -45,14 +52,14 @@ impl<'py> View<'py> {
 
     fn get(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut buffer = ffi::Py_buffer::new();
-        // SAFETY: `object` proves that this thread holds the lock; `buffer` is empty and outlives the call.
+        // SAFETY: `object` proves that this thread holds the lock. `buffer` is empty and outlives the call.
         if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut buffer, flags) } != 0 {
             return Err(PyErr::fetch(object.py()));
         }
         Ok(Self { buffer, attached: PhantomData })
     }
 
-    /// Records whether the bytes are writable, for the duration of `role`.
+    /// Records for the duration of `role` whether the bytes are writable.
     pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
         let before = TO_WRITE.replace(self.buffer.readonly == 0);
         let answer = role();

@@ -1,4 +1,5 @@
-//! The asking side of the clock exchange. It runs batches of exchanges and retains those with the shortest round trips.
+//! The asking side of the clock exchange. It runs batches of exchanges, and retains those with the shortest round
+//! trips.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,15 +15,15 @@ use crate::error::{Context, Error, Result};
 
 /// The number of exchanges that a batch retains.
 const BEST: usize = 8;
-/// A batch ends early after this many consecutive requests without an answer.
+/// A batch ends early after this many consecutive unanswered requests.
 const MOST_LOST: usize = 5;
 /// Over a slow network, a batch ends after this time if it already has [`ENOUGH`] exchanges.
 const LONGEST_NS: i64 = 500_000_000;
 const ENOUGH: usize = 16;
-/// Two clocks drift apart by less than one part in this number, including corrections of their rates.
+/// The maximum drift between two clocks is one part in this number, including corrections of their rates.
 const LEAST_RATE: i64 = 1000;
 
-/// What a batch requests, and from which responder.
+/// The parameters of a batch, and its responder.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub responder: SocketAddr,
@@ -32,27 +33,27 @@ pub struct Request {
     pub patience: Duration,
 }
 
-/// The four stamps of one exchange: two on the asker's clock, two on the responder's clock.
+/// The four timestamps of one exchange: two on the asker's clock, two on the responder's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
     pub asked_ns: i64,
     pub received_ns: i64,
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// The possible error of the offset beyond half of the round trip. It comes from converting the kernel's stamps,
-    /// and from the clocks' different rates while the responder holds the request.
+    /// The possible error of the offset beyond half of the round trip. It comes from converting the kernel's
+    /// timestamps, and from the clocks' different rates while the responder holds the request.
     pub error_ns: i64,
-    /// How many of the four stamps the kernel took.
+    /// How many of the four timestamps the kernel took.
     pub kernel_stamps: u32,
 }
 
 impl Exchange {
-    /// The travel time of both datagrams, without the time for which the responder held the request.
+    /// Returns the travel time of both datagrams, without the time that the responder held the request.
     pub fn round_trip_ns(&self) -> i128 {
         span(self.asked_ns, self.answered_ns) - span(self.received_ns, self.sent_ns)
     }
 
-    /// Whether the stamps are in order: no datagram arrived before it was sent.
+    /// Returns whether the timestamps are in order, so that no datagram arrived before it was sent.
     fn is_possible(&self) -> bool {
         self.sent_ns >= self.received_ns && self.answered_ns >= self.asked_ns && self.round_trip_ns() >= 0
     }
@@ -67,7 +68,7 @@ fn span(from_ns: i64, to_ns: i64) -> i128 {
 pub struct Batch {
     pub asked: usize,
     pub answered: usize,
-    /// The number of exchanges with contradictory stamps, because a clock was set during the exchange.
+    /// The number of exchanges with contradictory timestamps, because a clock was set during the exchange.
     pub impossible: usize,
     pub median_round_trip_ns: i128,
     /// The exchanges with the shortest round trips, shortest first.
@@ -77,7 +78,8 @@ pub struct Batch {
 /// Measures how far a responder's clock is ahead of this host's clock.
 ///
 /// # Errors
-/// When the responder cannot be reached or answers no request.
+///
+/// Fails if the responder cannot be reached or answers no request.
 pub fn measure_batch(request: &Request) -> Result<Batch> {
     measure_with_clock(request, host_clock)
 }
@@ -85,8 +87,8 @@ pub fn measure_batch(request: &Request) -> Result<Batch> {
 pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Batch> {
     let mut asker = Asker::connect(request, clock)?;
     let mut found: Vec<Option<Exchange>> = Vec::with_capacity(request.exchanges);
-    // No two batches use the same request numbers, so a late or repeated reply to another batch matches no request of
-    // this one.
+    // No two batches use the same request numbers, so a late or repeated reply to a different batch matches no request
+    // of this batch.
     let begun_ns = clock::now_ns();
     let first = (begun_ns as u64) << 16;
     for number in 0..request.exchanges as u64 {
@@ -122,7 +124,7 @@ fn silence(request: &Request, found: &[Option<Exchange>]) -> Error {
         .remedy("check that datagrams (UDP) pass in both directions, and that no program sets the clock")
 }
 
-/// The request that was sent last.
+/// The most recently sent request.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     number: u32,
@@ -147,7 +149,7 @@ impl Asker {
         Ok(Self { socket, request: *request, sent: Sent::default() })
     }
 
-    /// Runs one exchange; `None` if no answer came in time. The answer also completes the previous exchange.
+    /// Runs one exchange. Returns `None` if no reply arrives in time. The reply also completes the previous exchange.
     fn exchange(&mut self, number: u64, previous: Option<&mut Option<Exchange>>) -> Result<Option<Exchange>> {
         let packet = Packet::request(self.request.token, number).encode();
         let asked_ns = self.socket.now_ns();
@@ -170,7 +172,7 @@ impl Asker {
         }))
     }
 
-    /// Waits for the reply with this number, and skips other replies, which are late, repeated or forged.
+    /// Waits for the reply with a number. Other replies, which are late, repeated or forged, are skipped.
     fn await_reply(&mut self, number: u64) -> Result<Option<(Packet, Stamp)>> {
         let deadline_ns = clock::now_ns() + self.request.patience.as_nanos() as i64;
         loop {
@@ -208,7 +210,7 @@ impl Asker {
     }
 }
 
-/// Replaces the responder's send time of the reply with the kernel's timestamp, which only the next reply carries.
+/// Replaces the responder's reply send time with the kernel timestamp, which only the next reply carries.
 fn complete(exchange: &mut Exchange, next: &Packet) {
     if next.previous_sent_ns != NO_STAMP && next.previous_sent_ns >= exchange.sent_ns {
         exchange.sent_ns = next.previous_sent_ns;

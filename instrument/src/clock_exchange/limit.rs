@@ -1,6 +1,6 @@
 //! Limits the rate at which a responder handles datagrams, so that a flood uses only a small part of one core.
 
-/// The number of datagrams that may arrive at once. A batch has fewer.
+/// The number of datagrams that may arrive at once, which is more than a batch has.
 const CAPACITY: i64 = 2000;
 /// The time after which the limit allows one more datagram.
 const REFILL_NS: i64 = 200_000;
@@ -15,7 +15,7 @@ impl Limit {
         Self { full_ns: i64::MIN }
     }
 
-    /// Counts a datagram; returns the time until which the responder must not handle another one.
+    /// Counts a datagram. Returns the time until which the responder must not handle another datagram.
     pub fn count(&mut self, now_ns: i64) -> i64 {
         self.full_ns = self.full_ns.max(now_ns) + REFILL_NS;
         self.full_ns - CAPACITY * REFILL_NS

@@ -1,8 +1,8 @@
-//! The clock exchange between two hosts: datagrams with stamps, from which the clock offset is computed.
+//! The clock exchange between two hosts: timestamped datagrams from which the clock offset is computed.
 //!
-//! An exchange has four stamps: the asker sends, the responder receives, the responder sends, the asker receives. The
-//! delays of the two directions are unknown, but not negative. So half of the round trip bounds the error of the
-//! offset, even if one direction takes all of the time.
+//! An exchange has four timestamps: the asker sends, the responder receives, the responder sends, the asker receives.
+//! The delays of the two directions are unknown, but not negative. Therefore, half of the round trip bounds the error
+//! of the offset, even if one direction takes all of the time.
 
 mod asker;
 mod limit;
@@ -21,7 +21,7 @@ pub use responder::{Counts, Responder};
 /// Converts a reading of CLOCK_MONOTONIC to the clock of one side. Only tests use a clock other than CLOCK_MONOTONIC.
 pub type Clock = fn(i64) -> i64;
 
-/// CLOCK_MONOTONIC of this host.
+/// Returns this host's CLOCK_MONOTONIC reading unchanged.
 pub fn host_clock(monotonic_ns: i64) -> i64 {
     monotonic_ns
 }

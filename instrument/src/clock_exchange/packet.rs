@@ -5,7 +5,7 @@
 pub const BYTES: usize = 64;
 const MAGIC: [u8; 4] = *b"HMCX";
 const VERSION: u16 = 1;
-/// The value of an unknown stamp.
+/// The value of an unknown timestamp.
 pub const NO_STAMP: i64 = i64::MIN;
 
 /// The secret of a run. A responder ignores datagrams without it, so other senders have no effect.
@@ -17,7 +17,7 @@ pub enum Kind {
     Reply = 2,
 }
 
-/// A request or a reply. Only a reply has stamps; they are on the responder's clock.
+/// A request or a reply. Only a reply has timestamps, which are on the responder's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     pub kind: Kind,
@@ -25,11 +25,12 @@ pub struct Packet {
     pub number: u64,
     pub received_ns: i64,
     pub sent_ns: i64,
-    /// When the kernel sent the reply to the previous request. The responder learns this time only afterwards.
+    /// When the kernel sent the reply to the previous request. The responder learns this time only after sending that
+    /// reply.
     pub previous_sent_ns: i64,
-    /// The maximum total error of the responder's stamps.
+    /// The maximum total error of the responder's timestamps.
     pub error_ns: u32,
-    /// Whether the kernel took the stamp `received_ns`.
+    /// Whether the kernel took the timestamp `received_ns`.
     pub is_kernel_stamp: bool,
 }
 
@@ -62,7 +63,7 @@ impl Packet {
         bytes
     }
 
-    /// Reads a datagram of this run; `None` if the datagram is not one, whatever its bytes are.
+    /// Parses a datagram of this run. Returns `None` for any other datagram, whatever its bytes are.
     pub fn decode(bytes: &[u8], kind: Kind, token: &Token) -> Option<Self> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let is_ours = bytes[..4] == MAGIC

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use serde::Serialize;
 
-/// A reading of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC; the closest of several attempts.
+/// A reading of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC. The closest of several attempts is used.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct ClockReading {
     pub monotonic_ns: i64,
@@ -13,7 +13,7 @@ pub struct ClockReading {
     pub raw_ns: i64,
     /// The time between the two readings of CLOCK_MONOTONIC.
     pub bracket_ns: i64,
-    /// `None` if the system forbids reading the kernel's corrections.
+    /// The kernel's corrections, or `None` if the system does not allow reading them.
     pub kernel: Option<KernelClock>,
 }
 
@@ -29,9 +29,9 @@ pub struct KernelClock {
     pub estimated_error_us: i64,
 }
 
-/// How many attempts are made to read two clocks close together.
+/// The number of attempts to read two clocks close together.
 const ATTEMPTS: usize = 5;
-/// How many units of `timex.freq` make one part per million.
+/// The number of `timex.freq` units per part per million.
 const FREQUENCY_UNIT: i64 = 1 << 16;
 
 /// Reads the clocks of this host.
@@ -52,14 +52,14 @@ pub fn read_together(other: libc::clockid_t) -> (i64, i64, i64) {
 
 fn read(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer refers to a timespec of this function; the clocks that this module reads exist on Linux.
+    // SAFETY: the pointer refers to a local timespec, and the clocks that this module reads exist on Linux.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 fn read_kernel_clock() -> Option<KernelClock> {
     let mut state = MaybeUninit::<libc::timex>::zeroed();
-    // SAFETY: an all-zero timex is valid, its empty `modes` change nothing, and the kernel fills in the other fields.
+    // SAFETY: an all-zero timex is valid. Its empty `modes` change nothing, and the kernel fills in the other fields.
     let (answer, state) = unsafe { (libc::adjtimex(state.as_mut_ptr()), state.assume_init()) };
     (answer >= 0).then(|| KernelClock {
         frequency_ppb: state.freq * 1000 / FREQUENCY_UNIT,

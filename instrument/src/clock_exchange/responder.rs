@@ -16,13 +16,13 @@ use super::{Clock, host_clock};
 use crate::clock;
 use crate::error::{Context, Result};
 
-/// What a responder has counted since it started.
+/// A responder's counts since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub answered: u64,
     /// Datagrams that are not requests of this run.
     pub ignored: u64,
-    /// How many times the thread woke up; an idle responder sleeps.
+    /// The number of times that the thread woke up. An idle responder sleeps.
     pub wakes: u64,
 }
 
@@ -42,18 +42,20 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Starts the thread; with port 0, the system chooses a port.
+    /// Starts the thread. With port 0, the system chooses a port.
     ///
     /// # Errors
-    /// When the address cannot be bound, or the thread cannot be started.
+    ///
+    /// Fails if the address cannot be bound, or if the thread cannot be started.
     pub fn start(address: SocketAddr, token: Token) -> Result<Self> {
         Self::with_clock(address, token, host_clock)
     }
 
-    /// Like [`Self::start`], but with another clock than the host's, for tests.
+    /// Like [`Self::start`], but with a different clock from the host's, for tests.
     ///
     /// # Errors
-    /// Like [`Self::start`].
+    ///
+    /// Fails like [`Self::start`].
     pub fn with_clock(address: SocketAddr, token: Token, clock: Clock) -> Result<Self> {
         let socket = StampedSocket::bind(address, clock)?;
         let address = socket.socket.local_addr().context("reading the address of the clock exchange")?;
@@ -68,7 +70,7 @@ impl Responder {
         Ok(Self { address, counters, stop, thread: Some(thread) })
     }
 
-    /// The address on which the responder listens.
+    /// Returns the address that the responder listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -85,7 +87,7 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        // Writing to an eventfd fails only if its counter is full, and then the thread is already awake.
+        // Writing to an eventfd fails only if its counter is full. In that case, the thread is already awake.
         let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // If the thread panicked, it has ended, which is all that matters here.
@@ -94,7 +96,7 @@ impl Drop for Responder {
     }
 }
 
-/// The last reply: its receiver, the number of its request, its number among the socket's datagrams, and its stamp.
+/// The last reply: its receiver, the number of its request, its number among the socket's datagrams, and its timestamp.
 struct Last {
     asker: SocketAddr,
     request: u64,
@@ -122,8 +124,8 @@ impl Desk {
         }
     }
 
-    /// Waits for a datagram, and collects the kernel's stamp of the last reply meanwhile; returns false when the
-    /// responder is stopped.
+    /// Waits for a datagram, and collects the kernel timestamp of the last reply. Returns false when the responder is
+    /// stopped.
     fn wait(&mut self, stop: &OwnedFd) -> bool {
         let mut ends = [PollFd::new(&self.socket.socket, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
         let seen = poll(&mut ends, None).map(|_| (ends[0].revents(), ends[1].revents()));
@@ -154,8 +156,8 @@ impl Desk {
         self.rest();
     }
 
-    /// Sleeps as long as the limit demands; meanwhile the kernel drops datagrams that do not fit into the socket's
-    /// queue.
+    /// Sleeps as long as the rate limit requires. During this time, the kernel drops datagrams that do not fit into the
+    /// socket's queue.
     fn rest(&mut self) {
         let now_ns = clock::now_ns();
         let free_ns = self.limit.count(now_ns);

@@ -1,6 +1,7 @@
-//! A UDP socket whose datagrams have stamps, taken by the kernel if it supports them, otherwise by the program.
+//! A UDP socket with timestamped datagrams. The kernel takes the timestamps if it supports them; otherwise the program
+//! does.
 //!
-//! The kernel's stamps are on CLOCK_REALTIME. A simultaneous reading of both clocks converts them to CLOCK_MONOTONIC.
+//! Kernel timestamps are on CLOCK_REALTIME. Reading both clocks at the same time converts them to CLOCK_MONOTONIC.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val};
@@ -13,10 +14,10 @@ use super::rates::read_together;
 use crate::clock;
 use crate::error::{Context, Result};
 
-/// One byte more than a datagram of the exchange has, so that longer datagrams are detected.
+/// One byte more than a datagram of the exchange, so that longer datagrams are detected.
 const ROOM: usize = BYTES + 1;
-/// The maximum age of a kernel stamp. An older stamp is ignored, because CLOCK_REALTIME may have been set before the
-/// conversion.
+/// The maximum age of a kernel timestamp. An older timestamp is ignored, because CLOCK_REALTIME may have been set
+/// before the conversion.
 const LONGEST_NS: i64 = 1_000_000_000;
 static WANTED: libc::c_uint = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
@@ -24,7 +25,7 @@ static WANTED: libc::c_uint = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// A time on the clock of this side, and the maximum error of its conversion.
+/// A time on this side's clock, and the maximum error of its conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp {
     pub ns: i64,
@@ -47,7 +48,7 @@ impl Datagram {
 pub struct StampedSocket {
     pub socket: UdpSocket,
     clock: Clock,
-    /// The number that the kernel will give to the next datagram that is sent.
+    /// The number that the kernel will assign to the next sent datagram.
     next: u32,
 }
 
@@ -59,18 +60,19 @@ impl StampedSocket {
         Ok(Self { socket, clock, next: 0 })
     }
 
-    /// The current time on the clock of this side.
+    /// Returns the current time on this side's clock.
     pub fn now_ns(&self) -> i64 {
         (self.clock)(clock::now_ns())
     }
 
-    /// Counts a sent datagram; returns its number for [`Self::sent_stamp`].
+    /// Counts a sent datagram, and returns its number for [`Self::sent_stamp`].
     pub fn count_sent(&mut self) -> u32 {
         self.next = self.next.wrapping_add(1);
         self.next.wrapping_sub(1)
     }
 
-    /// Returns the kernel's stamp of a sent datagram, if there is one, and discards the stamps of all other datagrams.
+    /// Returns the kernel timestamp of a sent datagram, if there is one. The timestamps of all other datagrams are
+    /// discarded.
     pub fn sent_stamp(&self, number: u32) -> Option<Stamp> {
         let mut found = None;
         while let Ok(message) = Message::receive(&self.socket, libc::MSG_ERRQUEUE) {
@@ -80,7 +82,7 @@ impl StampedSocket {
         found
     }
 
-    /// Receives a datagram with the address of its sender; fails with `WouldBlock` if there is none.
+    /// Receives a datagram and its sender's address. Fails with `WouldBlock` if there is none.
     pub fn receive(&self) -> io::Result<(Datagram, Option<SocketAddr>)> {
         let message = Message::receive(&self.socket, 0)?;
         let now_ns = self.now_ns();
@@ -90,7 +92,8 @@ impl StampedSocket {
         Ok((Datagram { bytes: message.bytes, length, stamp }, message.sender))
     }
 
-    /// Converts a kernel stamp; `None` if the stamp is implausible because CLOCK_REALTIME was set in between.
+    /// Converts a kernel timestamp. Returns `None` if the timestamp is implausible because CLOCK_REALTIME was set in
+    /// the meantime.
     fn convert(&self, real_ns: i64) -> Option<Stamp> {
         let (monotonic_ns, now_real_ns, bracket_ns) = read_together(libc::CLOCK_REALTIME);
         let age_ns = now_real_ns - real_ns;
@@ -100,8 +103,7 @@ impl StampedSocket {
     }
 }
 
-/// Requests kernel stamps. If the kernel does not support them, datagrams arrive without them, so a failure is not an
-/// error.
+/// Requests kernel timestamps. A failure is not an error, because datagrams also arrive without them.
 fn request_stamps(socket: &UdpSocket) {
     let size = size_of_val(&WANTED) as libc::socklen_t;
     // SAFETY: the option takes an unsigned integer, and the pointer refers to one.
@@ -115,9 +117,9 @@ struct Message {
     bytes: [u8; ROOM],
     length: usize,
     sender: Option<SocketAddr>,
-    /// The kernel's stamp, on CLOCK_REALTIME.
+    /// The kernel timestamp, on CLOCK_REALTIME.
     kernel_ns: Option<i64>,
-    /// In a report: the number of the sent datagram.
+    /// In a report, the number of the sent datagram.
     sent_number: Option<u32>,
 }
 
@@ -129,7 +131,7 @@ impl Message {
     fn receive(socket: &UdpSocket, flags: i32) -> io::Result<Self> {
         let mut bytes = [0; ROOM];
         let mut control = Control([0; 512]);
-        // SAFETY: zeros are a valid address storage and a valid header; the header's pointers are set before its use.
+        // SAFETY: zeros are valid for an address storage and a header. The header's pointers are set before it is used.
         let (mut address, mut header): (libc::sockaddr_storage, libc::msghdr) =
             unsafe { (MaybeUninit::zeroed().assume_init(), MaybeUninit::zeroed().assume_init()) };
         let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: ROOM };
@@ -138,7 +140,7 @@ impl Message {
         (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
         header.msg_control = control.0.as_mut_ptr().cast();
         header.msg_controllen = control.0.len() as _;
-        // SAFETY: every pointer in the header refers to a variable of this function with the stated length.
+        // SAFETY: every pointer in the header refers to a local variable with the stated length.
         let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
         let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
         let mut message = Self { bytes, length, sender: sender(&address), kernel_ns: None, sent_number: None };
@@ -148,8 +150,7 @@ impl Message {
 
     fn read_control(&mut self, header: &libc::msghdr) {
         // SAFETY: the kernel filled in the header, and its control messages are in the caller's memory. The macros
-        // return only messages within that memory, and each message is read as the type that its level and kind
-        // indicate.
+        // return only messages within that memory. Each message is read as the type that its level and kind indicate.
         unsafe {
             let mut at = libc::CMSG_FIRSTHDR(header);
             while let Some(control) = at.as_ref() {
@@ -181,7 +182,7 @@ fn sender(address: &libc::sockaddr_storage) -> Option<SocketAddr> {
             let host = std::net::Ipv4Addr::from(u32::from_be(four.sin_addr.s_addr));
             Some(SocketAddr::from((host, u16::from_be(four.sin_port))))
         }
-        // SAFETY: as above.
+        // SAFETY: the family says that the storage contains an IPv6 address.
         libc::AF_INET6 => {
             let six = unsafe { at.cast::<libc::sockaddr_in6>().read() };
             let (host, port) = (six.sin6_addr.s6_addr.into(), u16::from_be(six.sin6_port));

@@ -29,7 +29,7 @@ fn possible(exchange: &Exchange) -> std::ops::RangeInclusive<i64> {
     exchange.sent_ns - exchange.answered_ns - error_ns..=exchange.received_ns - exchange.asked_ns + error_ns
 }
 
-/// A clock that is far ahead and runs 300 parts per million fast: the worst drift of two uncorrected clocks.
+/// A clock that is far ahead and runs 300 parts per million fast, which is the worst drift of two uncorrected clocks.
 fn fast(monotonic_ns: i64) -> i64 {
     monotonic_ns + monotonic_ns / 10_000 * 3 + AHEAD_NS
 }
@@ -134,13 +134,13 @@ fn replies_that_no_request_awaits_are_ignored() {
     forge.join().unwrap();
 }
 
-/// While it waits for requests, a responder does not wake, so it does not disturb a trial.
+/// An idle responder must not wake up, because that would disturb a trial.
 #[test]
 fn an_idle_responder_sleeps() {
     let responder = Responder::start(anywhere(), TOKEN).unwrap();
     assert_eq!(measure_batch(&request(&responder)).unwrap().answered, 50);
     let pause = || crate::clock::sleep_until(crate::clock::now_ns() + 100_000_000);
-    pause(); // the thread reads the stamp of its last reply
+    pause(); // the thread reads the timestamp of its last reply
     let before = responder.counts();
     pause();
     assert_eq!(responder.counts(), before);

@@ -1,4 +1,4 @@
-//! The description that a node prints about itself (`--describe`).
+//! Prints the description of a node (`--describe`).
 
 use serde::Serialize;
 
@@ -13,9 +13,9 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
-    /// The version of the spec file format that this node understands.
+    /// The version of the spec format that this node supports.
     spec: u32,
-    /// Whether this node understands `pace.turn`.
+    /// Whether this node supports `pace.turn`.
     turns: bool,
     compiler: &'a str,
     flags: &'a str,

@@ -1,4 +1,4 @@
-//! The codecs and payloads that the endpoints of a node share.
+//! Opens the codecs and payloads that the endpoints of a node share.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::spec::{Endpoint, Flow, RoleKind, Spec};
 
 use super::MakeCodec;
 
-/// The codecs and the payloads that the endpoints of a node share.
+/// The codecs and payloads that the endpoints of a node share.
 pub struct Means {
     /// The codecs of the flows that have one, by flow number.
     pub codecs: BTreeMap<u32, Arc<dyn Codec>>,
@@ -43,7 +43,7 @@ fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn
     Ok(codecs)
 }
 
-/// Opens a flow's codec: a codec library in any language, otherwise the objects of the node's language.
+/// Opens a flow's codec, which is a codec library in any language, or else the objects of the node's language.
 fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Codec>> {
     match (&flow.library, make) {
         (Some(library), _) => {
@@ -73,7 +73,7 @@ fn contents(spec: &Spec) -> Result<BTreeMap<u32, Arc<Content>>> {
     Ok(contents)
 }
 
-/// Whether this node sends the messages of a flow, instead of only receiving them.
+/// Returns whether this node sends the messages of a flow, instead of only receiving them.
 fn sends(spec: &Spec, flow: &Flow) -> bool {
     let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Follower | RoleKind::Client);
     spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)

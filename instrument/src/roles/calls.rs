@@ -16,15 +16,14 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The client side of an rpc link after binding and before connecting: the ends that it binds exist, the ends that it
-/// connects do not exist yet.
+/// The client side of an rpc link after binding and before connecting. Only the ends that it binds exist yet.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
 }
 
 impl ClientEnd {
-    /// Binds the ends that a client binds: none, or the request link of a duplex.
+    /// Binds the client's ends: none for a native link, or the request link for a duplex link.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         let requests = match context.flow.rpc {
             Rpc::Native => None,
@@ -33,7 +32,7 @@ impl ClientEnd {
         Ok(Self { id: id.to_owned(), requests })
     }
 
-    /// Opens the remaining ends. Call this after all links are bound.
+    /// Opens the remaining ends. Call this after all links have been bound.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -180,7 +179,7 @@ pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     server.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), Some(onward))?)
 }
 
-/// Polls a client until the reply to `seq` was passed to `take`; returns false if the time runs out first.
+/// Polls a client until the reply to `seq` has been passed to `take`. Returns false if the time runs out first.
 pub fn await_reply(
     client: &mut dyn Client,
     wait: Wait,

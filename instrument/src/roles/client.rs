@@ -1,5 +1,5 @@
-//! The client: sends a request, waits for the reply, and records both times. A client with several links makes as many
-//! calls at once.
+//! Implements the client: sends a request, waits for the reply, and records both times. A client with several links
+//! makes that many calls concurrently.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ use super::message_loop::{Call, MessageLoop};
 use super::passed::Passed;
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a client.
+/// Runs the client role.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     if context.me.outputs.len() > 1 {
         return run_lanes(context);
@@ -43,7 +43,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, vec![Box::new(asker.client)]))
 }
 
-/// Makes several calls at once. One free lane waits for the next due time; the other free lanes wait for that lane.
+/// Makes several calls concurrently. One free lane waits for the next due time, and the other free lanes wait for that
+/// lane.
 fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut lanes = Lanes::open(context)?;
     context.report_ready();
@@ -76,10 +77,11 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
     Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
 
-/// When a request was sent, when its reply arrived, and when the reply was decoded.
+/// The send times of a request, and the arrival and decoding times of its reply. The second value is `None` without a
+/// reply.
 type Asked = (Stamps, Option<(i64, i64)>);
 
-/// One client with the state that it keeps between calls.
+/// A client and the state that it keeps between calls.
 pub struct Asker {
     pub client: Box<dyn Client>,
     pub intake: Intake,
@@ -105,7 +107,7 @@ impl Asker {
         self.emitter.spun_ns()
     }
 
-    /// Sends a probe, and reports it when the reply has arrived.
+    /// Sends a probe, and reports the probe when its reply has arrived.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         if let Some(header) = self.try_probe(probe)? {
             self.intake.say_probed(&header);
@@ -113,7 +115,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Sends a probe; returns its header when the reply has arrived, or `None` if no reply came.
+    /// Sends a probe. Returns its header when the reply has arrived, or `None` if no reply arrived in time.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, None, Duration::from_millis(500))?;
@@ -121,12 +123,12 @@ impl Asker {
     }
 
     /// Sends a request and waits for the reply. The record has no sent time if the request was abandoned, and no
-    /// arrival time if no reply came.
+    /// arrival time without a reply.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         self.ask_with(call, None)
     }
 
-    /// Like [`Self::ask`], but with the payload of another request if there is one.
+    /// Makes a call like [`Self::ask`], but sends the payload in `passed` if it is given.
     pub fn ask_with(&mut self, call: Call, passed: Option<Passed<'_>>) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.due_ns);
         self.intake.read_counters_now(&header, Mark::Send);
@@ -149,8 +151,8 @@ impl Asker {
         Record { due_ns: call.due_ns, ..Record::of(call.seq) }
     }
 
-    /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the time for
-    /// retries was over.
+    /// Sends a request and waits for its reply. Returns `None` if the transport refused the request until the retry
+    /// time expired.
     fn exchange(&mut self, header: Header, passed: Option<Passed<'_>>, patience: Duration) -> Result<Option<Asked>> {
         let (client, busy) = (self.client.as_mut(), &mut self.intake.tally.busy);
         let offered = self.emitter.offer_or_pass(header, passed, busy, |bytes, fill| client.start(bytes, fill))?;

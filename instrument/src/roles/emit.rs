@@ -1,4 +1,4 @@
-//! Sends messages: stamps each message as late as possible, and offers it again while the transport is busy.
+//! Sends messages. Sets each message's timestamp as late as possible, and retries if the transport is busy.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use super::RoleContext;
 use super::message_loop::Call;
 use super::passed::Passed;
 
-/// How many times a refused message is offered again immediately; after that, a pause follows each refusal.
+/// The number of immediate retries of a refused message. A pause precedes every later retry.
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
-/// A payload of at least this size is written before the message is due, into memory that the role obtains from the
+/// The minimum size of payloads that are written before their due time, into memory that the role obtains from the
 /// transport. A camera works in the same way: its image is ready at the time that the camera reports.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// The safety margin for writing a payload early: the next write begins earlier by this time than the duration of the
-/// last write suggests.
+/// The safety margin when a payload is written early. The write begins this much earlier than the duration of the last
+/// write suggests.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes and sends the frames of one pair.
@@ -38,31 +38,31 @@ pub struct Emitter {
     always_checksum: bool,
     codec: Option<Arc<dyn Codec>>,
     retry_ns: i64,
-    /// How long it took to write the last payload that was written early, and its size.
+    /// The duration of the last early payload write, and the payload's size.
     took: Cell<(i64, usize)>,
     spun_ns: Cell<i64>,
 }
 
-/// When a message was sent. With a codec, the sent time is the time before encoding.
+/// The send times of a message. With a codec, the sent time is the time before encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     pub sent_ns: i64,
-    /// When encoding ended; `NONE_NS` without a codec.
+    /// The time when encoding ended, or `NONE_NS` without a codec.
     pub encoded_ns: i64,
 }
 
 impl Stamps {
-    /// When the message was handed to the transport.
+    /// Returns when the message was passed to the transport.
     pub fn handed_over_ns(&self) -> i64 {
         self.sent_ns.max(self.encoded_ns)
     }
 }
 
-/// The outcome of offering a message.
+/// The outcome of an attempt to send a message.
 pub enum Offered {
     /// The transport accepted the message.
     Sent(Stamps),
-    /// The transport refused the message until the time for retries was over.
+    /// The transport refused the message until the retry time expired.
     Abandoned,
 }
 
@@ -83,7 +83,7 @@ impl Emitter {
         }
     }
 
-    /// How long before its due time a message with a payload of this size must be offered, so that the payload is ready
+    /// Returns how long before its due time a message of this payload size must be sent, so that its payload is ready
     /// in time.
     pub fn lead_ns(&self, next_bytes: usize) -> i64 {
         let (took_ns, bytes) = self.took.get();
@@ -94,14 +94,14 @@ impl Emitter {
         expected_ns + expected_ns / 4 + LEAD_MARGIN_NS
     }
 
-    /// The time spent spinning from when a payload was ready until its due time, for samples only.
+    /// Returns the time spent spinning between the end of a payload write and the due time. Only samples count.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }
 
     /// Creates the header of a message, without the sent time and the checksum.
     pub fn header(&self, seq: u64, marks: u16, due_ns: i64) -> Header {
-        // With a codec, the receiver compares the object instead of its bytes.
+        // With a codec, the receiver compares the decoded object, not the payload bytes.
         let checked = self.codec.is_none() && (self.always_checksum || marks != 0);
         Header {
             flags: marks | if checked { flags::CHECKSUM } else { 0 },
@@ -136,14 +136,15 @@ impl Emitter {
         Ok(record)
     }
 
-    /// The payload size of a message. A probe has the size of the largest message, to prove that the link carries it.
+    /// Returns the payload size of a message. A probe is as large as the largest message, to prove that the link can
+    /// carry it.
     fn bytes_of(&self, marks: u16, seq: u64) -> usize {
         let recorded = self.content.recording().and_then(|recording| recording.entry(marks, seq));
         recorded.map_or(self.payload_bytes, |entry| entry.bytes)
     }
 
-    /// Offers a message until the transport accepts it or the time for retries is over; adds the number of refusals to
-    /// `busy`.
+    /// Sends a message, retrying until the transport accepts it or the retry time expires. Adds the number of refusals
+    /// to `busy`.
     pub fn offer(
         &self,
         header: Header,
@@ -156,7 +157,7 @@ impl Emitter {
         }
     }
 
-    /// Like [`Self::offer`], but forwards the payload `passed`, if there is one.
+    /// Sends a message like [`Self::offer`], but forwards the payload in `passed` if it is given.
     pub fn offer_or_pass(
         &self,
         header: Header,
@@ -173,7 +174,7 @@ impl Emitter {
         self.offer_frame(header, busy, write, send)
     }
 
-    /// Encodes the object only once: a refused message is not encoded again.
+    /// Encodes the object once. Retries reuse the encoded object.
     fn offer_object(
         &self,
         codec: &dyn Codec,
@@ -199,7 +200,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns }) } else { Offered::Abandoned })
     }
 
-    /// Checks the object's encoded length, because the link ends were opened for payloads of one length.
+    /// Checks the object's encoded length, because the link ends were opened for payloads of the planned length.
     fn check_length(&self, bytes: usize) -> Result<usize> {
         if bytes == self.payload_bytes {
             return Ok(bytes);
@@ -209,7 +210,7 @@ impl Emitter {
             .remedy("do not change the framework during the measurement"))
     }
 
-    /// Offers a frame that `write` writes. If the payload is large, `write` also receives the time at which the offer
+    /// Sends a frame that `write` fills. For a large payload, `write` also receives the time at which the attempt
     /// began.
     #[inline]
     fn offer_frame(
@@ -248,8 +249,8 @@ impl Emitter {
         }
     }
 
-    /// Waits with a ready payload until the message is due. Does not learn from a payload that alone has a checksum,
-    /// because its writing time does not predict that of the next payload.
+    /// Waits until the message is due after its payload is ready. If only this payload has a checksum, its write time
+    /// is not stored, because it does not predict the next write time.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;
@@ -265,8 +266,8 @@ fn is_early(payload_bytes: usize) -> bool {
     payload_bytes >= READY_EARLY_BYTES
 }
 
-/// Repeats a send that returns `Busy`, first without pauses, later with pauses; returns false when the time for retries
-/// is over.
+/// Retries a send that returns `Busy`, first without pauses and later with pauses. Returns false if the retry time
+/// expires.
 #[inline]
 pub fn offer_until_accepted(retry_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {

@@ -1,9 +1,9 @@
-//! Measures the empty hop: a message without a transport, which takes as long as the instrument's own code.
+//! Measures the empty hop: the latency of a message without a transport, which is the instrument's own share.
 //!
-//! A message reaches a receiver that is called on the sender's thread within tens of nanoseconds, so the instrument's
-//! own code matters. At one message every 30 ms, no code is in the caches, the instrument's included. So before the
-//! cell begins, the source sends a few messages to itself through [`crate::empty`], at the cell's rate and size. Their
-//! time is reported next to the cell's latencies.
+//! If a receiver's callback runs on the sender's thread, a message arrives within tens of nanoseconds. The cost of the
+//! instrument is then significant. At one message every 30 ms, no code is in the caches, not even the instrument's
+//! code. Therefore, before the cell begins, the source sends a few messages to itself through [`crate::empty`], at the
+//! cell's rate and size. Their latency is reported next to the cell's latencies.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,14 +20,14 @@ use super::emit::Emitter;
 use super::ends::new_deadline;
 use super::intake::Intake;
 
-/// The number of messages, the first of which are warm-up messages.
+/// The number of messages, including the warm-up messages at the start.
 const HOPS: u64 = 20;
 const WARMUP_HOPS: usize = 3;
-/// A cell with a lower rate has no empty hop, because 20 messages would take too long.
+/// The minimum rate for an empty hop. At a lower rate, 20 messages would take too long.
 const LOWEST_RATE_HZ: f64 = 9.0;
 
-/// Returns the median time from send to arrival, in nanoseconds. `None` if no receiver of this process is called, if
-/// the cell is not paced, or if its messages carry objects.
+/// Returns the median time from sending to arrival, in nanoseconds. Returns `None` if no receiver uses a callback, the
+/// cell is not paced, or its messages carry objects.
 pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     if !applies(context) {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
 }
 
-/// Describes the link of the empty transport, with messages like those of the cell.
+/// Returns the link of the empty transport, for messages like those of the cell.
 fn empty_link(context: &RoleContext<'_>) -> Link {
     Link {
         name: "empty".to_owned(),
@@ -64,8 +64,7 @@ fn applies(context: &RoleContext<'_>) -> bool {
     is_paced && is_called && context.codec.is_none()
 }
 
-/// Does everything that a receiver does up to reading the arrival time, and stores how long the frame took to get
-/// there.
+/// Returns a callback that does everything that a receiver does until the arrival time, and stores the frame's latency.
 fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
     let mut intake = Intake::new(context, new_deadline(context.spec.drain_ns));
     OnFrame::new(move |received: Received<'_>| {

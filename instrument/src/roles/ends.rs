@@ -1,4 +1,5 @@
-//! Opens a receiving end, polled or called depending on its endpoint's `wait`, and runs it until its time is up.
+//! Opens a receiving end, polled or with a callback depending on its endpoint's `wait`, and runs it until the time is
+//! up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::listen_limit::ListenLimit;
 use crate::spec::Wait;
 
-/// How many times a spinning receiver polls before it reads the clock again.
+/// The number of polls of a spinning receiver between two clock readings.
 const LOOKS_PER_CLOCK: usize = 64;
-/// How many successful polls a blocking receiver makes before it reads the clock again.
+/// The number of successful polls of a blocking receiver between two clock readings.
 const POLLS_PER_CLOCK: usize = 16;
 /// The longest time that a blocking receiver sleeps before it checks its deadline again.
 pub const LONGEST_BLOCK: Duration = Duration::from_millis(100);
@@ -23,14 +24,14 @@ pub trait Taker: Send + 'static {
     fn take(&mut self, received: Received<'_>);
 }
 
-/// A receiving end and the role that takes its frames, polled or called.
+/// A receiving end with the role that receives its frames. The end is polled, or it calls a callback.
 pub enum Inbox<T: Taker> {
     Pull { subscriber: Box<dyn Subscriber>, taker: T },
     Push { subscription: Box<dyn Subscription>, returned: Receiver<T> },
 }
 
 impl<T: Taker> Inbox<T> {
-    /// Connects to a link. The receiving end is polled or called, depending on `wait`.
+    /// Connects to a link. Depending on `wait`, the receiving end is polled or calls a callback.
     pub fn connect(transport: &dyn Transport, link: &Link, wait: Wait, taker: T) -> Result<Self> {
         match wait {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
@@ -43,8 +44,8 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives until the time is up. Returns the role and, if the role polled, the link end, which other endpoints may
-    /// still need.
+    /// Receives frames until the time is up. Returns the role, and the link end if it was polled, because other
+    /// endpoints may still need it.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
@@ -73,8 +74,8 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // While messages keep arriving, read the clock only every `POLLS_PER_CLOCK` polls. Read it immediately if a poll
-            // returns no message, or if the source has ended.
+            // As long as messages arrive, the clock is read only every `POLLS_PER_CLOCK` polls. It is read immediately
+            // if a poll returns no message or the source has ended.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 || limit.is_draining() {
                     break;
@@ -97,7 +98,7 @@ impl<T: Send> Loan<T> {
         (Self { taker: ManuallyDrop::new(taker), home }, returned)
     }
 
-    /// The taker.
+    /// Returns the taker.
     pub fn get(&mut self) -> &mut T {
         &mut self.taker
     }
@@ -105,7 +106,7 @@ impl<T: Send> Loan<T> {
 
 impl<T: Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        // SAFETY: only this line takes the value, and nothing uses the value after the drop.
+        // SAFETY: only this line takes the value out, and nothing uses the value after the drop.
         let taker = unsafe { ManuallyDrop::take(&mut self.taker) };
         let _ = self.home.send(taker);
     }
@@ -116,8 +117,8 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver while a second thread waits for `go` and then sets the receiver's deadline. After an order to end,
-/// the receiver waits only for late messages.
+/// Runs a receiver. A second thread waits for `go` and then sets the receiver's deadline. After an order to end, the
+/// receiver waits only for late messages.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

@@ -1,8 +1,8 @@
-//! The follower: sends a message, or makes a call, when messages of other flows have arrived at its node.
+//! Implements the follower: sends a message or makes a call after messages of other flows have arrived at its node.
 //!
-//! The thread that receives such a message also does the work, stamps and sends, like a callback of a program. The
-//! follower's own thread only binds and proves its link, lends its sending end to the receiving threads, and closes it
-//! at the end. If several calls may be under way at once, the receiving thread does the work, and lanes
+//! The thread that receives such a message also does the work, sets the timestamp and sends, like a callback in a
+//! program. The follower's own thread binds and proves its link, lends its sending end to the receiving threads, and
+//! closes the end. If several calls may be in progress at once, the receiving thread does the work, and lanes
 //! ([`super::lanes`]) make the calls.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use super::message_loop::Call;
 use super::passed::Passed;
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a follower.
+/// Runs the follower role.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     if context.flow.pattern == Pattern::Rpc && context.me.outputs.len() > 1 {
         return run_lanes(context);
@@ -44,7 +44,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((context.triggers.settle(context.me.id, tally), ends))
 }
 
-/// Runs a follower that has several calls under way at once.
+/// Runs a follower that may have several calls in progress at once.
 fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut lanes = Lanes::open(context)?;
     context.report_ready();
@@ -55,7 +55,7 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let (tally, ends) = std::thread::scope(|scope| {
         let next = |_: &Asker| lock(&calls).recv().ok();
         let calling = scope.spawn(move || lanes.make_calls(context, &next));
-        // Closing the sender closes the queue, which ends the lanes after the remaining calls.
+        // Closing the sender closes the queue. The lanes then end after the remaining calls.
         let closed = lend(context, sender).and_then(Sender::close);
         let called = calling.join().map_err(|_| Error::new("the lanes of a follower panicked"))?;
         closed.and(called)
@@ -63,7 +63,7 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((context.triggers.settle(context.me.id, tally), ends))
 }
 
-/// Lends the sending end to the receiving threads until the last message or the end of the trial's time.
+/// Lends the sending end to the receiving threads until the last message has been sent or the time of the trial is up.
 fn lend(context: &RoleContext<'_>, sender: Sender) -> Result<Sender> {
     let limit = sender.limit.clone();
     context.triggers.lend(context, sender)?;
@@ -75,7 +75,7 @@ fn lend(context: &RoleContext<'_>, sender: Sender) -> Result<Sender> {
     sender.ok_or_else(|| Error::new("the sending end of a follower was lost"))
 }
 
-/// How a follower sends.
+/// The way in which a follower sends.
 enum Way {
     Publish {
         publisher: Box<dyn Publisher>,
@@ -86,11 +86,11 @@ enum Way {
     Queue(Queue<Call>),
 }
 
-/// The sending end of a follower, with everything that a receiving thread needs to send. Threads that work concurrently
-/// send one after another.
+/// A follower's sending end, with everything that a receiving thread needs to send a message. Concurrent threads send
+/// one after another.
 pub struct Sender {
     way: Way,
-    /// Whether the follower forwards the payloads of its causes instead of sending its own.
+    /// Whether the follower forwards the payloads that arrived instead of sending its own payloads.
     is_bridge: bool,
     /// `None` if lanes record the calls.
     recorder: Option<Recorder>,
@@ -132,7 +132,8 @@ impl Sender {
         }
     }
 
-    /// Sends the message, or makes the call, that `causes` caused; `passed` is the payload of the newest cause.
+    /// Sends the message or makes the call that the arrivals in `causes` trigger. `passed` is the payload of the latest
+    /// arrival.
     pub fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Option<Passed<'_>>) {
         let call = self.next_call(marks, due_ns);
         if call.is_sample() {
@@ -149,7 +150,7 @@ impl Sender {
         }
     }
 
-    /// Whether the trial's time is up.
+    /// Returns whether the time of the trial is up.
     pub fn is_over(&self) -> bool {
         self.limit.is_over()
     }
@@ -192,7 +193,7 @@ impl Way {
         Ok(Self::Publish { publisher, emitter: Emitter::new(context) })
     }
 
-    /// Sends the message or makes the call, and returns its record; returns `None` if a lane makes the call.
+    /// Sends the message or makes the call, and returns its record. Returns `None` if a lane makes the call.
     fn send(&mut self, call: Call, passed: Option<Passed<'_>>, tally: &mut Tally) -> Result<Option<Record>> {
         match self {
             Self::Ask(asker) => asker.ask_with(call, passed).map(Some),

@@ -1,4 +1,5 @@
-//! The state of a follower in its node: which arrivals it still waits for, and the work and messages that they cause.
+//! Holds a follower's state in its node: the arrivals that it still waits for, and the work and messages that arrivals
+//! trigger.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -15,17 +16,17 @@ use super::joining::{Arrived, CausedBy, Joining};
 use super::passed::Passed;
 use super::work::Worker;
 
-/// A follower, as the receiving threads of its node use it.
+/// A follower's state, shared with the receiving threads of its node.
 pub struct Following {
     after: Vec<u32>,
-    /// How many messages each cause produces.
+    /// The number of messages per triggering arrival.
     repeat: u32,
-    /// One handler for each message that may be handled at once; empty before the sending end is open.
+    /// One handler for each message that may be handled concurrently. Empty until the sending end is open.
     handlers: OnceLock<Vec<Mutex<Handler>>>,
     follower: Mutex<Follower>,
 }
 
-/// The work for one message, and the message's causes.
+/// The work for one message, and the arrivals that triggered the message.
 struct Handler {
     worker: Worker,
     causes: CausedBy,
@@ -33,9 +34,9 @@ struct Handler {
 
 struct Follower {
     joining: Joining,
-    /// The sending end; `None` before its endpoint has proved its link, and after the measurement.
+    /// The sending end. `None` until its endpoint has proved its link, and after the measurement.
     sender: Option<Sender>,
-    /// The number of arrivals whose messages are not all sent yet.
+    /// The number of arrivals whose messages have not all been sent.
     under_way: u32,
 }
 
@@ -53,8 +54,8 @@ impl Following {
         self.after.contains(&endpoint)
     }
 
-    /// Allows the receiving threads to send through `sender`. If the spec sets `threads`, the node handles up to
-    /// `threads` messages at once; otherwise it handles one message at a time.
+    /// Lets the receiving threads send through `sender`. The node handles up to `threads` messages concurrently, or one
+    /// at a time if the spec does not set `threads`.
     pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
         let many = self.after.len();
         let handler =
@@ -75,8 +76,8 @@ impl Following {
         handlers.fold(tally, |tally, handler| lock(handler).worker.settle(tally))
     }
 
-    /// Works on an arrival and sends the messages that it causes, which are due at `arrived_ns`. The work on one
-    /// message does not delay the sending of others.
+    /// Does the work for an arrival and sends the messages that it triggers. The messages are due at `arrived_ns`. The
+    /// work for one message does not delay other messages.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         let Some(mut handler) = self.free_handler() else { return };
         let Handler { worker, causes } = &mut *handler;
@@ -98,7 +99,7 @@ impl Following {
         }
     }
 
-    /// Returns a handler that no other thread uses; waits for one if all are in use.
+    /// Returns a handler that no other thread uses. If all handlers are in use, waits for one.
     fn free_handler(&self) -> Option<MutexGuard<'_, Handler>> {
         let handlers = self.handlers.get()?;
         let free = handlers.iter().find_map(|handler| handler.try_lock().ok());
@@ -107,7 +108,7 @@ impl Following {
 }
 
 impl Follower {
-    /// Adds an arrival; returns whether it causes messages.
+    /// Adds an arrival. Returns whether the arrival triggers messages.
     fn admit(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy, arrived_ns: i64) -> bool {
         match self.joining.add(endpoint, header, causes) {
             Some(Arrived::Message) => {
@@ -122,7 +123,7 @@ impl Follower {
         }
     }
 
-    /// Sends one message. Marks the final message of the last arrival as the last one.
+    /// Sends one message. If it is the final message of the last arrival, it is marked as the last one.
     fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Passed<'_>, is_final: bool) {
         self.under_way -= u32::from(is_final);
         let is_last = is_final && self.under_way == 0 && self.joining.has_ended();
@@ -135,7 +136,7 @@ impl Follower {
         }
     }
 
-    /// Whether no more messages are sent because the trial's time is up.
+    /// Returns whether the time of the trial is up, so that no more messages are sent.
     fn is_over(&self) -> bool {
         self.sender.as_ref().is_none_or(Sender::is_over)
     }

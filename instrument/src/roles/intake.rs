@@ -1,4 +1,4 @@
-//! The first steps of every receiver with a frame: check it, count it, and separate probes and warm-up messages from
+//! Implements the first steps of every receiver: check a frame, count it, and separate probes and warm-up messages from
 //! samples.
 
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::thread_log::{Mark, ThreadLog};
 
 use super::RoleContext;
 
-/// A received frame of this pair with its arrival time, and with the decoded object if this receiver decodes objects.
+/// A received frame of this pair, with its arrival time. If this receiver decodes objects, the decoded object is
+/// included.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
-    /// When decoding ended; `NONE_NS` without a codec.
+    /// The time when decoding ended, or `NONE_NS` without a codec.
     pub decoded_ns: i64,
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Checks the frames of one pair, and counts accepted and refused frames. The fields that each message needs are in the
-/// first cache line, because in a process with many relays other lines have left the cache when the next message
-/// arrives.
+/// Checks the frames of one pair, and counts accepted and refused frames. The fields that every message needs are in
+/// the first cache line. In a process with many relays, other lines have left the cache by the next message.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
@@ -63,14 +63,14 @@ impl Intake {
         }
     }
 
-    /// Creates the intake of the last receiver, which decodes objects if the flow has a codec. Earlier receivers only
+    /// Creates the intake of the last receiver. It decodes objects if the flow has a codec. Earlier receivers only
     /// forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
     /// Checks a frame's header, and sets the arrival time unless a callback has already set it. With `touch =
-    /// "write+read"`, the arrival time is the time after the payload was read. Returns `None` for a refused frame.
+    /// "write+read"`, the arrival time is read after the payload. Returns `None` for a refused frame.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         let arrived_ns = if self.read_payload {
@@ -93,7 +93,7 @@ impl Intake {
         }
     }
 
-    /// Decodes a frame's object and sets the time of decoding. A reply that consists of the header alone has no object.
+    /// Decodes a frame's object and records the time. A header-only reply contains no object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
@@ -110,8 +110,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample. Call this after the sample was recorded and passed on, so that no measured interval contains
-    /// the counting.
+    /// Counts a sample. Call this after the sample has been recorded and forwarded, so that no measured interval
+    /// contains the counting.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -152,16 +152,17 @@ impl Intake {
         }
     }
 
-    /// Writes the readings of the counters, if there are any.
+    /// Writes the counter readings, if there are any.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    ///
+    /// Fails if the file cannot be written.
     pub fn write_log(&mut self) -> Result<()> {
         self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
-    /// Counts how many times the transport refused to send a sample, and how many copies were made to forward it.
-    /// Usually both are 0, and then nothing is written.
+    /// Counts how often the transport refused a sample, and how many copies forwarding it required. Usually both are 0,
+    /// and nothing is written.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {
@@ -170,7 +171,7 @@ impl Intake {
         }
     }
 
-    /// Takes the checksum by value, so that it stays in a register instead of memory.
+    /// Receives the checksum by value, so that it stays in a register and need not be written to memory.
     #[cold]
     fn check_content(&mut self, checksum: u32, payload: &[u8]) {
         self.tally.content_checks += 1;

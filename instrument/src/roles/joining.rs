@@ -1,29 +1,29 @@
-//! Decides which arrivals cause a message of a follower: each arrival, every `every`-th arrival, or one arrival of each
-//! flow.
+//! Determines which arrivals trigger a follower's message: each arrival, every `every`-th arrival, or one arrival of
+//! each flow.
 
 use crate::frame::{Header, flags};
 use crate::spec::{Endpoint, Join};
 
-/// The consequence of an arrival at one of the endpoints that a follower follows.
+/// The effect of an arrival at one of the endpoints that a follower follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// The arrival causes no message yet.
+    /// The arrival does not trigger a message yet.
     Nothing,
-    /// The arrival causes a message.
+    /// The arrival triggers a message.
     Message,
-    /// The arrival causes no message, and the last messages of all flows have arrived.
+    /// The arrival triggers no message, and the last messages of all flows have arrived.
     End,
 }
 
-/// The receiving endpoint and the `seq` of each message that caused another message.
+/// The arrivals that triggered a message, as pairs of receiving endpoint and `seq`.
 pub type CausedBy = Vec<(u32, u64)>;
 
-/// The arrivals that have not caused a message yet.
+/// The arrivals that have not yet triggered a message.
 pub struct Joining {
     after: Vec<u32>,
     join: Join,
     every: u32,
-    /// For each endpoint of `after`: the newest arrival since the follower's last message.
+    /// For each endpoint in `after`, the latest arrival since the follower's last message.
     pending: Vec<Option<u64>>,
     ended: Vec<bool>,
     /// The number of joined arrivals since the follower's last message.
@@ -43,10 +43,11 @@ impl Joining {
         }
     }
 
-    /// Adds an arrival. If the arrival causes a message, writes the causes of that message to `causes`. Returns `None`
-    /// if this follower does not follow the endpoint.
+    /// Adds an arrival. If it triggers a message, the triggering arrivals are written to `causes`. Returns `None` if
+    /// this follower does not follow the endpoint.
     ///
-    /// Every warm-up message at the first endpoint causes a warm-up message; `every` and `join` apply to samples only.
+    /// Every warm-up message at the first endpoint triggers a warm-up message. `every` and `join` apply only to
+    /// samples.
     pub fn add(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy) -> Option<Arrived> {
         let place = self.after.iter().position(|each| *each == endpoint)?;
         causes.clear();
@@ -58,14 +59,14 @@ impl Joining {
         Some(if ends { Arrived::End } else { Arrived::Nothing })
     }
 
-    /// Whether the last messages of all flows have arrived.
+    /// Returns whether the last messages of all flows have arrived.
     pub fn has_ended(&self) -> bool {
         self.ended.iter().all(|ended| *ended)
     }
 
     fn causes_message(&mut self, place: usize, header: &Header, causes: &mut CausedBy) -> bool {
         if !header.is_sample() {
-            // A last message that is not a sample only announces that no further message comes.
+            // A last message that is not a sample only announces the end of the flow.
             return place == 0 && !header.is(flags::LAST);
         }
         self.pending[place] = Some(header.seq);
@@ -97,7 +98,7 @@ mod tests {
         Joining { after: after.to_vec(), join, every, pending: vec![None; many], ended: vec![false; many], count: 0 }
     }
 
-    /// Returns the `seq` of each cause, for each arrival that causes a message.
+    /// For each arrival that triggers a message, returns the triggering arrivals.
     fn find_causes(joining: &mut Joining, arrivals: &[(u32, u64)]) -> Vec<Vec<(u32, u64)>> {
         let mut causes = CausedBy::new();
         let mut add = |(endpoint, seq): &(u32, u64)| {

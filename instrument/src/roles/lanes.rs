@@ -1,8 +1,8 @@
-//! Makes several calls of one flow at once, like a program with a thread pool.
+//! Makes several calls of one flow concurrently, like a program with a thread pool.
 //!
 //! Each lane is a thread with its own client and link, because with most transports a client makes one call at a time.
-//! A free lane itself waits for the next due call, so that no thread has to pass calls to another. While all lanes are
-//! busy, due calls wait.
+//! A free lane waits for the next due call itself, so no thread has to pass calls to another. If all lanes are busy,
+//! due calls wait.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use super::client::Asker;
 use super::message_loop::Call;
 use super::{OpenEnds, RoleContext};
 
-/// Waits until a lane should make its next call; returns `None` after the last call.
+/// Waits until a lane should make its next call. Returns `None` after the last call.
 pub trait NextCall: Fn(&Asker) -> Option<Call> + Sync {}
 
 impl<F: Fn(&Asker) -> Option<Call> + Sync> NextCall for F {}
@@ -41,8 +41,8 @@ impl Lanes {
         probe_all(&mut self.askers, probe)
     }
 
-    /// Makes calls until there are no more. A free lane then makes a last call, although earlier calls may still be
-    /// under way, to tell the server that no further call comes.
+    /// Makes calls until none remain. A final call then tells the server that no more calls follow, although earlier
+    /// calls may still be in progress.
     pub fn make_calls(self, context: &RoleContext<'_>, next: &impl NextCall) -> Result<(Tally, OpenEnds)> {
         let recorder = Mutex::new(self.recorder);
         let mut askers = run_all(context, self.askers, &recorder, next)?;
@@ -73,7 +73,7 @@ fn run_all(
     })
 }
 
-/// Makes calls on one lane. When the trial's time is up, the remaining calls are abandoned.
+/// Makes calls on one lane. When the time of the trial is up, the remaining calls are abandoned.
 fn run_lane(
     context: &RoleContext<'_>,
     mut asker: Asker,
@@ -116,7 +116,7 @@ pub fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     Ok(())
 }
 
-/// Adds up the counts of several lanes to the counts of one endpoint.
+/// Adds the counts of several lanes to the counts of one endpoint.
 pub fn sum<'a>(tally: Tally, lanes: impl Iterator<Item = &'a Tally>) -> Tally {
     lanes.fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,
@@ -138,7 +138,7 @@ pub fn sum<'a>(tally: Tally, lanes: impl Iterator<Item = &'a Tally>) -> Tally {
     })
 }
 
-/// Returns the earlier of two times; 0 means that there is no time.
+/// Returns the earlier of two times. The value 0 means that there is no time.
 fn earlier(one: i64, other: i64) -> i64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }

@@ -1,6 +1,6 @@
-//! Sends the messages of a source or client in order: warm-up messages, then samples, until the last message, the time
-//! limit or an order to end. [`Pacer`] decides when each message is due; this loop waits for that time and makes the
-//! call.
+//! Sends the messages of a source or client in order: first the warm-up messages, then the samples. The loop ends after
+//! the last message, at the time limit, or at an order to end. [`Pacer`] computes each due time. This loop waits for
+//! the due time and makes the call.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::pacer::Pacer;
 
 use super::RoleContext;
 
-/// The part of a pause that the pacer waits for, so that the message is on time. Only a pause that is longer than twice
-/// this part can be interrupted by an order to end.
+/// The part of a pause that the pacer waits for, so that the message is on time. Only a pause longer than twice this
+/// time can be interrupted by an order to end.
 const PACER_NS: i64 = 1_000_000_000;
 
-/// One message to send, or one call to make.
+/// One message to send or one call to make.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub seq: u64,
     pub marks: u16,
     pub due_ns: i64,
-    /// The time limit has passed, so this message is the last one.
+    /// Whether the time limit has passed, so that this message is the last one.
     pub cut_short: bool,
 }
 
@@ -35,7 +35,7 @@ impl Call {
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
-    /// The number of messages that were due so far, including warm-up messages.
+    /// The number of messages that have been due so far, including warm-up messages.
     index: u64,
     is_cut_short: bool,
     spun_in_warmup_ns: i64,
@@ -47,9 +47,9 @@ impl MessageLoop {
         Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each due time and makes the call. `call` receives the size of the next payload, and returns how long
-    /// before its due time the next call must begin for that payload to be ready in time. Returns the time spent
-    /// spinning while measuring, which is not part of the transport's cost.
+    /// Waits for each due time and calls `call` with the size of the next payload. `call` returns how long before its
+    /// due time the next call must begin. Returns the time spent spinning while measuring, which is not part of the
+    /// transport's cost.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call, usize) -> Result<i64>) -> Result<i64> {
         let mut lead_ns = 0;
         while let Some(due) = self.next(context, lead_ns) {
@@ -64,7 +64,7 @@ impl MessageLoop {
         recorded.unwrap_or(context.flow.payload_bytes)
     }
 
-    /// Waits until `lead_ns` before the next message is due; returns `None` after the last message.
+    /// Waits until `lead_ns` before the next message is due. Returns `None` after the last message.
     pub fn next(&mut self, context: &RoleContext<'_>, lead_ns: i64) -> Option<Call> {
         let (flow, index) = (context.flow, self.index);
         if self.is_cut_short || index == flow.warmup + flow.messages {
@@ -88,7 +88,7 @@ impl MessageLoop {
         })
     }
 
-    /// Waits until a time; returns whether the trial goes on.
+    /// Waits until the due time. Returns whether the trial continues.
     fn await_due(&mut self, context: &RoleContext<'_>, due_ns: i64) -> bool {
         let left_ns = due_ns - clock::now_ns();
         if left_ns > 2 * PACER_NS {
@@ -101,8 +101,8 @@ impl MessageLoop {
         true
     }
 
-    /// Before the first message, waits for the start; before the first sample, begins to measure. The index counts from
-    /// the first warm-up message.
+    /// Waits for the start before the first message, and begins the measurement before the first sample. The index
+    /// counts from the first warm-up message.
     fn begin(&mut self, context: &RoleContext<'_>, index: u64) {
         if index == 0 {
             self.await_due(context, self.start_ns + context.flow.pace.first_ns - 1_000_000);
@@ -113,12 +113,12 @@ impl MessageLoop {
         }
     }
 
-    /// Whether the time limit ended the schedule before its last message.
+    /// Returns whether the time limit ended the schedule before its last message.
     pub fn is_cut_short(&self) -> bool {
         self.is_cut_short
     }
 
-    /// The time spent spinning while measuring.
+    /// Returns the time spent spinning while measuring.
     pub fn spun_ns(&self) -> i64 {
         self.pacer.spun_ns() - self.spun_in_warmup_ns
     }

@@ -1,4 +1,4 @@
-//! The roles of endpoints. Roles stamp, pace, record and count; adapters only move frames.
+//! Implements the roles of endpoints. Roles set timestamps, pace, record and count. Adapters only transfer frames.
 
 mod calls;
 mod client;
@@ -29,12 +29,12 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, RoleKind};
 
-/// Runs the role of one endpoint, from binding its link ends to the end of measuring. The returned link ends are still
-/// open.
+/// Runs the role of one endpoint, from binding its link ends to the end of the measurement. The returned link ends are
+/// still open.
 ///
 /// # Errors
-/// When a link end cannot be opened, the transport fails, or the samples cannot be
-/// written.
+///
+/// Fails if a link end cannot be opened, the transport fails, or the samples cannot be written.
 pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     match (context.me.role, context.flow.pattern) {
         (RoleKind::Source, Pattern::Pubsub) if context.me.returns.is_some() => returning::run(context),

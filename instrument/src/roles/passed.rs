@@ -1,11 +1,11 @@
-//! A payload that is forwarded as it arrived, in another message.
+//! Holds an arrived payload that is forwarded unchanged in another message.
 
 use crate::frame::{Header, flags};
 
 #[derive(Clone, Copy)]
 pub struct Passed<'a> {
     pub payload: &'a [u8],
-    /// The checksum of the payload, if the message in which it arrived had one.
+    /// The payload's checksum, if the message that carried the payload had one.
     pub checksum: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The relay: records a frame's arrival, does its work, and forwards the frame unaltered.
+//! Implements the relay: records a frame's arrival, does its work, and forwards the frame unchanged.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 
-/// After `intake` come the other fields that each message needs, which fill one more cache line.
+/// The fields after `intake` that every message needs fill one more cache line.
 #[repr(C)]
 struct Relay {
     intake: Intake,

@@ -1,8 +1,8 @@
-//! A source that sends its next message when a message of another flow has arrived at its node: the pace `closed`
-//! between participants.
+//! Implements a source that sends its next message after a message of another flow has arrived at its node. This is the
+//! pace `closed` between participants.
 //!
-//! The thread that receives such a message sends the next one, like a callback of a program. The source's own thread
-//! sends the first message, the last one, and a message whenever one did not return in time.
+//! The thread that receives such a message sends the next one, like a callback in a program. The source's own thread
+//! sends the first and the last message. It also sends a message if none has returned in time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -55,8 +55,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     returning.take_back().ok_or_else(lost)?.close()
 }
 
-/// Sends the first message at the start, a message whenever one did not return in time, and the last message at the
-/// end.
+/// Sends the first message at the start and the last message at the end. In between, sends a message whenever none has
+/// returned in time.
 fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
     let patience_ns = context.spec.call_ns;
     clock::sleep_until(start_ns);
@@ -68,7 +68,7 @@ fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
     }
 }
 
-/// A source, as the receiving threads of its node use it.
+/// A source's state, shared with the receiving threads of its node.
 pub struct Returning {
     id: u32,
     /// `None` before the start and after the end.
@@ -80,7 +80,7 @@ impl Returning {
         Self { id, sender: Mutex::new(None) }
     }
 
-    /// The endpoint number of the source.
+    /// Returns the endpoint number of the source.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -100,7 +100,7 @@ impl Returning {
         }
     }
 
-    /// When to check next whether a message has not returned in time; `None` after the end.
+    /// Returns when to check next whether a message has returned in time, or `None` after the end.
     fn next_check_ns(&self, patience_ns: i64) -> Option<i64> {
         let sender = lock(&self.sender);
         sender.as_ref().filter(|sender| !sender.times.is_over).map(|sender| sender.next_check_ns(patience_ns))
@@ -139,14 +139,14 @@ struct Sender {
     most: u64,
     samples: u64,
     warmups: u64,
-    /// When the newest message was sent.
+    /// The time when the latest message was sent.
     sent_ns: i64,
     /// The first error of a send. It is reported at the end, because a receiving thread cannot return it.
     failure: Option<Error>,
 }
 
 impl Sender {
-    /// Sends the next message, unless the time is up or all samples are sent.
+    /// Sends the next message, unless the time is up or all samples have been sent.
     fn send_next(&mut self, due_ns: i64) {
         if due_ns >= self.times.end_ns || self.samples == self.most {
             return;
@@ -180,7 +180,7 @@ impl Sender {
         if is_done { self.times.end_ns } else { self.times.end_ns.min(self.sent_ns.saturating_add(patience_ns)) }
     }
 
-    /// Sends the last message if the time is up, or the next one if the newest message has not returned in time.
+    /// Sends the last message if the time is up, or the next one if the latest message has not returned in time.
     fn check(&mut self, patience_ns: i64, now_ns: i64) {
         if now_ns >= self.times.end_ns {
             self.times.is_over = true;

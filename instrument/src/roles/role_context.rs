@@ -1,4 +1,4 @@
-//! The context of a role: its spec, its transport, and its connections to the node and the launcher.
+//! Provides the context of a role: its spec, its transport, and its connections to the node and the launcher.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::spec::{Endpoint, Flow, LinkSpec, Spec, Wait};
 
 use super::triggers::Triggers;
 
-/// A report of an endpoint to its node.
+/// A report from an endpoint to its node.
 pub enum Progress {
-    /// The endpoint's binding ends have these addresses.
+    /// The addresses of the ends that the endpoint has bound.
     Bound(BTreeMap<String, String>),
     /// All link ends of the endpoint are open.
     Ready,
-    /// The endpoint has finished measuring, or has failed.
+    /// The endpoint has finished measuring or has failed.
     Done(Box<Result<Tally>>),
 }
 
-/// Everything that the role of one endpoint needs to run.
+/// Everything that an endpoint's role needs to run.
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Endpoint,
@@ -39,12 +39,12 @@ pub struct RoleContext<'a> {
     pub transport: &'a dyn Transport,
     /// Opens the empty transport that `empty_hop` measures, in this node's language.
     pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
-    /// The codec, at the first and the last endpoint of a flow that has one.
+    /// The codec, set only at the first and the last endpoint of a flow with a codec.
     pub codec: Option<Arc<dyn Codec>>,
-    /// The content of the payloads of this flow.
+    /// The payload content of this flow.
     pub content: Arc<Content>,
     pub phase: &'a Phase,
-    /// The messages that arrivals at this node cause.
+    /// The messages that arrivals at this node trigger.
     pub triggers: &'a Arc<Triggers>,
     /// The permits to handle messages.
     pub permits: &'a Arc<Permits>,
@@ -54,14 +54,14 @@ pub struct RoleContext<'a> {
 }
 
 impl RoleContext<'_> {
-    /// How this endpoint waits for messages.
+    /// Returns how this endpoint waits for messages.
     pub fn wait(&self) -> Wait {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain,
-    /// because a transport may serve receivers in the order of opening, and a callback then delays the receivers after
-    /// it.
+    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain.
+    /// A transport may serve receivers in the order in which they opened, and a callback then delays the receivers
+    /// after it.
     pub fn open_one_by_one<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -72,19 +72,21 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// Returns the link for its binding end. A publisher needs to know how the link's receivers wait, so `wait` is
-    /// theirs.
+    /// Returns the link for the end that binds it. The link's `wait` is that of its receivers, because a publisher must
+    /// know how they wait.
     ///
     /// # Errors
-    /// When the spec does not list the link.
+    ///
+    /// Fails if the spec does not list the link.
     pub fn link_to_bind(&self, id: &str) -> Result<Link> {
         self.link(id, String::new(), self.link_spec(id)?.wait)
     }
 
-    /// Returns the link for a connecting end, with the `wait` of this endpoint. Waits until the link is bound.
+    /// Returns the link for an end that connects to it, with this endpoint's `wait`. Waits until the link is bound.
     ///
     /// # Errors
-    /// When the spec does not list the link, or no endpoint has bound it.
+    ///
+    /// Fails if the spec does not list the link, or if no endpoint has bound the link.
     pub fn link_to_connect(&self, id: &str) -> Result<Link> {
         self.link(id, self.phase.wait_for_address(id)?, self.wait())
     }
@@ -100,7 +102,7 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of this endpoint's binding ends. Call this even if it has none.
+    /// Reports the addresses of the ends that this endpoint has bound. Call this even if there are none.
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
@@ -120,7 +122,7 @@ impl RoleContext<'_> {
         Tally { id: self.me.id, role, ..Tally::default() }
     }
 
-    /// Sends probes, one at a time, until the launcher reports that every branch of this pair delivers.
+    /// Sends probes one at a time until the launcher reports that messages arrive on every branch of this pair.
     pub fn prove_pair(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
         self.phase.wait_for_probing();
         for probe in 0.. {
@@ -133,7 +135,7 @@ impl RoleContext<'_> {
         Ok(())
     }
 
-    /// The latest time at which receivers stop.
+    /// Returns the time at which receivers stop at the latest.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }

@@ -1,8 +1,8 @@
-//! Scatter: sends a request to each of N servers, all at once or one after another, and collects all replies.
+//! Implements scatter: sends a request to each of N servers, concurrently or sequentially, and collects all replies.
 //!
-//! Every server has a lane, which is a thread with its own client. So a slow server does not delay the replies of other
-//! servers, and every client waits in a way that the transport supports. The cost of passing requests to the lanes is
-//! part of `sent` minus `due`.
+//! Every server has a lane, which is a thread with its own client. A slow server therefore does not delay the replies
+//! of other servers, and every client can wait in a way that the transport supports. The cost of passing requests to
+//! the lanes is part of `sent` minus `due`.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -16,7 +16,7 @@ use super::lanes::{open_askers, probe_all, sum};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a client that calls several servers at once.
+/// Runs the role of a client that calls several servers.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut askers = open_askers(context)?;
     let mut recorder = context.recorder()?;
@@ -78,7 +78,7 @@ impl Lane {
         self.calls.send(call).map_err(|_| lane_ended_error())
     }
 
-    /// Waits for the reply until the time is up, and records it.
+    /// Waits for the call's record and stores it if the call is a sample.
     fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
         let record = self.records.recv().map_err(|_| lane_ended_error())??;
         if call.is_sample() {
@@ -97,8 +97,8 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
 }
 
-/// Calls the servers one after another, with the same threads and clients as in parallel, so that only the order
-/// differs. After an order to end, calls no further server, because the servers that have not been called may be gone.
+/// Calls the servers sequentially, with the same threads and clients as in parallel, so that only the order differs.
+/// After an order to end, no more servers are called, because the remaining servers may no longer exist.
 fn ask_one_by_one(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().take_while(|_| !context.phase.has_ended()).try_for_each(|lane| {
         lane.hand_over(call)?;

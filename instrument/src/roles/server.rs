@@ -1,4 +1,4 @@
-//! The server: records a request's arrival, does its work (or calls the next server), and replies.
+//! Implements the server: records a request's arrival, does its work or calls the next server, and replies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -37,8 +37,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// Serves several links, each on its own thread. A node without a limit on its threads handles one call of a flow at a
-/// time.
+/// Serves several links, each on its own thread. If the node does not limit its threads, it handles one call of a flow
+/// at a time.
 fn run_several(context: &RoleContext<'_>, ends: Vec<ServerEnd>) -> Result<(Tally, OpenEnds)> {
     let limit = new_deadline(context.spec.drain_ns);
     let permits = if context.permits.is_limited() { context.permits.clone() } else { Arc::new(Permits::new(1)) };
@@ -71,7 +71,7 @@ fn serve_all(servers: Vec<OpenServer>, wait: Wait, limit: &ListenLimit) -> Resul
     })
 }
 
-/// Where a server records its samples: in its own file, or in a file that several servers share.
+/// The destination of a server's samples: its own file, or a file that several servers share.
 pub enum Records {
     Own(Recorder),
     Shared(Arc<Mutex<Recorder>>),
@@ -86,7 +86,7 @@ impl Records {
         }
     }
 
-    /// Writes the file, unless other servers still use it; returns how many records did not fit.
+    /// Writes the file, unless other servers still use it. Returns the number of records that did not fit.
     fn finish(self) -> Result<u64> {
         let recorder = match self {
             Self::Own(recorder) => recorder,
@@ -107,7 +107,7 @@ pub struct Onward {
     pub patience: Duration,
 }
 
-/// Answers requests that come from the server's poll loop or from its callback.
+/// Answers requests from the server's poll loop or from its callback.
 pub struct Answerer {
     intake: Intake,
     records: Records,
@@ -145,7 +145,7 @@ impl Answerer {
         })
     }
 
-    /// The permits to handle a request.
+    /// Returns the permits to handle a request.
     pub fn permits(&self) -> Arc<Permits> {
         self.effects.permits()
     }
@@ -154,8 +154,8 @@ impl Answerer {
         self.limit.clone()
     }
 
-    /// Handles one request. Sets `forwarded` to the time right before the call of the next server or, in the last
-    /// server, right before the reply.
+    /// Handles one request. `forwarded` is the time immediately before the call of the next server or, in the last
+    /// server, before the reply.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let received = self.effects.readmit(received);
         let Some(arrival) = self.intake.admit(&received) else { return };
@@ -219,13 +219,13 @@ impl Answerer {
     }
 }
 
-/// Whether a frame is the reply to this request. Late replies to requests of an earlier phase do not match.
+/// Returns whether a frame is the reply to this request. Late replies to requests of an earlier phase do not match.
 fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
 
-/// Replies with the header alone. Its length and checksum are those of an empty payload.
+/// Replies with the header alone. The header's length and checksum are those of an empty payload.
 fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
     let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
         return Err(Error::new("the request's header changed while it was answered"));

@@ -1,4 +1,4 @@
-//! The sink, which records when each message arrives.
+//! Implements the sink, which records when each message arrives.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::triggers::Effects;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a sink.
+/// Runs the sink role.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
     let limit = new_deadline(context.spec.drain_ns);

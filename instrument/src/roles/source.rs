@@ -1,5 +1,5 @@
-//! The source: waits for due times, stamps messages and sends them. With the pace `closed`, the source is also the last
-//! receiver of the ring.
+//! Implements the source: waits for due times, sets the timestamps of messages and sends the messages. With the pace
+//! `closed`, the source is also the last receiver of the ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::intake::{Arrival, Intake};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of the source.
+/// Runs the source role.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a source needs a link to send to"))?;
     let publisher = context.transport.publisher(&context.link_to_bind(id)?)?;
@@ -53,7 +53,7 @@ struct Source<'a> {
     latest: Option<Latest>,
 }
 
-/// The receiving end of this node whose newest message each of the source's messages is based on.
+/// A receiving end of this node. Each of the source's messages is based on the latest message that arrived there.
 struct Latest {
     endpoint: u32,
     causes: Causes,
@@ -68,7 +68,7 @@ impl Latest {
 }
 
 impl Source<'_> {
-    /// A refused probe is not offered again; the source sends the next probe instead.
+    /// Sends a probe. A refused probe is not retried, because the source sends another probe soon.
     fn probe(&mut self, probe: u64) -> Result<()> {
         self.send(self.emitter.header(probe, flags::PROBE, clock::now_ns()))?;
         self.await_return(probe, Duration::from_millis(20))
@@ -100,7 +100,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Records the newest message that this message is based on, if there is one.
+    /// Records the latest message that this message is based on, if there is one.
     fn note_latest(&mut self, call: Call) {
         let Some(latest) = self.latest.as_mut().filter(|_| call.is_sample()) else { return };
         if let Some(seq) = self.context.triggers.newest(latest.endpoint) {
@@ -139,7 +139,7 @@ impl Source<'_> {
         self.recorder.push(record);
     }
 
-    /// In a ring, waits until the sent messages have returned.
+    /// In a ring, waits until the sent message has returned.
     fn await_return(&mut self, seq: u64, patience: Duration) -> Result<()> {
         match &mut self.ring {
             Some(ring) => ring.wait_for(seq, patience),
@@ -166,12 +166,12 @@ impl Source<'_> {
     }
 }
 
-/// The receiver at the source of a ring, which gets the source's own messages back.
+/// The source's receiver in a ring, where the source's own messages return.
 struct Ring {
     inbox: Inbox<Returns>,
     wait: Wait,
     limit: Arc<ListenLimit>,
-    /// The `seq` of the last returned message, for a receiver that waits by callback.
+    /// The `seq` of the last message that returned, for a receiver that waits by callback.
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
 }
@@ -196,8 +196,8 @@ impl Ring {
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
-        // The timeout is capped and thus the same for every message, so an adapter that sets it in the kernel sets it
-        // only once.
+        // The timeout is capped and thus the same for every message. An adapter that sets the timeout in the kernel
+        // therefore sets it only once.
         while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {

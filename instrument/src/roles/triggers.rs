@@ -1,5 +1,5 @@
-//! The effects of arrivals at a node: they cause messages of its followers and of its sources whose messages return,
-//! and update the newest message of each flow.
+//! Handles the effects of arrivals at a node. Arrivals trigger messages of followers and of sources whose messages
+//! return, and they update the latest message of each flow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,18 @@ use super::follower::Sender;
 use super::following::Following;
 use super::returning::Returning;
 
-/// The value of `newest` before the first message has arrived.
+/// The value in `newest` before the first message has arrived.
 const NOTHING: u64 = u64::MAX;
 
-/// The followers of a node, its sources whose messages return, and the newest messages of its receivers; all endpoints
+/// The followers of a node, its sources whose messages return, and the latest messages of its receivers. All endpoints
 /// of the node share them.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,
-    /// The sources whose messages return, by the endpoint at which they return.
+    /// The sources whose messages return, keyed by the endpoint to which they return.
     returning: BTreeMap<u32, Vec<Arc<Returning>>>,
-    /// The `seq` of the newest sample, by receiving endpoint; only for endpoints whose newest message a source uses.
+    /// The `seq` of the latest sample by receiving endpoint. Only endpoints whose latest message a source uses are
+    /// included.
     newest: BTreeMap<u32, AtomicU64>,
 }
 
@@ -47,15 +48,16 @@ impl Triggers {
         }
     }
 
-    /// Allows the receiving threads to send through `sender`.
+    /// Lets the receiving threads send through `sender`.
     ///
     /// # Errors
-    /// When this processor or this adapter does not support the follower's work.
+    ///
+    /// Fails if this processor or this adapter does not support the follower's work.
     pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
         self.followers.get(&context.me.id).map_or(Ok(()), |found| found.lend(context, sender))
     }
 
-    /// Returns the sender after the measurement; waits for a thread that is sending.
+    /// Returns the sender after the measurement. Waits for any thread that is still sending.
     pub fn take_back(&self, follower: u32) -> Option<Sender> {
         self.followers.get(&follower)?.take_back()
     }
@@ -68,12 +70,12 @@ impl Triggers {
         }
     }
 
-    /// Returns the source `id`, if its messages return.
+    /// Returns the source with this id, if its messages return.
     pub fn returning(&self, id: u32) -> Option<Arc<Returning>> {
         self.returning.values().flatten().find(|source| source.id() == id).cloned()
     }
 
-    /// Sends everything that the arrival of a message at `endpoint` causes. `arrived_ns` is the arrival time.
+    /// Sends every message that an arrival at `endpoint` triggers. `arrived_ns` is the arrival time.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         if header.is(flags::PROBE) {
             return;
@@ -89,17 +91,17 @@ impl Triggers {
         }
     }
 
-    /// Returns the `seq` of the newest sample at a receiving endpoint, if there is one.
+    /// Returns the `seq` of the latest sample at a receiving endpoint, if there is one.
     pub fn newest(&self, endpoint: u32) -> Option<u64> {
         let seq = self.newest.get(&endpoint)?.load(Ordering::Acquire);
         (seq != NOTHING).then_some(seq)
     }
 }
 
-/// The effects of arrivals at one receiving endpoint: the messages that they cause, and the permits that they need.
+/// The effects of arrivals at one receiving endpoint: the messages that they trigger, and the permits that they need.
 pub struct Effects {
     endpoint: u32,
-    /// `None` if arrivals here cause nothing.
+    /// `None` if arrivals at this endpoint trigger nothing.
     triggers: Option<Arc<Triggers>>,
     permits: Arc<Permits>,
 }
@@ -129,14 +131,14 @@ impl Effects {
         self.permits.clone()
     }
 
-    /// In a node with limited threads, a message arrives when the node begins to handle it, not when a thread of the
-    /// transport offers it. Clears the earlier arrival time in that case.
+    /// Clears the arrival time if the node's threads are limited. Such a message arrives when the node begins to handle
+    /// it, not when a thread of the transport delivers it.
     #[inline]
     pub fn readmit<'a>(&self, received: Received<'a>) -> Received<'a> {
         if self.permits.is_limited() { Received { arrived_ns: 0, ..received } } else { received }
     }
 
-    /// Sends the messages that the arrival causes.
+    /// Sends the messages that the arrival triggers.
     #[inline]
     pub fn handle(&self, header: &Header, arrived_ns: i64, payload: &[u8]) {
         if let Some(triggers) = &self.triggers {

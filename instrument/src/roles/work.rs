@@ -1,4 +1,4 @@
-//! The work of a relay or server before it passes a message on, and of a sink after the arrival.
+//! Does the configured work of a relay or server before it forwards a message, or of a sink after an arrival.
 
 use std::hint::black_box;
 
@@ -12,28 +12,31 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// Work counts as late if it takes longer than requested by more than this time.
+/// The delay from which work counts as late.
 const LATE_NS: i64 = 100_000;
 
-/// The work per message, if there is any. Without work, a call costs only one comparison per message.
+/// The work per message, if any is configured. Without work, a message costs only one comparison.
 pub struct Worker(Option<Box<Job>>);
 
-/// The work, and its memory, which is allocated only once.
+/// The configured work and its memory, which is allocated only once.
 struct Job {
     work: Work,
-    /// The memory that copies are made from, unless they are made from the payload.
+    /// The source memory of copies, unless the payload is copied.
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
-    /// The time that the work spent spinning, for samples only.
+    /// The time that the work spent spinning. Only samples count.
     spun_ns: i64,
-    /// How many times the work took over 100 us longer than requested.
+    /// The number of times that the work took over 100 us longer than requested.
     late: u64,
 }
 
 impl Worker {
+    /// Creates the worker of an endpoint.
+    ///
     /// # Errors
-    /// When this processor or this adapter does not support the requested way of copying.
+    ///
+    /// Fails if this processor or this adapter does not support the requested way of copying.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
         let (work, flow) = (context.me.work, context.flow);
         let (mut from, mut copier) = (Vec::new(), None);
@@ -56,14 +59,14 @@ impl Worker {
         Tally { late_work, pacing_ns, ..tally }
     }
 
-    /// Whether there is any work to do.
+    /// Returns whether any work is configured.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Works on one message. Does no work on a probe: a probe only proves the path, and its sender does not wait as
-    /// long as some work takes.
+    /// Does the work for one message. Probes are skipped, because they only prove the path, and their sender would not
+    /// wait for long work.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
@@ -71,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Prepares the work for the next message. The role calls this after it has passed the message on.
+    /// Prepares the work for the next message. The role calls this after it has forwarded the current message.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

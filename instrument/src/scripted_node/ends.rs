@@ -1,4 +1,4 @@
-//! The link ends that a scripted node holds, and the commands that each can run.
+//! Provides the link ends of a scripted node, and the commands that each end can run.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::sync::lock;
 use super::frames;
 use super::words::{EndKind, FrameWords};
 
-/// How long one poll may sleep before the node checks its deadline again.
+/// The longest sleep of one poll before the node checks its deadline again.
 const NAP: Duration = Duration::from_millis(20);
 
 /// One open link end.
@@ -75,7 +75,7 @@ impl End {
         }
     }
 
-    /// Sends frames; returns how many frames were accepted, and how many times the transport was busy.
+    /// Sends frames. Returns how many frames the transport accepted, and how many times it was busy.
     pub fn send(&mut self, run: u64, words: &FrameWords) -> Result<Value> {
         let (mut accepted, mut busy) = (0u64, 0u64);
         for seq in words.seq..words.seq + words.count {
@@ -111,7 +111,7 @@ impl End {
         }
     }
 
-    /// Waits for `count` frames, and returns those that arrived, which are fewer if the time is up.
+    /// Waits for `count` frames. Returns the frames that arrived, which are fewer if the time runs out.
     pub fn receive(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Subscription { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -144,7 +144,7 @@ impl End {
         Ok(())
     }
 
-    /// Forwards frames through the adapter's own `forward`.
+    /// Forwards frames with the adapter's own `forward` method.
     pub fn forward(&mut self, to: &mut Self, count: u64, within_ms: u64) -> Result<Value> {
         let Self::Publisher(publisher) = to else { return Err(Error::new("frames are forwarded to a publisher")) };
         let (mut forwarded, mut failure) = (0u64, None);
@@ -159,7 +159,7 @@ impl End {
         failure.map_or(Ok(json!({ "forwarded": forwarded })), Err)
     }
 
-    /// Answers requests, each with its own content; returns the requests that arrived.
+    /// Answers each request with its own content. Returns the requests that arrived.
     pub fn serve(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Served { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -179,7 +179,7 @@ impl End {
         failure.map_or(Ok(json!({ "frames": seen })), Err)
     }
 
-    /// Retains the first frame, receives another one, and checks that the first is unchanged.
+    /// Retains the first frame, receives another one, and checks that the first frame is unchanged.
     pub fn keep(&mut self, within_ms: u64) -> Result<Value> {
         let mut kept: Option<Box<dyn AsRef<[u8]> + Send>> = None;
         let mut came = 0;
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Passes two requests to the handler in one poll. The first one cannot be answered.
+    /// A server that passes two requests to the handler in one poll. The reply to the first request fails.
     struct TwoRequests;
 
     impl Server for TwoRequests {

@@ -7,7 +7,7 @@ use crate::contract::{FrameMut, Received};
 use crate::frame::{HEADER_BYTES, Header, flags};
 use crate::payload;
 
-/// Returns the header of a frame with a checksum; the checksum itself is computed from the content.
+/// Returns the header of a frame with a checksum. The checksum must still be computed from the content.
 fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
     Header {
         flags: flags::CHECKSUM,
@@ -21,7 +21,7 @@ fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
     }
 }
 
-/// Writes a whole frame.
+/// Writes a complete frame.
 pub fn write(run: u64, seq: u64, frame: FrameMut<'_>) {
     let mut header = header(run, seq, frame.payload.len());
     payload::fill(seq, frame.payload);
@@ -29,14 +29,14 @@ pub fn write(run: u64, seq: u64, frame: FrameMut<'_>) {
     header.write(frame.header);
 }
 
-/// Returns a whole frame as a header and a payload in new memory.
+/// Returns a complete frame as a header and a payload in new memory.
 pub fn test_frame(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTES], Vec<u8>) {
     let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
     write(run, seq, FrameMut { header: &mut header, payload: &mut payload });
     (header, payload)
 }
 
-/// Describes a frame for the suite: its seq, its length, and whether its content is intact.
+/// Returns a frame's sequence number and length, and whether its content is intact, for the conformance suite.
 pub fn describe_frame(received: &Received<'_>) -> Value {
     match Header::read(received.header, received.payload.len()) {
         Err(refused) => json!({ "refused": refused.to_string() }),

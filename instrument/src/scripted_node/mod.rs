@@ -1,8 +1,9 @@
-//! A node that runs single commands for the conformance suite: it opens and closes link ends and sends single frames.
+//! Implements a node that runs single commands for the conformance suite, such as opening a link end or sending a
+//! frame.
 //!
 //! The control channel carries one JSON command per line and one JSON answer per command: `{"ok":…}` or
 //! `{"error":…,"remedy":…}`. Unlike a measuring node, a scripted node runs no role. The commands test how an adapter
-//! treats content, order, sizes and closing.
+//! handles content, order, sizes and closing.
 
 mod ends;
 mod frames;
@@ -26,9 +27,10 @@ use words::{Command, Opening};
 /// Runs commands until the control channel closes.
 ///
 /// # Errors
-/// When the control channel cannot be used or the transport does not open.
+///
+/// Fails if the control channel cannot be used or the transport cannot be opened.
 pub fn run(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
-    // SAFETY: the suite passed this descriptor to this process for this purpose only.
+    // SAFETY: the conformance suite passed this descriptor to this process, and no other code owns it.
     let mut channel = unsafe { UnixStream::from_raw_fd(control_fd) };
     let reader = BufReader::new(channel.try_clone().context("duplicating the control channel")?);
     let mut scripted_node: Option<ScriptedNode> = None;
@@ -64,7 +66,8 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     Ok(ScriptedNode { run, transport: (host.open)(&setup)?, ends: HashMap::new() })
 }
 
-/// Rust drops fields in declaration order, so the transport is dropped after its link ends, as in a measuring node.
+/// Rust drops fields in declaration order. The link ends are therefore dropped before the transport, as in a measuring
+/// node.
 struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,
@@ -115,7 +118,7 @@ fn unknown_end_error(name: &str) -> Error {
     Error::new(format!("no end is called `{name}`"))
 }
 
-/// Counts the open descriptors and the threads of this process.
+/// Returns the number of open descriptors and of threads of this process.
 fn count_resources() -> Value {
     let count = |folder: &str| std::fs::read_dir(folder).map(|entries| entries.count()).unwrap_or(0);
     json!({ "descriptors": count("/proc/self/fd"), "threads": count("/proc/self/task") })

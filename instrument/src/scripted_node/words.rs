@@ -1,4 +1,4 @@
-//! The commands of a scripted node.
+//! Defines the commands of a scripted node.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::contract::Link;
 use crate::error::{Context, Result};
 use crate::spec::{MessageType, PayloadKind, Wait, loopback};
 
-/// The first command: how to open the transport.
+/// The first command, which opens the transport.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opening {
@@ -36,7 +36,7 @@ impl Opening {
 #[serde(rename_all = "lowercase")]
 pub enum EndKind {
     Publisher,
-    /// Polled or called, depending on the `wait` of its link.
+    /// A subscriber that is polled or calls a callback, depending on its link's `wait`.
     Subscriber,
     Server,
     Client,
@@ -69,9 +69,9 @@ pub struct FrameWords {
     pub seq: u64,
     pub count: u64,
     pub payload_bytes: usize,
-    /// How long a refused frame is offered again; 0 offers each frame only once.
+    /// How long a refused frame is retried. With 0, each frame is tried only once.
     pub within_ms: u64,
-    /// Whether to send by parts, from memory that the caller owns.
+    /// Whether to send the header and the payload separately, from memory that the caller owns.
     #[serde(default)]
     pub parts: bool,
 }
@@ -102,13 +102,13 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Answers requests, each with its own content.
+    /// Answers each request with its own content.
     Serve {
         name: String,
         count: u64,
         within_ms: u64,
     },
-    /// Retains one frame after its callback, receives another, and checks that the first is unchanged.
+    /// Retains one frame after its callback, receives another one, and checks that the first frame is unchanged.
     Keep {
         name: String,
         within_ms: u64,

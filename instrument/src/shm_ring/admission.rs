@@ -1,4 +1,4 @@
-//! Admits consumers and detects when they leave or die, on an otherwise idle thread in the producer's process.
+//! Admits consumers and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::producer::WhenFull;
 use super::registry::Registry;
 use super::segment::Segment;
 
-/// The maximum number of connections without a seat: those that have not yet requested one, and those that were refused
-/// but have not closed. Further connections wait in the kernel's queue.
+/// The maximum number of connections without a seat. Such a connection has not yet requested a seat, or was refused and
+/// has not closed. More connections wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The running admission thread; dropping this value ends the thread.
+/// The running admission thread. Dropping this value ends the thread.
 pub struct Admission {
     address: String,
     stop: Arc<OwnedFd>,
@@ -45,7 +45,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The first write to an eventfd always succeeds; this write ends the thread.
+        // The first write to an eventfd always succeeds. This write ends the thread.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // If the thread panicked, its message is in the log, and nothing else can be done here.
@@ -54,15 +54,15 @@ impl Drop for Admission {
     }
 }
 
-/// A connection. Either it has a seat, or it has not sent anything yet.
+/// A connection that either has a seat or has not sent anything yet.
 struct Guest {
     connection: OwnedFd,
-    /// A descriptor that becomes readable when the process dies.
+    /// A descriptor that becomes readable when the consumer's process dies.
     process: Option<OwnedFd>,
     seat: Option<usize>,
 }
 
-/// The socket that consumers connect to in order to be admitted.
+/// The socket through which consumers request admission, and the consumers that are connected to it.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -72,7 +72,8 @@ struct Desk {
     guests: Vec<Guest>,
 }
 
-/// The events on all connections: the indices of guests that sent bytes or closed, and of guests that died.
+/// The result of one wait: whether to stop, whether a connection is pending, and which guests sent bytes, closed or
+/// died.
 struct Events {
     stop: bool,
     arrival: bool,
@@ -86,7 +87,7 @@ impl Desk {
                 Ok(events) if events.stop => return,
                 Ok(events) => self.handle(&events),
                 Err(Errno::INTR) => {}
-                // From here on, no consumer is admitted and no death is noticed; the connected consumers continue.
+                // From here on, no consumer is admitted and no death is noticed. Connected consumers continue to work.
                 Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
             }
         }
@@ -120,13 +121,13 @@ impl Desk {
 
     fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // Nothing needs to be done if the connection was closed before it is accepted.
+        // If the connection was closed before it was accepted, nothing needs to be done.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
             self.guests.push(Guest { connection, process: None, seat: None });
         }
     }
 
-    /// Handles a readable connection. A guest with a seat sends nothing, so it has left or died; any other guest
+    /// Handles a readable connection. A guest with a seat never sends anything, so it has left or died. Any other guest
     /// requests a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
@@ -173,7 +174,7 @@ impl Desk {
         match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {
             Ok(()) => Some(guest),
             Err(_) => {
-                // The guest closed the connection while it was given its seat.
+                // The guest closed the connection during its admission.
                 self.registry.vacate(seat);
                 None
             }

@@ -1,4 +1,4 @@
-//! Lets consumers sleep, and the producer wake them. All consumers share one futex word.
+//! Lets consumers sleep, and lets the producer wake them. All consumers share one futex word.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::layout::BellWord;
 /// The lowest bit of the futex word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The lowest bit of the futex word is set if a consumer may be asleep; the other bits count the wake-ups. The bit is a
-/// state, not a count, so a consumer that is killed while it sleeps leaves no wrong value, and one system call wakes
-/// all sleepers. The count tells a consumer that is about to sleep that a wake-up has happened in the meantime, even if
-/// another consumer has set the bit again.
+/// The lowest bit of the futex word is set if a consumer may be asleep. The other bits count the wake-ups. Because the
+/// bit is a state and not a count, a consumer that is killed in its sleep leaves no wrong value. One system call wakes
+/// all sleepers. The count tells a consumer that is about to sleep that a wake-up has just happened, even if another
+/// consumer has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -23,9 +23,8 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes all sleepers after a message was published, or to stop a consumer. The fence here and the fence in
-    /// [`Self::sleep`] guarantee that either this call sees the sleeper, or the sleeper sees what was written before
-    /// this call.
+    /// Wakes all sleepers after a message was published, or to stop a consumer. The fences here and in [`Self::sleep`]
+    /// ensure that this call sees the sleeper, or that the sleeper sees everything written before this call.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -35,7 +34,7 @@ impl<'a> Bell<'a> {
     }
 
     fn wake_all(self) {
-        // Computes the next even number: the count goes up, and the bit is cleared.
+        // Computes the next even number, which increments the count and clears the bit.
         let answered = |word: u32| Some((word | SOMEBODY_MAY_SLEEP).wrapping_add(1));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, answered);
         // Waking fails only for an invalid address.
@@ -44,8 +43,8 @@ impl<'a> Bell<'a> {
 
     /// Sleeps until a wake-up or the timeout, unless `ready` returns true. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
-        // The consumer was woken, timed out, was interrupted, or missed a wake-up before it slept. In each case the
-        // caller checks again.
+        // The sleep may end by a wake-up, the timeout or an interruption, or it may not begin because a wake-up came
+        // first. In each case, the caller checks again.
         let _ = self.sleep_on_futex(timeout, ready);
     }
 

@@ -1,4 +1,4 @@
-//! A consumer of a ring, which watches the slot of its next message.
+//! Implements a ring's consumer, which watches the slot of its next message.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
-    /// The slot of the next message: a copy of the cursor in the segment, which the producer may advance with
-    /// `DropOldest`.
+    /// The slot of the next message: a copy of the cursor in the segment. With `DropOldest`, the producer may advance
+    /// that cursor.
     next: Position,
-    /// The position at which the consumer continues after it has released the current message.
+    /// The consumer's position after it has released the current message.
     after: Option<Position>,
     stop: Arc<AtomicBool>,
     /// Closing this descriptor tells the producer that the consumer has left.
@@ -36,11 +36,12 @@ pub struct Claimed {
 
 impl Consumer {
     /// Connects to the ring of `link` at `address`. The consumer receives the messages that are sent after this call.
-    /// `may_sleep` states whether [`Self::sleep`] will be called; without sleepers, the producer does not check for
-    /// them.
+    /// `may_sleep` states whether [`Self::sleep`] will be called. The producer checks for sleepers only if a consumer
+    /// may sleep.
     ///
     /// # Errors
-    /// When no publisher exists, the ring has no free seat, or the address belongs to the publisher of another link.
+    ///
+    /// Fails if no publisher exists, the ring has no free seat, or the address belongs to another link's publisher.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
         let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
@@ -51,11 +52,12 @@ impl Consumer {
         Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
     }
 
-    /// Passes the next message to `take`, if there is one; returns whether there was one. The bytes are valid until
-    /// `take` returns.
+    /// Passes the next message to `take`, if there is one. Returns whether there was a message. The bytes are valid
+    /// until `take` returns.
     ///
     /// # Errors
-    /// When the metadata that the publisher wrote is invalid.
+    ///
+    /// Fails if the publisher wrote invalid metadata.
     #[inline]
     pub fn receive(&mut self, take: impl FnOnce(&[u8], &[u8])) -> Result<bool> {
         let Some(claimed) = self.claim()? else { return Ok(false) };
@@ -87,17 +89,18 @@ impl Consumer {
         self.next = after;
     }
 
-    /// Sleeps until a message is available, the timeout passes, or an [`Interrupter`] ends the sleep. May return early.
+    /// Sleeps until a message is available, the timeout expires, or an [`Interrupter`] ends the sleep. May return
+    /// early.
     pub fn sleep(&self, timeout: Duration) {
         self.segment.bell().sleep(timeout, || self.is_ready() || self.is_stopped());
     }
 
-    /// Whether an [`Interrupter`] has stopped this consumer.
+    /// Returns whether an [`Interrupter`] has stopped this consumer.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// A handle with which another thread ends [`Self::sleep`] permanently.
+    /// Returns a handle with which another thread can end [`Self::sleep`] permanently.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter { segment: self.segment.clone(), stop: self.stop.clone() }
     }
@@ -114,12 +117,12 @@ impl Consumer {
     #[inline]
     fn frame(&self, claimed: Claimed) -> (&[u8], &[u8]) {
         let frame = self.frame_at(claimed.slot);
-        // SAFETY: `described` checked that the frame is within its slot, and nobody writes to a claimed slot.
+        // SAFETY: `claim_slot` checked that the frame is within its slot, and nobody writes to a claimed slot.
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// With `Busy`, a slot stays unchanged until this consumer's cursor has passed it, so the consumer claims a slot
-    /// just by reading it.
+    /// Claims the next slot by reading it. With `Busy`, a slot stays unchanged until this consumer's cursor has passed
+    /// it.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -130,8 +133,9 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// With `DropOldest`, the producer may reuse the slot until this consumer's cursor says that the consumer holds it.
-    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other detects this.
+    /// Claims the next slot by marking it as held in this consumer's cursor. With `DropOldest`, the producer may reuse
+    /// the slot before that. Producer and consumer change the cursor by compare-and-swap, so one of them wins and the
+    /// other one notices.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -142,7 +146,7 @@ impl Consumer {
             if seq < now.seq {
                 return Ok(None);
             }
-            // If the slot has been reused in the meantime, these words are inconsistent, and the swap below fails.
+            // If the slot was reused in the meantime, these words are inconsistent, and the swap below fails.
             let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
             if seq == now.seq && hold(cursor, now, meta.next) {
                 return self.claim_slot(now, meta).map(Some);
@@ -200,7 +204,7 @@ pub struct Interrupter {
 }
 
 impl Interrupter {
-    /// From here on, the consumer does not sleep. Other consumers of the ring may wake up once without a message.
+    /// Stops the consumer from sleeping, now and later. Other consumers of the ring may wake up once without a message.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.segment.bell().ring();

@@ -1,5 +1,5 @@
-//! The handshake that admits a consumer. It uses a socket without a name in the file system, and passes the memory as a
-//! file descriptor.
+//! Implements the handshake that admits a consumer. Its socket has no name in the file system, and it passes the memory
+//! as a file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,12 +15,13 @@ use rustix::process::{self, PidfdFlags};
 use super::layout::{Geometry, MAX_CONSUMERS};
 use super::producer::WhenFull;
 
-/// The version of the handshake, of the segment, and of the atomic words in the segment.
+/// The version of the handshake, of the segment layout, and of the atomic words in the segment.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
-/// The maximum size in bytes of a handshake message.
+/// The maximum size of a handshake message, in bytes.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. It comes fast, because the publisher's thread has no other task.
+/// How long a consumer waits for the answer. The answer normally arrives fast, because the publisher's thread has no
+/// other task.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.
@@ -55,7 +56,8 @@ pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket
 fn exchange(address: &str, request: &Request) -> Result<Ticket> {
     let connection = connect(address)?;
     check_user(connection.as_fd())?;
-    // Lets the producer detect when this process dies, even if a fork of it keeps the connection open.
+    // The pidfd lets the producer notice that this process has died, even if a fork of the process keeps the connection
+    // open.
     let own = process::pidfd_open(process::getpid(), PidfdFlags::empty()).context("opening a pidfd of this process")?;
     send(connection.as_fd(), &request.encode(), Some(own.as_fd())).context("asking for the memory")?;
     wait_for_answer(&connection)?;
@@ -80,7 +82,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name outside the file system, which the kernel chooses; returns the socket and its address.
+/// Binds a socket to a name that the kernel chooses outside the file system. Returns the socket and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -91,7 +93,7 @@ pub fn listen() -> Result<(OwnedFd, String)> {
     Ok((socket, format!("@{}", String::from_utf8_lossy(name))))
 }
 
-/// Creates a socket that preserves message boundaries and shows when the peer closes.
+/// Creates a socket that preserves message boundaries and reports when the peer closes.
 fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
@@ -126,7 +128,7 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> r
     net::sendmsg(to, &[IoSlice::new(bytes)], &mut extra, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Receives one message and the file descriptor that came with it; closes any additional descriptors.
+/// Receives one message and the file descriptor that came with it. Closes any additional descriptors.
 pub fn receive(from: BorrowedFd<'_>) -> rustix::io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut extra = RecvAncillaryBuffer::new(&mut space);

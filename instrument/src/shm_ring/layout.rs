@@ -1,27 +1,27 @@
-//! The layout of the segment, and the atomic words through which producer and consumers communicate.
+//! Defines the layout of the segment, and the atomic words through which producer and consumers communicate.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::prelude::*;
 
-/// The maximum number of consumers of one ring; one word has one bit for each seat.
+/// The maximum number of consumers of one ring, because one 64-bit word has one bit for each seat.
 pub const MAX_CONSUMERS: usize = 64;
-/// The minimum number of slots: the next message's slot is always reserved, so a send needs one more slot.
+/// The minimum number of slots. The next message's slot is always reserved, so a send needs one more slot.
 pub const MIN_SLOTS: u32 = 2;
 /// The maximum number of slots. A slot index must fit into the 16 bits that the packed words reserve for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// The maximum payload. It keeps a length well within the 48 bits that the packed words reserve for it.
+/// The maximum payload size, in bytes. A length is then well within the 48 bits that the packed words reserve for it.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// Two cache lines. Words that different sides write are this far apart, so they share neither a line nor the pair of
-/// lines that the processor prefetches together.
+/// The size of two cache lines. Words that different sides write are this far apart. They therefore share neither a
+/// cache line nor a pair of lines that the processor prefetches together.
 pub const PAIR: usize = 128;
-/// The offset of a frame's header in its slot. The header follows the line with the publication word, so that a
-/// prefetch of the line pair loads both.
+/// The offset of a frame's header in its slot. The header follows the cache line with the publication word, so
+/// prefetching the line pair loads both.
 pub const HEADER_AT: usize = 64;
 /// The offset of a frame's payload in its slot.
 pub const PAYLOAD_AT: usize = 128;
-/// The minimum length of the control part. The control part is mapped in whole pages.
+/// The minimum length of the control part, which is mapped in whole pages.
 pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
 
 const SLOT_BITS: u32 = 16;
@@ -30,7 +30,7 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The start of a slot: the words that a consumer watches until its message is available.
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// The number of the message in this slot; 0 if the slot has never had a message. The producer writes this word
+    /// The number of the message in this slot, or 0 if the slot has never held a message. The producer writes this word
     /// last, which publishes the message.
     pub seq: AtomicU64,
     /// The [`Meta`] of that message.
@@ -46,11 +46,11 @@ pub struct BellWord(pub AtomicU32);
 pub struct Cursor {
     /// A [`Position`].
     pub position: AtomicU64,
-    /// The slot that the consumer is reading; valid only while `position` has its `holding` bit set.
+    /// The slot that the consumer is reading. Valid only if the `holding` bit of `position` is set.
     pub held: AtomicU32,
 }
 
-/// The payload length of a message, and the slot for the message after it.
+/// The payload length of a message, and the slot of the following message.
 #[derive(Clone, Copy)]
 pub struct Meta {
     pub payload_bytes: u64,
@@ -91,9 +91,9 @@ impl Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub slots: u32,
-    /// The maximum payload.
+    /// The maximum payload size.
     pub payload_bytes: u64,
-    /// The distance between the starts of two slots.
+    /// The distance between the starts of two adjacent slots.
     pub stride: u64,
     /// The offset of the first slot.
     pub control_bytes: u64,
@@ -103,7 +103,8 @@ impl Geometry {
     /// Computes the sizes for `slots` slots with payloads of up to `payload_bytes`.
     ///
     /// # Errors
-    /// When a number is outside its limits.
+    ///
+    /// Fails if a number is outside its limits.
     pub fn new(slots: u32, payload_bytes: u64) -> Result<Self> {
         if !(MIN_SLOTS..=MAX_SLOTS).contains(&slots) {
             return Err(Error::new(format!("a ring of {slots} slots is not possible"))
@@ -118,13 +119,13 @@ impl Geometry {
         Ok(Self { slots, payload_bytes, stride: stride(payload_bytes), control_bytes })
     }
 
-    /// The length of the whole segment.
+    /// Returns the length of the whole segment.
     pub fn bytes(&self) -> u64 {
         let slots = u64::from(self.slots) * self.stride;
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Whether this version would have chosen these sizes. If not, a foreign program has sent them.
+    /// Returns whether this version would have chosen these sizes. If not, they came from a foreign program.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }

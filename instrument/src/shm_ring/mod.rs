@@ -1,8 +1,8 @@
-//! The ring of the transport `shm`, and of the bridges between two processes of one participant. A ring has slots in a
-//! memfd, one producer and up to 64 consumers.
+//! Implements the ring of the transport `shm`, and of bridges between two processes of one participant. A ring has
+//! slots in a memfd, one producer and up to 64 consumers.
 //!
-//! The producer writes a frame into the memory from which the consumers read it. So the ring makes no copies, has no
-//! name in the file system, and leaves no file behind. `transports/shm/README.md` explains the layout of the segment
+//! The producer writes a frame directly into the memory from which the consumers read it, so the ring makes no copies.
+//! It has no name in the file system, and leaves no file behind. `transports/shm/README.md` explains the segment layout
 //! and why its memory ordering is correct.
 
 mod admission;

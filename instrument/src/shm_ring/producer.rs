@@ -1,4 +1,4 @@
-//! The producer: loans the next free slot, publishes it, and determines which slots are free again.
+//! Implements a ring's producer, which loans and publishes slots, and determines which slots are free again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::registry::Registry;
 use super::segment::Segment;
 
 /// Slots of at least this size are reclaimed as soon as they are free, so that large frames use few slots and little
-/// cache. Smaller slots are reclaimed in batches, because a cache miss on the consumers' cursors would be a large part
-/// of a small message's time.
+/// cache. Smaller slots are reclaimed in batches, because a cache miss on the consumers' cursors would dominate a small
+/// message's latency.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// What the producer does when every slot holds a message that some consumer has not read yet.
+/// The producer's behavior if every slot holds a message that some consumer has not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Refuses the send.
     Busy,
-    /// Drops the oldest message that no consumer is reading. Consumers that have not read it lose it.
+    /// Drops the oldest message that no consumer is reading. Consumers that have not read the message lose it.
     DropOldest,
 }
 
@@ -29,25 +29,24 @@ pub enum WhenFull {
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub slots: u32,
-    /// The largest payload that will be sent, in bytes.
+    /// The maximum payload size, in bytes.
     pub payload_bytes: u64,
     pub when_full: WhenFull,
 }
 
-/// The producer of a ring. Dropping it closes the ring; consumers keep their mapping until they leave.
+/// The producer of a ring. Dropping it closes the ring. Consumers keep their mapping until they leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
     admission: Admission,
     when_full: WhenFull,
     large: bool,
-    /// The number and the slot of the next message.
+    /// The number of the next message. The next field is that message's slot.
     seq: u64,
     slot: u16,
-    /// The free slots. The slot that was freed most recently is at the end, because it is most likely still in the
-    /// caches.
+    /// The free slots. The slot that was freed most recently comes last, because it is most likely still in the caches.
     free: Vec<u16>,
-    /// The published slots that are not known to be free, oldest first: those of the messages `oldest`, `oldest + 1`,
+    /// The published slots that are not known to be free, oldest first. They hold the messages `oldest`, `oldest + 1`,
     /// ….
     in_flight: VecDeque<u16>,
     oldest: u64,
@@ -59,7 +58,8 @@ impl Producer {
     /// Creates a ring and starts to admit consumers of `link`.
     ///
     /// # Errors
-    /// When the options are invalid, or when memory, a socket or a thread is not available.
+    ///
+    /// Fails if the options are invalid, or if memory, a socket or a thread is not available.
     pub fn open(link: &str, options: &Options) -> Result<Self> {
         let segment = Arc::new(Segment::create(Geometry::new(options.slots, options.payload_bytes)?)?);
         let (seq, slot) = (1, 0);
@@ -81,32 +81,33 @@ impl Producer {
         })
     }
 
-    /// The address to which consumers connect.
+    /// Returns the address to which consumers connect.
     pub fn address(&self) -> &str {
         self.admission.address()
     }
 
-    /// The number of connected consumers.
+    /// Returns the number of connected consumers.
     pub fn consumers(&self) -> u32 {
         self.registry.consumers()
     }
 
-    /// Loans the next slot for a frame; returns `None` if all slots are in use. Never waits. A loan that is not
+    /// Loans the next slot for a frame. Returns `None` if all slots are in use. Never waits. A loan that is not
     /// published has no effect.
     ///
     /// # Errors
-    /// When the payload is larger than the ring's maximum.
+    ///
+    /// Fails if the payload is larger than the ring's maximum.
     #[inline]
     pub fn loan(&mut self, payload_bytes: usize) -> Result<Option<Loan<'_>>> {
         Ok(self.reserve(payload_bytes)?.then_some(Loan { producer: self, payload_bytes }))
     }
 
-    /// The index of the reserved slot, for callers that cannot hold a [`Loan`].
+    /// Returns the index of the reserved slot, for callers that cannot hold a [`Loan`].
     pub fn slot(&self) -> u16 {
         self.slot
     }
 
-    /// The address of a slot's frame.
+    /// Returns the address of a slot's frame.
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
         self.segment.frame_at(slot)
     }
@@ -115,7 +116,7 @@ impl Producer {
         self.segment.geometry()
     }
 
-    /// The first half of [`Self::loan`]: reserves a slot; returns false if no frame can be sent now.
+    /// Reserves a slot, which is the first half of [`Self::loan`]. Returns false if no frame can be sent now.
     #[inline]
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
         if payload_bytes as u64 > self.segment.geometry().payload_bytes {
@@ -124,10 +125,11 @@ impl Producer {
         Ok(self.secure_following())
     }
 
-    /// The second half of [`Self::loan`]: publishes the reserved slot, which must hold a whole frame.
+    /// Publishes the reserved slot, which is the second half of [`Self::loan`]. The slot must hold a complete frame.
     ///
     /// # Panics
-    /// When no slot was reserved.
+    ///
+    /// Panics if no slot was reserved.
     #[inline]
     pub fn publish(&mut self, payload_bytes: usize) {
         let following = self.free.pop().expect("reserve() answered true");
@@ -149,8 +151,8 @@ impl Producer {
         self.registry.set_head(self.head());
     }
 
-    /// Makes sure that the slot of the following message is known, because publishing names that slot. Returns false if
-    /// there is no free slot.
+    /// Ensures that a free slot is known for the following message, because publishing a message names that slot.
+    /// Returns false if there is no free slot.
     #[inline]
     fn secure_following(&mut self) -> bool {
         if self.large || self.free.is_empty() {
@@ -173,7 +175,7 @@ impl Producer {
         }
     }
 
-    /// Frees the slot of the oldest message that no consumer is reading; returns whether there was such a message.
+    /// Frees the slot of the oldest message that no consumer is reading. Returns whether there was such a message.
     fn drop_oldest(&mut self) -> bool {
         let audience = self.registry.lock_consumers();
         while let Some(slot) = self.in_flight.pop_front() {
@@ -213,12 +215,12 @@ pub struct Loan<'a> {
 }
 
 impl Loan<'_> {
-    /// Returns the header and the payload of the frame. Write both in full, because they still contain an earlier
-    /// message.
+    /// Returns the header and the payload of the frame. Both still contain an earlier message, so the caller must
+    /// overwrite them completely.
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);
-        // SAFETY: the slot is free, so only this loan accesses its bytes; `reserve` checked that the payload fits.
+        // SAFETY: the slot is free, so only this loan accesses its bytes. `reserve` checked that the payload fits.
         unsafe {
             let payload = std::slice::from_raw_parts_mut(frame.add(HEADER_BYTES), self.payload_bytes);
             (&mut *frame.cast(), payload)

@@ -1,4 +1,4 @@
-//! The consumers of a ring and their progress, as the producer sees them.
+//! Tracks the consumers of a ring and their progress for the producer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,15 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use super::layout::{Cursor, MAX_CONSUMERS, Position};
 use super::segment::Segment;
 
-/// The producer's thread and the admission thread share the registry, which is private to the producer's process.
+/// The consumers of a ring. The producer's thread and the admission thread share the registry, which is private to the
+/// producer's process.
 pub struct Registry {
     segment: Arc<Segment>,
-    /// The occupied seats, one bit each. The producer takes this lock only when it looks for free slots.
+    /// The occupied seats, one bit each. The producer locks the mutex only when it searches for free slots.
     live: Mutex<u64>,
-    /// The occupied seats with consumers that may sleep, one bit each; read at every publication.
+    /// The occupied seats whose consumers may sleep, one bit each. Every publication reads this value.
     sleepers: AtomicU64,
-    /// The [`Position`] of the next message; written at every publication, read when a consumer joins.
+    /// The [`Position`] of the next message. Every publication writes it, and a joining consumer reads it.
     head: AtomicU64,
 }
 
@@ -26,9 +27,9 @@ impl Registry {
         Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
     }
 
-    /// Gives a new consumer a seat, with its cursor at the next message; returns `None` if all seats are occupied. The
-    /// producer frees slots under the same lock. So either it last freed slots before this function took the lock, and
-    /// had then not published beyond the head that is read here, or it frees slots later and sees this cursor.
+    /// Gives a new consumer a seat, with its cursor at the next message. Returns `None` if all seats are occupied. The
+    /// producer frees slots under the same lock. If it last freed slots before this function took the lock, it had not
+    /// yet published beyond the head that is read here. If it frees slots later, it sees the new cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -39,20 +40,20 @@ impl Registry {
         *live |= 1 << seat;
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
-            // From here on, the producer's thread sees that this consumer may sleep: the consumer sees everything
+            // From here on, the producer's thread sees that this consumer may sleep. The consumer sees everything
             // published before, and every later publication wakes it.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
     }
 
-    /// Frees a seat after its consumer has left or died; the consumer then holds no slot.
+    /// Frees the seat of a consumer that has left or died. The consumer then holds no slot.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
     }
 
-    /// The number of consumers.
+    /// Returns the number of consumers.
     pub fn consumers(&self) -> u32 {
         self.lock().count_ones()
     }
@@ -67,7 +68,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// Locks the current consumers; no consumer joins while the returned value exists.
+    /// Locks the current consumers. No consumer joins while the returned value exists.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }
@@ -84,13 +85,14 @@ pub struct Audience<'a> {
 }
 
 impl Audience<'_> {
-    /// Returns the first message that some consumer still needs, or `head` if there is none. A consumer needs a message
-    /// until it has finished it, or, if held slots are tracked separately, until it has begun to read it.
+    /// Returns the number of the first message that some consumer still needs, or `head` if there is none. A consumer
+    /// needs a message until it has finished reading it. If held slots are tracked separately, it needs the message
+    /// only until it begins to read it.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
 
-    /// Whether a consumer is reading this slot now.
+    /// Returns whether a consumer is reading this slot now.
     pub fn holds(&self, slot: u16) -> bool {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
@@ -116,7 +118,7 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
-    // The update fails only if the consumer has already passed `seq`, and then needs no change.
+    // The update fails only if the consumer has already passed `seq`. Its cursor then needs no change.
     let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
         let now = Position::unpack(word);
         (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())

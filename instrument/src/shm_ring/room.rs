@@ -1,13 +1,13 @@
 //! Determines how much memory can be reserved.
 //!
-//! The kernel reserves shared memory page by page. If memory runs out midway, the kernel may kill a process instead of
-//! returning an error. So a request that does not fit is refused before anything is reserved.
+//! The kernel reserves shared memory page by page. If memory runs out in between, the kernel may kill a process instead
+//! of returning an error. A request that does not fit is therefore refused before any memory is reserved.
 
 use std::fs;
 use std::path::Path;
 
-/// The available bytes: the minimum over the machine and all memory cgroups of this process. `None` if the kernel does
-/// not report it.
+/// Returns the available memory in bytes: the minimum over the machine and all memory cgroups of this process. Returns
+/// `None` if the kernel does not report it.
 pub fn available_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_available(&text));
     machine.into_iter().chain(group_available()).min()
@@ -17,7 +17,7 @@ fn machine_available(meminfo: &str) -> Option<u64> {
     Some(field(meminfo, "MemAvailable:")? * 1024)
 }
 
-/// Walks from this process's memory cgroup up to the root, because every level may have a limit.
+/// Checks every level from this process's memory cgroup up to the root, because every level may have a limit.
 fn group_available() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -29,7 +29,7 @@ fn limit_available(group: &Path) -> Option<u64> {
     let limit = number(&group.join("memory.max"))?;
     let used = number(&group.join("memory.current"))?;
     let kept = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    // File pages that the kernel can drop on demand, but counts as used before that.
+    // The kernel counts cached file pages as used, but can drop them when memory is needed.
     let droppable = field(&kept, "inactive_file ").unwrap_or(0) + field(&kept, "active_file ").unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_sub(droppable)))
 }

@@ -1,4 +1,4 @@
-//! The shared memory: a sealed memfd, which is fully reserved before anyone uses it, and its mapping.
+//! Creates and maps the shared memory: a sealed memfd that is fully reserved before anyone uses it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -12,9 +12,9 @@ use super::bell::Bell;
 use super::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
 use super::room;
 
-/// The segment size from which on huge pages are requested.
+/// The minimum segment size for requesting huge pages.
 const HUGE_PAGE: usize = 2 << 20;
-/// The seals prevent the segment from shrinking or growing while others use it, so no access faults because of missing
+/// The seals keep the segment from shrinking or growing while others use it, so no access fails because of missing
 /// memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
@@ -39,7 +39,7 @@ impl Segment {
         Ok(Self { file, geometry, mapping })
     }
 
-    /// Maps a producer's segment, after checking the segment against the producer's description.
+    /// Maps a producer's segment, after checking that the segment matches the producer's description.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
         check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
@@ -58,7 +58,7 @@ impl Segment {
 
     #[inline]
     pub fn bell(&self) -> Bell<'_> {
-        // SAFETY: the bell is in the first line pair of the control part; the kernel zeroed it, and all accesses are
+        // SAFETY: the bell is in the first line pair of the control part, which the kernel zeroed. All accesses are
         // atomic.
         Bell::new(unsafe { &*self.mapping.base.cast() })
     }
@@ -66,17 +66,17 @@ impl Segment {
     #[inline]
     pub fn cursor(&self, seat: usize) -> &Cursor {
         assert!(seat < super::layout::MAX_CONSUMERS, "a seat beyond the ring's");
-        // SAFETY: the control part has a cursor for every seat, after the bell; all words are atomic.
+        // SAFETY: the control part has a cursor for every seat after the bell. All words are atomic.
         unsafe { &*self.mapping.base.add(PAIR + seat * PAIR).cast() }
     }
 
     #[inline]
     pub fn slot(&self, slot: u16) -> &SlotHead {
-        // SAFETY: `slot_at` stays within the mapping; all words at the start of a slot are atomic.
+        // SAFETY: `slot_at` stays within the mapping. All words at the start of a slot are atomic.
         unsafe { &*self.slot_at(slot).cast() }
     }
 
-    /// The address of a slot's frame: 64 bytes of header, followed immediately by the payload.
+    /// Returns the address of a slot's frame: 64 bytes of header, immediately followed by the payload.
     #[inline]
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
         const { assert!(PAYLOAD_AT == HEADER_AT + crate::frame::HEADER_BYTES) }
@@ -93,7 +93,7 @@ impl Segment {
     }
 }
 
-/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
+/// A mapping of the whole file. It is aligned so that huge pages can be used if the file has them.
 struct Mapping {
     base: *mut u8,
     bytes: usize,
@@ -102,14 +102,14 @@ struct Mapping {
     reserved_bytes: usize,
 }
 
-// SAFETY: the mapping is plain memory; the ring's protocol defines who may write where.
+// SAFETY: the mapping is plain memory, and the ring's protocol defines who may write where.
 unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
     fn new(file: BorrowedFd<'_>, bytes: usize, protection: ProtFlags) -> Result<Self> {
         let reserved_bytes = bytes + HUGE_PAGE;
-        // SAFETY: these addresses are new, and the kernel chooses them.
+        // SAFETY: the call reserves new addresses, which the kernel chooses.
         let reserved = unsafe {
             mm::mmap_anonymous(
                 ptr::null_mut(),
@@ -132,15 +132,15 @@ impl Mapping {
     /// Requests huge pages, which make large frames faster. Everything works without them.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
-            // SAFETY: this is advice on this value's own mapping; it changes no content.
+            // SAFETY: this is advice on this value's own mapping, and it changes no content.
             let _ = unsafe { mm::madvise(self.base.cast(), self.bytes, Advice::LinuxHugepage) };
         }
     }
 
-    /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support this;
-    /// on these kernels, the first use of a page causes a page fault.
+    /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support this.
+    /// On these kernels, the first use of a page causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
-        // SAFETY: this is advice on this value's own mapping; it changes no content.
+        // SAFETY: this is advice on this value's own mapping, and it changes no content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {
             Err(Errno::INVAL) => Ok(()),
             result => result,
@@ -164,7 +164,7 @@ impl Drop for Mapping {
 fn new_memfd() -> Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match fs::memfd_create("hopmeter-shm", flags | MemfdFlags::NOEXEC_SEAL) {
-        // Kernels before 6.3 do not know this flag.
+        // Kernels before 6.3 do not support this flag.
         Err(Errno::INVAL) => fs::memfd_create("hopmeter-shm", flags),
         result => result,
     }

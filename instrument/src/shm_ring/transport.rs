@@ -8,7 +8,7 @@ use crate::prelude::*;
 use super::consumer::{Consumer, Interrupter};
 use super::producer::{Options, Producer, WhenFull};
 
-/// The longest sleep of a consumer that calls a callback; its interrupter wakes it earlier.
+/// The longest sleep of a consumer with a callback. The consumer's interrupter wakes it earlier.
 const NAP: Duration = Duration::from_secs(1);
 
 /// A transport in which every link is a shared-memory ring with these options.
@@ -66,7 +66,7 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// The maximum number of frames in one poll, so that the poll ends even if the sender is faster.
+    /// The maximum number of frames per poll. The poll thus ends even if frames arrive faster than they are handled.
     at_once: u32,
 }
 
@@ -120,7 +120,7 @@ impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.interrupter.interrupt();
         if let Some(thread) = self.thread.take() {
-            // If the callback panicked, the log shows the panic.
+            // If the callback panicked, the log contains the panic message.
             let _ = thread.join();
         }
     }

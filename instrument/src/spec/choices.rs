@@ -1,4 +1,4 @@
-//! The types of a spec file's values that are chosen from a fixed set.
+//! Defines the types of the spec file's values that are chosen from a fixed set.
 
 use serde::Deserialize;
 
@@ -36,47 +36,47 @@ pub enum Touch {
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     pub kind: PaceKind,
-    /// Messages per second; 0 for the paces without a rate (`closed`, `max`).
+    /// The number of messages per second, or 0 for the paces without a rate (`closed`, `max`).
     pub rate_hz: f64,
-    /// Messages per burst. There are `rate_hz / burst` bursts per second.
+    /// The number of messages per burst. There are `rate_hz / burst` bursts per second.
     pub burst: u32,
-    /// For `ramp`: the rate at the end, in messages per second; above 0.
+    /// For `ramp`: the final rate, in messages per second, which is above 0.
     pub ramp_to_hz: Option<f64>,
-    /// How long before the due time a thread stops sleeping and spins. 0 never spins; without a value, the instrument
-    /// learns the time.
+    /// How long before the due time a thread stops sleeping and spins. With 0, it never spins. With `None`, the
+    /// instrument learns the time.
     pub spin_ns: Option<i64>,
     /// The random seed, for `poisson`.
     pub seed: u64,
     /// The time from the start until the first message is due.
     #[serde(default)]
     pub first_ns: i64,
-    /// The turn in which messages are due; `None` if messages may be due at any time.
+    /// The turn in which messages are due. `None` if messages may be due at any time.
     pub turn: Option<Turn>,
 }
 
 impl Pace {
-    /// Whether messages are due one at a time and at a rate of at least `least_hz`, with a receiver that is idle again
-    /// before each message.
+    /// Returns whether messages are due one at a time, at a rate of at least `least_hz`. The receiver is then idle
+    /// again before each message.
     pub fn is_spaced(&self, least_hz: f64) -> bool {
         let slowest_hz = self.rate_hz.min(self.last_hz());
         matches!(self.kind, PaceKind::Open | PaceKind::Poisson | PaceKind::Ramp) && slowest_hz >= least_hz
     }
 
-    /// The rate at the end of the trial, in messages per second.
+    /// Returns the rate at the end of the trial, in messages per second.
     pub fn last_hz(&self) -> f64 {
         self.ramp_to_hz.unwrap_or(self.rate_hz)
     }
 }
 
-/// The turns of several sides with nodes that run concurrently. The turns alternate and have the same length; side 0
-/// begins at the start of the schedule. No message of a side is due in the turn of another side.
+/// The turns of several sides whose nodes run at the same time. The turns alternate and have the same length. Side 0
+/// begins at the start of the schedule. No message of a side is due in another side's turn.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// The length of a turn; above 0.
+    /// The length of a turn, which is above 0.
     pub length_ns: i64,
     pub sides: u32,
-    /// The number of this side; less than `sides`.
+    /// The number of this side, counted from 0.
     pub side: u32,
 }
 
@@ -93,7 +93,7 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the previous one has come back, in cells in which messages come back.
+    /// Returns whether each message waits until the previous one has returned, in cells whose messages return.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
@@ -103,7 +103,7 @@ impl PaceKind {
 #[serde(rename_all = "lowercase")]
 pub enum RoleKind {
     Source,
-    /// Sends when messages of other flows have arrived at its node.
+    /// Sends after messages of other flows have arrived at its node.
     Follower,
     Relay,
     Sink,
@@ -111,7 +111,7 @@ pub enum RoleKind {
     Server,
 }
 
-/// The work per message of a relay or server before it passes the message on, and of a sink after the arrival.
+/// The work per message that a relay or server does before it forwards the message, or a sink after the arrival.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
@@ -123,7 +123,7 @@ pub enum Work {
         ns: i64,
     },
     Copy {
-        /// The number of bytes to copy. If missing: the whole payload, copied from the payload itself.
+        /// The number of bytes to copy. If `None`, the whole payload is copied.
         bytes: Option<usize>,
         #[serde(default)]
         way: Way,
@@ -132,13 +132,13 @@ pub enum Work {
     },
 }
 
-/// What a payload represents. Raw carriage ignores this value; with typed carriage, it selects the message type.
+/// The kind of data in a payload. Raw carriage ignores this value. With typed carriage, it selects the message type.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {
     /// The small message of the relay study, without padding.
     Timing,
-    /// Any bytes.
+    /// Arbitrary bytes.
     #[default]
     Bytes,
     /// Pixels of three bytes each, without gaps between rows.
@@ -146,7 +146,7 @@ pub enum PayloadKind {
 }
 
 impl PayloadKind {
-    /// The width and height of an image; (0, 0) for any other kind.
+    /// Returns the width and height of an image, or (0, 0) for any other kind.
     pub fn image_size(self) -> (u32, u32) {
         match self {
             Self::Image { width, height } => (width, height),
@@ -155,7 +155,7 @@ impl PayloadKind {
     }
 }
 
-/// How an rpc link is carried: by the transport's own rpc, or by two pubsub links, one in each direction.
+/// How an rpc link is implemented: by the transport's own rpc, or by two pubsub links, one in each direction.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Rpc {
@@ -167,7 +167,7 @@ pub enum Rpc {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
-    /// Calls all servers at once.
+    /// Calls all servers concurrently.
     #[default]
     Parallel,
     /// Calls each server after the reply of the previous one.
@@ -181,7 +181,7 @@ pub enum Heap {
     /// The process retains freed memory for the next message.
     #[default]
     Retain,
-    /// The C library decides.
+    /// The C library decides whether to retain freed memory.
     Libc,
 }
 
@@ -189,10 +189,10 @@ pub enum Heap {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Join {
-    /// Each arrival counts on its own.
+    /// Each arrival counts separately.
     #[default]
     Any,
-    /// One new arrival of each flow together counts as one arrival.
+    /// One new arrival from every flow together counts as one arrival.
     All,
 }
 
@@ -202,6 +202,6 @@ pub enum Join {
 pub enum Reply {
     /// The whole request.
     Echo,
-    /// The header of the request without a payload.
+    /// The header of the request, without a payload.
     Header,
 }

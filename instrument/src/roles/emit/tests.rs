@@ -17,7 +17,7 @@ fn emitter() -> Emitter {
     }
 }
 
-/// Returns the header and the payload of the frame that is sent for a message that passes `payload` on.
+/// Returns the header and payload of the frame that forwards `payload`.
 fn pass(from: &Header, payload: &[u8]) -> (Header, Vec<u8>) {
     let (emitter, mut frame) = (emitter(), vec![0; HEADER_BYTES + payload.len()]);
     let sent = emitter.offer_or_pass(
