@@ -10,7 +10,8 @@ from hopmeter.build import system
 from hopmeter.build.targets import Target
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import readiness
-from hopmeter.plan.language_choice import choose_language
+from hopmeter.manifest.tables.language_part import Offer
+from hopmeter.plan.language_choice import choose_language, is_interpreted
 
 AXES = ("pattern", "placement", "wait", "payload", "codec")
 """The axes for which a transport's capabilities may differ between languages."""
@@ -49,7 +50,14 @@ def _is_available(manifest: Manifest, language: str) -> bool:
     """Return whether the adapter is ready or can be built on this machine."""
     offer = manifest.offers[language]
     is_blocked = system.rights() is None and bool(system.missing(offer.apt))
-    return (offer.is_installed and not is_blocked) or _is_ready(manifest, language)
+    return (not _is_replaced(manifest, offer) and not is_blocked) or _is_ready(manifest, language)
+
+
+def _is_replaced(manifest: Manifest, offer: Offer) -> bool:
+    """Return whether only the user can install an adapter's library, the library is not installed, and hopmeter can
+    build an adapter in another compiled language. Python does not replace it: its figures are not comparable."""
+    others = (each for each in manifest.offers.values() if not is_interpreted(each.language))
+    return not offer.is_installed and any(each.is_installed for each in others)
 
 
 def _is_ready(manifest: Manifest, language: str) -> bool:

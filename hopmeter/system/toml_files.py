@@ -79,8 +79,8 @@ def one_of(word: object, allowed: Iterable[object]) -> str:
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
     """Return the question "did you mean …?" for a mistyped word, or an empty string if no allowed word is similar."""
-    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
-    return f'; did you mean "{close[0]}"?' if close else ""
+    close = [f'"{each}"' for each in difflib.get_close_matches(word, list(allowed), n=2, cutoff=0.6)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:

@@ -98,7 +98,7 @@ def test_the_extra_trial_is_in_no_other_column(run: Measured) -> None:
 
 def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
     cell = run.rows["transport"]["cell"]
-    assert "waking or in the transport" in hopmeter("show", run.folder, cell).stdout
+    assert "waking up or in the transport" in hopmeter("show", run.folder, cell).stdout
     assert json.loads(hopmeter("show", run.folder, cell, "--json").stdout)["why_waking"] > MOST
 
 
