@@ -89,7 +89,7 @@ class Program:
         libraries = [flag for each in owned for flag in (f"-L{each}/lib", f"-Wl,-rpath,{each}/lib")]
         libraries += [f"-l{library}" for library in self.libraries]
         if self.modules:
-            asked = ["pkg-config", "--libs", *self.modules]
+            asked = ["pkg-config", "--cflags", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         subprocess.run([*compiler, str(source), *map(str, generated), *libraries], check=True)
         half.rename(binary)  # so that an interrupted compiler leaves no file that looks like a program

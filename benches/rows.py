@@ -113,6 +113,7 @@ FASTDDS = Program(
     generator=("sh", "-c", "mkdir -p {made}/left && fastddsgen -replace -d {made} -t {made}/left {idl}"),
 )
 BEAST = Program("websocket.cpp")
+HTTPLIB = Program("http.cpp", modules=("cpp-httplib",))
 ROS1 = Program("ros1.cpp", modules=("roscpp",))
 ROS2_WIRE = Program(
     "ros2wire.c",
@@ -250,6 +251,14 @@ LIMITED = (
     ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     *_beast(),
+    Row(
+        "http",
+        "c++",
+        "bare",
+        Bare(HTTPLIB, ("1", *COMMON)),
+        {**CALL, "wait": "callback"},
+        {"tcp_nodelay": "on"},
+    ),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
     *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),

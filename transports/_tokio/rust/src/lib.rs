@@ -1,6 +1,8 @@
 //! Shared code of the adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers that a task
 //! calls.
 
+pub mod calls;
+
 use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,0 +1,79 @@
+"""The adapter for HTTP in Python, with FastAPI on uvicorn as the server and httpx as the client; ../README.md describes
+requests and replies."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import Any
+
+import fastapi
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from hopmeter.node.calls import BlockingCalls, CalledServer, Parts
+from hopmeter.node.contract import Link, Setup, network_device
+from hopmeter.node.handover import CallbackTransport, opens
+
+from .bodies import KINDS, add_route
+
+
+class Server(CalledServer):
+    """The application, which uvicorn serves on a thread of its own."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        super().__init__(transport.kind.write)
+        app = FastAPI()
+        add_route(app, f"/{link.name}", transport.kind, self.answer, is_async=transport.settings["handler"] == "async")
+        listener = socket.create_server((transport.setup.bind, 0))
+        self.address = f"{transport.setup.advertised}:{listener.getsockname()[1]}"
+        loop, parser = transport.settings["loop"], transport.settings["parser"]
+        # A client that stays connected does not keep the server from closing.
+        config = uvicorn.Config(app, loop=loop, http=parser, log_level="error", timeout_graceful_shutdown=1)
+        self._server, self._listener = uvicorn.Server(config), listener
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]})
+        self._thread.start()
+
+    def close(self) -> None:
+        super().close()
+        self._server.should_exit = True
+        self._thread.join()
+        self._listener.close()
+
+
+class Client(BlockingCalls):
+    """A client with one connection. Its thread makes the calls, because httpx waits for each reply."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        self._kind = transport.kind
+        self._url = f"http://{link.address}/{link.name}"
+        closes = {} if transport.settings["keep_alive"] else {"Connection": "close"}
+        self._client = httpx.Client(headers=closes, trust_env=False)
+        super().__init__(self._kind.write, self._post)
+
+    def _post(self, request: Any) -> Parts | None:
+        """Return the parts of the reply; None if the server has gone or has not answered."""
+        try:
+            reply = self._client.post(self._url, **self._kind.request(request))
+        except httpx.HTTPError:
+            return None
+        return self._kind.read(reply) if reply.status_code == httpx.codes.OK else None
+
+    def close(self) -> None:
+        self.stop()
+        self._client.close()
+
+
+class Transport(CallbackTransport):
+    called_server = opens(Server)
+    client = opens(Client)
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.kind = KINDS[self.settings["body"]]
+        self.path = f"HTTP/1.1 over TCP on {network_device(setup)}"
+
+    @staticmethod
+    def version() -> str:
+        return f"FastAPI {fastapi.__version__} on uvicorn {uvicorn.__version__}, httpx {httpx.__version__}"
