@@ -36,6 +36,11 @@ void call() {
 void serve() {
   httplib::Server server;
   server.set_keep_alive_max_count(REQUESTS_PER_CONNECTION);
+  // By default, the library sets SO_REUSEPORT, with which a port stays unusable for a minute after another server.
+  server.set_socket_options([](auto socket) {
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
   std::atomic<int> count = 0;
   server.Post("/" + TOPIC, [&](const httplib::Request& request, httplib::Response& response) {
     response.set_content(request.body, OCTETS);
