@@ -70,7 +70,12 @@ impl Http {
         }
         let client = client.build().context("preparing a client of reqwest")?;
         let url = format!("http://{}/{}", link.address, link.name);
-        Ok(Box::new(CallClient::<B> { calls: Calls::new(self.runtime.clone()), client, url, keep_alive: self.keep_alive }))
+        Ok(Box::new(CallClient::<B> {
+            calls: Calls::new(self.runtime.clone()),
+            client,
+            url,
+            keep_alive: self.keep_alive,
+        }))
     }
 }
 
