@@ -2,6 +2,8 @@
 // client, as in transports/websocket. `websocket WAY BYTES ROUNDS CORES` prints the median round trip in ns. WAY is
 // `alike`, which receives with an io_context, as a program with several connections or a timeout must, or `plain`,
 // which reads without a timeout. CORES has the same form as in bare.h.
+#include <utility>  // boost/asio.hpp of Boost 1.74 uses std::exchange in C++20 and does not include it
+
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
