@@ -1,1 +1,1 @@
-"""Turn raw samples into statistics; docs/method.md explains the rules, docs/metrics.md each column."""
+"""Turn raw samples into statistics. docs/method.md explains the method, and docs/metrics.md explains each column."""

@@ -1,1 +1,1 @@
-"""Choose which rounds a run with a budget measures next, based on what its trials have decided so far."""
+"""Choose the next rounds of a run with a time budget, based on the results so far."""

@@ -1,4 +1,5 @@
-"""Choose the rounds of a run with a budget: tables alternate while something is undecided and time is left."""
+"""Choose the rounds of a run with a time budget. Tables alternate until every question is decided or the time is used
+up."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.system import humanize
 
 LOOKS = 1.6
-"""The number of rounds grows by this factor from one interim analysis (look) to the next. Looks are few, because each
-look spends a part of the significance level."""
+"""The number of rounds grows by this factor between interim analyses ("looks"). There are few looks because each one
+uses up part of the significance level."""
 LAST_SHARE = 0.85
-"""After this share of the rounds that fit the budget, the only remaining look is the final one."""
+"""After this share of the rounds that fit the budget, only the final look remains."""
 
 
 class BudgetedRounds:
-    """Provides the executor with one round at a time."""
+    """Plans the rounds of a run with a time budget, one round at a time."""
 
     def __init__(
         self,
@@ -45,9 +46,9 @@ class BudgetedRounds:
         is_judged: IsJudged | None = None,
         in_question: InQuestion | None = None,
     ) -> None:
-        """Continue a run after the trials `done` and their interim analyses `looks`; both are empty for a new run.
+        """Create the planner; `done` and `looks` restore the state of an interrupted run.
 
-        `in_question` selects the workloads whose flows are also measured alone; None selects all workloads.
+        `in_question` selects the workloads whose flows are also measured separately. None selects all workloads.
         """
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
@@ -72,7 +73,6 @@ class BudgetedRounds:
         self._resume(plan, done, looks or {})
 
     def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
-        """Restore the state of each table after the trials `done`."""
         first = begun_rounds(plan.runnable, done)
         for table in self._tables:
             table.next_number = first.get(table.group, 0)
@@ -88,7 +88,7 @@ class BudgetedRounds:
                 table.active = frozenset(last["cells"])
 
     def note(self, result: TrialResult) -> None:
-        """Record a finished trial: its duration, its value and its stolen time."""
+        """Record the duration, the measured value and the stolen time of a finished trial."""
         self._trials[result.cell] = max(self._trials[result.cell], result.trial + 1)
         self._took.setdefault(result.cell, []).append(result.wall_s)
         if self._cells[result.cell].workload is not None:
@@ -108,7 +108,7 @@ class BudgetedRounds:
         self._note_steal(result, is_repetition=bool(earlier))
 
     def _note_steal(self, result: TrialResult, is_repetition: bool) -> None:
-        """Record a trial that is too disturbed to use, so that it is repeated; a repetition is not repeated again."""
+        """Mark a trial for repetition if the hypervisor stole too much CPU time. A trial is repeated at most once."""
         share = result.steal_share or 0.0
         self._steal.append(share)
         if not is_repetition and result.round is not None and is_beyond_use(share, median(self._steal)):
@@ -130,13 +130,14 @@ class BudgetedRounds:
 
     @property
     def medians(self) -> list[tuple[Cell, float]]:
-        """Return the cells of the tables that decide something, each with the median of its trials' medians in µs."""
+        """Return each cell that hopmeter compares, with the median of its trial medians in µs."""
         seen = [each for table in self._tables if not table.level_only for each in self._seen.get(table.group, ())]
         values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round; empty if everything is decided or too little time is left."""
+        """Return the trials of the next round. The list is empty if everything is decided or too little time is
+        left."""
         if self._began is None:
             self._began = self._clock()
         if again := self._repetitions():
@@ -150,8 +151,10 @@ class BudgetedRounds:
         return self._planned_round(min(possible, key=Table.urgency))
 
     def _repetitions(self) -> list[PlannedTrial]:
-        """Return repetitions of disturbed trials; empty if too little time is left. If the cell has two sides, both are
-        repeated."""
+        """Return repetitions of disturbed trials, or an empty list if too little time is left.
+
+        If a cell has a counterpart on the other side of a comparison, both trials are repeated.
+        """
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
         for name, number in disturbed.items():
@@ -181,8 +184,11 @@ class BudgetedRounds:
         return cell.id in table.active or any(other.comparison.floor == cell.id for other in table.cells)
 
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
-        """Return whether a cell must be measured. A flow alone need not be if its workload is not measured any more, or
-        if another transport is better for the workload."""
+        """Return whether a cell still needs trials.
+
+        A flow that is measured separately needs none if its workload is no longer measured, or if another transport is
+        better for the workload.
+        """
         beside = cell.comparison.beside
         if not beside:
             return True
@@ -190,15 +196,14 @@ class BudgetedRounds:
         return is_in_question and self._is_active(table, self._cells[beside])
 
     def _cells_of_round(self, table: Table) -> list[Cell]:
-        """Return the cells that take part in the next round of a table."""
         return [cell for cell in table.cells if self._is_active(table, cell) and table.is_due(cell)]
 
     def _round_s(self, table: Table) -> float:
-        """Estimate the duration of the next round of a table, in seconds."""
+        """Estimate the duration of a table's next round, in seconds."""
         return sum(map(self._trial_s, self._cells_of_round(table)))
 
     def _mean_round_s(self, table: Table) -> float:
-        """Estimate the mean duration of a further round of a table, in seconds."""
+        """Estimate the mean duration of a table's future rounds, in seconds."""
         active = (cell for cell in table.cells if self._is_active(table, cell))
         return sum(self._trial_s(cell) * table.share_of_rounds(cell) for cell in active)
 
@@ -215,7 +220,8 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Return how many rounds of a table, past rounds included, fit the budget if all undecided tables alternate."""
+        """Estimate the total number of rounds of a table within the budget, past rounds included. All undecided tables
+        share the remaining time."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
         left_s = self.left_s
@@ -248,7 +254,7 @@ class BudgetedRounds:
         )
 
     def _look_last(self) -> None:
-        """Run a final look at each table with new rounds, and spend the rest of the significance level on it."""
+        """Run a final look at each table with new rounds. The final look uses the rest of the significance level."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
             if is_new and table.rounds and table.asks and not table.is_decided:
@@ -256,6 +262,6 @@ class BudgetedRounds:
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all looks by table, for `run.json`: the rounds, the significance level and the open questions of each
-        look."""
+        """Return all looks by table, for `run.json`. Each look lists its rounds, its significance level and its open
+        questions."""
         return {table.group: table.looks for table in self._tables if table.looks}

@@ -1,5 +1,4 @@
-"""The state of one table in a run with a budget: its rounds so far, its open questions and when its next round is
-due."""
+"""The state of one table in a run with a time budget: finished rounds, open questions and upcoming looks."""
 
 from __future__ import annotations
 
@@ -14,25 +13,26 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of the open questions. If the question is a precision, the unit is medians."""
+"""The unit in which progress counts open questions. If `until` is a precision, the unit is medians."""
 EQUAL_ROUNDS = 8
-"""The tables alternate evenly until each has at least this many rounds."""
+"""Tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
-"""References take part only in one of this many rounds: they are not ranked, so fewer trials suffice."""
+"""A reference takes part in only one of every `REFERENCE_STEP` rounds. References are not ranked, so fewer trials are
+enough."""
 
 
 @dataclass
 class Table:
-    """The cells of a table and the state of its measurement."""
+    """The cells of a table and the state of their measurement."""
 
     group: str
     cells: list[Cell]
     level_only: bool
-    """Whether the table only shows a level, and decides nothing."""
+    """Whether the table only shows latency levels, with no question to decide."""
     least: int
-    """The least number of rounds of a table that decides something."""
+    """The minimum number of rounds of a table that has a question to decide."""
     is_alone: bool = False
-    """Whether the table has a single candidate, and so no order to decide."""
+    """Whether the table has only one candidate, so that there is nothing to rank."""
     rare: frozenset[str] = frozenset()
     """The references that skip some rounds."""
     rounds: int = 0
@@ -40,20 +40,20 @@ class Table:
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """All questions that any look has decided; a decision is final."""
+    """The questions that looks have decided so far. A decision is final."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""
 
     @property
     def asks(self) -> bool:
-        """Return whether looks decide the question of this table. A workload has no looks: it is measured until the
-        budget is used."""
+        """Return whether looks decide this table's question. A workload has no looks; it is measured until the budget
+        is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
     def is_decided(self) -> bool:
-        """Return whether further rounds would not decide anything new."""
+        """Return whether more rounds would decide nothing new."""
         if self.level_only:
             return self.rounds >= LEVEL_ROUNDS
         if self.is_alone:
@@ -62,21 +62,22 @@ class Table:
 
     @property
     def open(self) -> frozenset[Question]:
-        """Return the questions that no look has decided."""
+        """Return the questions that are still undecided."""
         return self.answer.asked - self.decided if self.answer else frozenset()
 
     @property
     def spent_level(self) -> float:
-        """Return the sum of the significance levels that the looks have spent."""
+        """Return the significance level that all looks so far have used."""
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
-        """Return the sort key for choosing the next table: the table with the smallest key gets the next round.
+        """Return the sort key for choosing the next table. The table with the smallest key gets the next round.
 
-        Tables get equal numbers of rounds, and tables that only show a level get theirs in between. Once a table has as
-        many rounds as the noise of its open pairs requires, it waits for the other tables; after that, tables get
-        rounds in proportion to their requirements. The estimated differences have no influence, because measuring
-        longer where cells seem to differ would find too many differences.
+        Tables first get equal numbers of rounds. A table then pauses when it has as many rounds as the noise of its
+        undecided pairs requires. Once all tables have reached that number, they get rounds in proportion to it.
+
+        The estimated differences do not affect the order. Measuring longer where cells seem to differ would find false
+        differences.
         """
         if self.level_only:
             return False, self.rounds * self.least / LEVEL_ROUNDS
@@ -86,16 +87,16 @@ class Table:
         return (False, float(self.rounds)) if self.rounds < needed else (True, self.rounds / needed)
 
     def is_due(self, cell: Cell) -> bool:
-        """Return whether the next round includes a cell that is still of interest."""
+        """Return whether the next round includes the given active cell."""
         return cell.id not in self.rare or self.next_number % REFERENCE_STEP == 0
 
     def share_of_rounds(self, cell: Cell) -> float:
-        """Return the share of the rounds that include a cell."""
+        """Return the fraction of the rounds that include a cell."""
         return 1 / REFERENCE_STEP if cell.id in self.rare else 1.0
 
 
 def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
-    """Return the table before its first round."""
+    """Return the initial state of a table."""
     level_only, least = all(shows_level(cell, plan) for cell in cells), least_rounds(plan.scenario)
     has_pairs = cells[0].workload is not None or sum(cell.comparison.ranked for cell in cells) > 1
     is_alone = UNITS.get(until) == "pairs" and not has_pairs
@@ -105,7 +106,8 @@ def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
 
 
 def _rare(cells: list[Cell], until: str) -> frozenset[str]:
-    """Return the references of a table whose question is only about pairs of choices; otherwise an empty set."""
+    """Return the references that skip rounds. The set is empty unless the table's question compares pairs of
+    choices."""
     chosen = {cell.id for cell in choices(cells)}
     is_special = any(cell.workload is not None or cell.comparison.counterpart for cell in cells)
     if UNITS.get(until) != "pairs" or len(chosen) < 2 or is_special:

@@ -1,5 +1,5 @@
-"""Determine which transports may still be the best for a workload; for the others, flows alone are not measured any
-more."""
+"""Find the transports that may still be the best for a workload. The flows of all other transports are no longer
+measured separately."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.store.run_folder import RunFolder
 
 Measure = Callable[[Cell, TrialResult], Sequence[Mapping[str, Any]]]
-"""Measures a trial of a workload. Returns the values of the whole workload, and of each flow and path."""
+"""Measures a workload trial, and returns the values of the workload and of each flow and path."""
 
 
 def measure_trials(folder: RunFolder) -> Measure:
-    """Return the function that measures the trials of workloads."""
+    """Return a function that measures workload trials."""
 
     def measure(cell: Cell, result: TrialResult) -> list[dict[str, Any]]:
         judged = [(part, examine(part, result, folder)) for part in rows_of(cell)]
@@ -30,7 +30,7 @@ def measure_trials(folder: RunFolder) -> Measure:
 
 
 class InQuestion:
-    """Tracks, for each workload over each transport, whether that transport may still be the best."""
+    """Tracks which transports may still be the best for each workload."""
 
     def __init__(self, cells: Iterable[Cell], measure: Measure) -> None:
         every = list(cells)
@@ -47,8 +47,8 @@ class InQuestion:
             self._rankings = {}
 
     def includes(self, cell: str) -> bool:
-        """Return whether the transport of a workload may still be the best, because no other is significantly better so
-        far. The result is also True for transports without a rank."""
+        """Return whether a workload's transport may still be the best. The result is also True for transports without a
+        rank."""
         if not self._rankings:
             known = {trial["cell"] for trial in self._trials}
             rows = {each: {"status": "ok" if each in known else "failed"} for each in self._cells}

@@ -1,4 +1,4 @@
-"""The mean size of the frames that arrived. Messages of a workload or a recording differ in size."""
+"""Compute the mean size of the frames that arrived. The messages of workloads and recordings differ in size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
 
 LAST = ("sink", "client", "follower")
-"""The final receivers of messages and of replies to calls. Some followers receive nothing."""
+"""The roles that receive messages or replies last. Some followers receive nothing."""
 
 
 def mean_frame_bytes(cell: Cell, results: Sequence[TrialResult]) -> float:
-    """Return the mean size of the frames that arrived, or the planned size if the nodes did not count bytes."""
+    """Return the mean size of the arrived frames, or the planned size if the nodes did not count bytes."""
     if cell.workload is None:
         return cell.carriage.frame_bytes
     ends = list(_ends(cell, results))

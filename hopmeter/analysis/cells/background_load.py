@@ -1,4 +1,4 @@
-"""The background load that was achieved, compared with the requested load."""
+"""Compare the achieved background load with the requested load."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.scenario.background import Background
 
 ENOUGH = 0.9
-"""A row gets a warning if less than this share of the requested load was achieved."""
+"""A row gets a warning if the achieved load is less than this fraction of the requested load."""
 ACHIEVED = {"background_cpu_percent": "cpu_percent", "background_memory_gb_s": "memory_gb_s"}
-"""For each column, the property of the request that it is compared with."""
+"""Maps each column to the `Background` field with the requested value."""
 UNITS = {"background_cpu_percent": "% of each core", "background_memory_gb_s": "GB/s copied"}
 
 
 def columns(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """Return the medians of the achieved load over the trials; None for a load that was not requested."""
+    """Return the median of each achieved load over all trials, or None for a load that was not requested."""
     known = {name: [value for each in trials if (value := getattr(each, name)) is not None] for name in ACHIEVED}
     return {name: median(values) if values else None for name, values in known.items()}
 

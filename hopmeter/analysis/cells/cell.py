@@ -1,4 +1,4 @@
-"""Compute one row of `cells.parquet` from the trials of a cell."""
+"""Compute a row of `cells.parquet` from the trials of a cell."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from hopmeter.store.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Judged:
-    """A trial with its measured samples; `measured` is None if the trial is not good."""
+    """A trial and its measurements; `measured` is None if the trial failed."""
 
     result: TrialResult
     measured: Measured | None
 
 
 def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dict[str, Any]:
-    """Return the row of a cell with every column. A trial with missing or damaged samples counts as failed.
+    """Return the complete row of a cell. A trial with missing or damaged samples counts as failed.
 
-    `analyse_run` fills in `floor_us` and `times_floor`, because they depend on other cells.
+    `analyse_run` later fills in `floor_us` and `times_floor`, because they depend on other cells.
     """
     return row(cell, [examine(cell, trial, folder) for trial in trials], folder)
 
 
 def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
-    """Measure one trial from its samples. A trial without usable samples is returned as failed, with a reason."""
+    """Measure a trial from its samples. A trial without usable samples is returned as failed, with a reason."""
     trial = reject_altered(trial)
     if not trial.good:
         return Judged(trial, None)
@@ -95,8 +95,10 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 
 
 def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) -> list[str]:
-    """Return the warnings of a row. An overloaded flow of a workload stays in the ranking with a warning, because the
-    age of its messages shows the overload."""
+    """Return the warnings of a row.
+
+    An overloaded flow of a workload is still ranked, because the age of its messages shows the overload.
+    """
     results = [each.result for each in good]
     behind = [f"flow {cell.flow}: {_overload(cell, good)}"] if cell.flow and _overload(cell, good) else []
     own = resources.results_of_transport(cell, results)
@@ -106,8 +108,7 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
 
 
 def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
-    """Return by how many ms per second the age of messages grew; None unless the receiver fell behind in most
-    trials."""
+    """Return how fast the age of messages grew. Return None unless the receiver fell behind in most trials."""
     grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
     return 1000 * median(grown) if grown and _most(trials, "backlog") else None
 
@@ -115,7 +116,8 @@ def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
 def _resources(
     cell: Cell, results: Sequence[TrialResult], measured: Sequence[Measured], folder: RunFolder
 ) -> dict[str, Any]:
-    """Return the resource columns; empty for flows and paths, because processes do not account resources by flow."""
+    """Return the resource columns, or no columns for flows and paths. Resource use is known only per process, not per
+    flow."""
     if cell.flow or cell.path:
         return {}
     found = resources.resources(results, sum(each.counts.messages for each in measured))
@@ -127,10 +129,9 @@ def _resources(
 
 
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
-    """Return the warning about an unpaced cell whose trials reached the time limit before the requested number of
-    messages."""
+    """Return a warning if an unpaced cell reached its time limit before it sent the requested number of messages."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
-        return []  # a source that does not reach its rate is reported as overload
+        return []  # for paced sources, `_overload` reports a missed rate
     cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
@@ -171,8 +172,7 @@ def _reason(trial: TrialResult) -> str:
 
 
 def _overload(cell: Cell, good: Sequence[Judged]) -> str:
-    """Return why the latencies of a cell show a queue instead of the transport; empty if they do not. docs/method.md
-    has the rules."""
+    """Return why a cell counts as overloaded, or an empty string if it does not. docs/method.md lists the rules."""
     trials = [each.measured for each in good if each.measured]
     counts = _sum_counts(trials)
     found = []
@@ -190,8 +190,7 @@ def _overload(cell: Cell, good: Sequence[Judged]) -> str:
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
-    """Return the warning about a queue of constant length that existed before the first message, without loss; empty if
-    there is none."""
+    """Return a warning if messages waited in a full or constant queue throughout, or an empty string."""
     if not any(trial.paces for trial in trials):
         return ""
     period_ns = max(1.0, median(pace.period_ns for trial in trials for pace in trial.paces))
@@ -215,7 +214,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
 
 
 def _most(trials: Sequence[Measured], fault: str) -> bool:
-    """Return whether at least half of the trials show a fault, so that the fault is attributed to the cell."""
+    """Return whether at least half of the trials have the given fault."""
     faulty = sum(any(getattr(pace, fault) for pace in trial.paces) for trial in trials)
     return 2 * faulty >= len(trials)
 
@@ -257,19 +256,21 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
-    """Return the state of each percentile of a latency: known, lost or too few messages."""
+    """Return whether each percentile is known, lost or based on too few messages."""
     counts = columns.get(f"{latency}_count") or 0, columns.get(f"{latency}_lost") or 0
     return {f"{name}_state": state(*counts, permille) for name, permille in PERMILLE.items()} if any(counts) else {}
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
-    """Return, for each trial, how many messages have no end time for this latency."""
+    """Return, for each trial, the number of messages without an end time for this latency."""
     return [trial.missing[latency] for trial in trials]
 
 
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
-    """Return how many trials of this length would give a p99 with its interval; None if no more trials are needed, or
-    if p99 is a lost message."""
+    """Return how many trials of this length are needed for a p99 with a confidence interval.
+
+    Return None if no more trials are needed, or if p99 falls on a lost message.
+    """
     if columns["p99_state"] == "lost":
         return None
     messages = (columns.get(f"{latency}_count") or 0) + sum(missing(trials, latency))
@@ -280,7 +281,7 @@ def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[M
 
 
 def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
-    """Return the median and p90 of the end-to-end latency divided by the number of hops, with intervals."""
+    """Return the median and the p90 of the end-to-end latency per hop, with confidence intervals."""
     pieces = [trial.latencies.get(CHAIN, []) for trial in trials]
     whole = summary(CHAIN, pieces, missing(trials, CHAIN), ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
@@ -289,7 +290,7 @@ def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Count latency samples that are negative by more than the clock uncertainty. Such samples stay in the
+    """Count the latencies that are negative by more than the clock uncertainty. These samples stay in the
     statistics."""
     least = {name: -trial.clocks[name].whole_ns if name in trial.clocks else 0 for name in LATENCIES}
     return sum(int((piece < least[name]).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

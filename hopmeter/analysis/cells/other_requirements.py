@@ -1,4 +1,4 @@
-"""Judge a stored run by requirements other than its own."""
+"""Judge a stored run by requirements other than those of its scenario."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ COLUMNS = ("require", "require_each", "require_rounds")
 
 
 def judge_run(run: Run, required: Sequence[str]) -> None:
-    """Judge all rows of a run by these requirements, from the stored samples; replaces the requirement columns of the
-    rows."""
+    """Judge all rows of a run by the given requirements, and replace the rows' requirement columns."""
     folder = RunFolder.open(run.folder)
     for each in run.measured_rows:
         _judge_row(each, required, folder)

@@ -1,4 +1,4 @@
-"""Evaluate the steps of a search for the highest rate: which rates held, and why the other rates did not."""
+"""Judge the steps of a search for the highest sustainable rate."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Row = Mapping[str, Any]
 
 
 def why_not(row: Row, search: Search) -> str:
-    """Return why a rate does not hold, or an empty string if it holds."""
+    """Return why the transport did not sustain a rate, or an empty string if it did."""
     if row["status"] != "ok":
         return str(row["reason"] or row["status"])
     if row["trials_good"] < row["trials"]:
         return str(row["reason"])
     if row["lost"]:
         return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
-    # With too few messages for a p99, every message has to arrive within the bound.
+    # If there are too few messages for a p99, the maximum must stay within the bound.
     name = "p99" if row["response_p99_us"] is not None else "max"
     took, error = row[f"response_{name}_us"], row.get("clock_uncertainty_us") or 0.0
     if took is None:
@@ -39,7 +39,7 @@ def why_not(row: Row, search: Search) -> str:
 
 
 class Hunt:
-    """The searches of a run in progress. With a budget, they end when the next step would not fit."""
+    """The rate searches of a run in progress. With a time budget, they stop when the next step would not fit."""
 
     def __init__(
         self, scenario: Scenario, search: Search, folder: RunFolder, clock: Callable[[], float] = time.monotonic
@@ -50,7 +50,7 @@ class Hunt:
         self._ends = self._step_began + units.seconds(scenario.budget) if scenario.budget else math.inf
 
     def next_cells(self) -> list[Cell]:
-        """Return the next step of each unfinished search; empty if the remaining time is shorter than the previous step
+        """Return the next step of each unfinished search. The list is empty if less time remains than the previous step
         took."""
         now = self._clock()
         step_s, self._step_began = now - self._step_began, now
@@ -63,7 +63,7 @@ class Hunt:
         rows = [self._row(step) for step in steps]
         held = {step.axes.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
         if not any(held.values()) and rows[-1]["status"] == "failed":
-            return None  # the cell fails for another reason than the rate, so a lower rate would fail as well
+            return None  # the rate is not the cause of the failure, so a lower rate would fail too
         rate = next_rate(self._search, held)
         return None if rate is None else further(self._scenario, steps, rate)
 
@@ -74,7 +74,7 @@ class Hunt:
 
 
 def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the steps of each search, in the order of their execution."""
+    """Return the steps of each search, in execution order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         if cell.comparison.search and not cell.dropped:
@@ -83,7 +83,7 @@ def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def set_highest(search: Search, cells: Iterable[Cell], rows: Iterable[dict[str, Any]]) -> None:
-    """Fill in `search_failed`, `highest_rate_hz` and `lowest_failing_hz` in the rows of all steps of each search."""
+    """Fill in `search_failed`, `highest_rate_hz` and `lowest_failing_hz` in every row of each search."""
     by_id = {row["cell"]: row for row in rows}
     for steps in by_search(cells).values():
         own = [by_id[step.id] for step in steps if by_id[step.id]["status"] != "dropped"]

@@ -1,4 +1,4 @@
-"""Exclude trials that lost too much time to the hypervisor and were repeated in the same round."""
+"""Exclude trials that were repeated because the hypervisor stole too much CPU time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.model.trial import TrialResult
 
 
 def set_aside_repeated(trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials of a cell; if a round has several good trials, all but the last are marked as not good."""
+    """Return all trials of a cell. If a round has several good trials, all but the last are marked as not good."""
     last = {trial.round: trial.trial for trial in trials if trial.good}
     return [_set_aside(trial) if _is_earlier(trial, last) else trial for trial in trials]
 
@@ -26,5 +26,5 @@ def _set_aside(trial: TrialResult) -> TrialResult:
 
 
 def is_repeated(trial: TrialResult) -> bool:
-    """Return whether a later trial replaced this one. A replaced trial counts neither as good nor as failed."""
+    """Return whether a repetition replaced this trial. A replaced trial counts neither as good nor as failed."""
     return split_code(trial.reason)[1] == "W-REPEATED"

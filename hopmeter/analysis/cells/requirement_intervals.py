@@ -1,4 +1,4 @@
-"""The evidence of a cell's trials about a requirement: the interval of its metric, and how many rounds would decide
+"""The evidence for or against a requirement: the interval of its metric, and the number of rounds that would decide
 it."""
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from hopmeter.statistics.shares.late_shares import MOST_TIMES, late_share_interv
 Values = Mapping[str, Any]
 TAILS = ("p99", "p999")
 COLUMNS = {"cpu": "cpu_core_percent{}", "p50": "median{}_us"}
-"""The metrics whose interval is a column of the cell's row, with the column names."""
+"""Maps metrics to the row's columns with their confidence intervals."""
 Bounds = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The interval of a metric, and the estimated number of rounds that would decide the requirement; None if
-    unknown."""
+    """The confidence interval of a metric, and the estimated number of rounds needed to decide the requirement. Unknown
+    values are None."""
 
     low: float | None = None
     high: float | None = None
@@ -40,8 +40,8 @@ class Evidence:
 def sample_evidence(
     cell: Cell, trials: Sequence[Judged], wanted: Sequence[Requirement], alpha: float
 ) -> dict[str, Evidence]:
-    """Return the evidence from samples: for tail percentiles, loss and missed deadlines. The key is the text of the
-    requirement."""
+    """Return the evidence on tail percentiles, loss and missed deadlines from samples, keyed by the requirement's
+    text."""
     measured = [each.measured for each in trials if each.measured]
     if not measured:
         return {}
@@ -51,8 +51,11 @@ def sample_evidence(
 
 
 def applies(wanted: Requirement, cell: Cell) -> bool:
-    """Return whether a requirement applies to a cell. In a workload, latency requirements apply to flows and paths, CPU
-    requirements to the whole, and requirements on missed deadlines to everything that has deadlines."""
+    """Return whether a requirement applies to a cell.
+
+    In a workload, latency requirements apply to flows and paths, and CPU requirements to the whole workload.
+    Requirements on missed deadlines apply to everything that has a deadline.
+    """
     if cell.workload is None:
         return wanted.metric != "missed_share"
     if wanted.metric == "missed_share":
@@ -61,7 +64,7 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence about the median or the CPU from the columns of the row; empty evidence for other metrics."""
+    """Return the evidence on the median or the CPU use from a row's columns. Other metrics get empty evidence."""
     if wanted.metric not in COLUMNS:
         return Evidence()
     low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))
@@ -71,8 +74,10 @@ def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
 
 
 def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float) -> Evidence:
-    """Convert a 95 % interval to the level `alpha` of a look. The result is never too narrow, because the distance from
-    the point estimate also contains the bias."""
+    """Convert a 95 % interval to the significance level of a look.
+
+    The result may be too wide but never too narrow, because the interval's half-width also contains the bias.
+    """
     rounds = _rounds(at_95, wanted.limit, trials)
     if alpha == ALPHA:
         return Evidence(at_95[0], at_95[2], rounds)
@@ -86,8 +91,7 @@ def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float
 
 
 def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
-    """Return how many rounds narrow the interval enough to exclude the limit; None if the limit is too close to the
-    estimate."""
+    """Return how many rounds make the interval exclude the limit, or None if the estimate is too close to the limit."""
     low, point, high, end = (math.log(each) for each in (*bounds, limit)) if bounds[0] > 0 else (*bounds, limit)
     half, distance = max(high - point, point - low), abs(end - point)
     times = (half / distance) ** 2 if distance else math.inf
@@ -95,7 +99,8 @@ def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
 
 
 def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: float) -> Evidence:
-    """Return the interval of a tail percentile in microseconds; infinite if too many messages were lost."""
+    """Return the confidence interval of a tail percentile in µs. The upper bound is infinite if too many messages were
+    lost."""
     pooled, parts = join([trial.latencies.get(latency, []) for trial in trials])
     lost = missing(trials, latency)
     if not len(pooled):
@@ -112,8 +117,8 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
 
 
 def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the interval of the share of missed deadlines; the exact count if the requirement allows no missed
-    deadline."""
+    """Return the interval of the share of missed deadlines. If no deadline may be missed, the interval is the exact
+    share."""
     counts = [trial.missed for trial in trials if trial.missed]
     messages = sum(each.messages for each in counts)
     if not messages:
@@ -125,7 +130,7 @@ def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float)
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the interval of the share of lost messages; the exact count if the requirement allows no loss."""
+    """Return the interval of the share of lost messages. If no message may be lost, the interval is the exact share."""
     lost, expected = ([getattr(trial.counts, name) for trial in trials] for name in ("lost", "expected"))
     if not sum(expected):
         return Evidence()

@@ -1,4 +1,4 @@
-"""Judge whether a cell meets the requirements of its scenario, by confidence intervals."""
+"""Judge by confidence intervals whether a cell meets the requirements of its scenario."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Values = Mapping[str, Any]
 
 
 class Judge:
-    """Judges the requirements of one cell. Stores the evidence from its samples, but not the samples."""
+    """Judges the requirements of one cell. It stores intervals instead of samples, to save memory."""
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
-        """Read the samples of the good trials. `alpha` is the significance level; an interim analysis passes a smaller
-        level, and so gets wider intervals."""
+        """Compute the intervals from the samples of the good trials. `alpha` is the significance level; a look passes a
+        smaller one and so gets wider intervals."""
         self._wanted = [] if cell.dropped else [each for each in map(parse, required) if applies(each, cell)]
         self._alpha = alpha
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
 
     def columns(self, row: Values) -> dict[str, Any]:
-        """Return the columns `require…`; `row` provides the median and the CPU. The result is empty if no requirement
-        applies."""
+        """Return the `require…` columns, or no columns if no requirement applies. `row` provides the median and the CPU
+        use."""
         if not self._wanted:
             return {}
         found = [self._from_samples.get(each.text) or row_evidence(each, row, self._alpha) for each in self._wanted]
@@ -46,16 +46,15 @@ class Judge:
 
 
 def _rounds(needed: Sequence[int | None]) -> int | None:
-    """Return how many rounds decide all requirements; None if the number is unknown for any of them."""
+    """Return how many rounds decide all requirements, or None if any of these numbers is unknown."""
     known = [each for each in needed if each is not None]
     return max(known) if known and len(known) == len(needed) else None
 
 
 def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
-    """Judge one requirement: it is met or missed if the whole interval is on one side of the limit, otherwise
-    undecided.
+    """Judge one requirement. If its limit lies inside the confidence interval, the verdict is undecided.
 
-    A cell that could not keep up, or has no good trial, misses every requirement.
+    An overloaded cell, or a cell without good trials, misses every requirement.
     """
     if status != "ok":
         return Verdict.MISSES
@@ -65,7 +64,7 @@ def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
 
 
 def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
-    """Return the function that checks whether the trials so far decide all requirements of a cell."""
+    """Return a function that checks whether a cell's trials so far decide all its requirements."""
 
     def is_judged(cell: Cell, median: Bounds, alpha: float) -> bool:
         trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]
@@ -77,5 +76,5 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
 
 
 def look_levels(looks: Mapping[str, Sequence[Values]]) -> dict[str, float]:
-    """Return the significance level of each table whose looks judged the requirements: the level of its last look."""
+    """Return the significance level of each table's last look."""
     return {group: float(each[-1]["alpha"]) for group, each in looks.items()}

@@ -1,4 +1,4 @@
-"""Hints from a transport's manifest: which setting may explain that a cell lost messages or could not keep up."""
+"""Find transport settings that may explain why a cell lost messages or could not keep up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODE = "W-SETTING"
 
 
 def setting_warnings(cell: Cell, columns: Values) -> list[str]:
-    """Return a warning for each setting that may explain the symptoms of a row."""
+    """Return a warning for each transport setting that may explain a row's symptoms."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
     known = manifest.every().get(cell.axes.transport)
     if known is None or cell.is_whole_workload or cell.path:

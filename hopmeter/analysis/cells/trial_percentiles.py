@@ -1,4 +1,4 @@
-"""The percentiles of one trial, available as soon as the trial is over. The median is used for ranking."""
+"""Compute the percentiles of a single trial. The medians are used for ranking."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder
 
 Value = Callable[[Cell, TrialResult], float | None]
-"""Returns the median of the headline latency of a trial in µs; None if the trial has none."""
+"""Returns the median headline latency of a trial in µs, or None if the trial has no latency."""
 
 
 def median_us(folder: RunFolder) -> Value:
-    """Return the function that computes the median of a trial, from any number of messages."""
+    """Return a function that computes a trial's median headline latency. It accepts any number of messages."""
 
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured
@@ -29,10 +29,10 @@ def median_us(folder: RunFolder) -> Value:
 
 
 def percentile_columns(cell: Cell, measured: Measured) -> dict[str, float | None]:
-    """Return the percentiles of a trial, in microseconds, by column of `trials.parquet`; None for each that too few
-    messages support.
+    """Return the percentiles of a trial in µs, by column name of `trials.parquet`.
 
-    Any number of messages suffices for `median_us`, which ranks the trial, and for the `p99_us` of a flow.
+    A percentile is None if the trial has too few messages for it. Any number of messages is enough for `median_us` and
+    for the `p99_us` of a flow.
     """
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
     found = dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
@@ -48,8 +48,8 @@ def _resolved_percentiles(name: str, measured: Measured) -> dict[str, float | No
 
 
 def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:
-    """Return percentiles of a trial's headline latency in µs, from any number of messages. A percentile is None if it
-    is a lost message, or if the trial has no messages."""
+    """Return percentiles of a trial's headline latency in µs, from any number of messages. A percentile that falls on a
+    lost message is None."""
     pieces = [piece for piece in measured.latencies.get(headline(cell), []) if len(piece)]
     if not pieces:
         return [None] * len(shares)

@@ -1,4 +1,4 @@
-"""The median latency of each turn of a duet."""
+"""Compute the median latency of each turn of a duet."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from hopmeter.store.samples import NONE_NS, Samples, Times
 
 
 def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
-    """Return the median response of each turn of this side in µs, from its first turn on; None if the trial is not a
-    duet.
+    """Return the median response in µs of each turn of this side, or None if the trial is not part of a duet.
 
-    The median of a turn without messages is None. The first turns are empty, because they contain only warm-up
-    messages. Raises StoreError if the samples are damaged.
+    The median of a turn without messages is None. The first turns are empty because they contain only warm-up messages.
+    Raises StoreError if the samples are damaged.
     """
     if not trial.good or trial.turn_s is None:
         return None
@@ -30,7 +29,7 @@ def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[f
 
 
 def _median_us(took_ns: Times) -> float | None:
-    """Return the median of the messages of one turn in µs; None if the turn has no messages or the median is a lost
+    """Return the median latency of one turn in µs. It is None if the turn has no messages or if it falls on a lost
     message."""
     arrived = took_ns[took_ns != NONE_NS]
     (found,) = estimate(arrived, (0.5,), len(took_ns) - len(arrived))
@@ -38,7 +37,7 @@ def _median_us(took_ns: Times) -> float | None:
 
 
 def _turns_and_responses(pair: Pair, trial: TrialResult) -> tuple[Times, Times]:
-    """Return the turn number and the response of each message; the response is NONE_NS if the message did not reach
+    """Return the turn number and the response of each message. The response is NONE_NS if the message did not reach
     every receiver."""
     due, done = pair.due_times, pair.completion_times
     known = due != NONE_NS

@@ -32,9 +32,9 @@ Values = dict[str, Any]
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the rows of all cells of a run. A damaged trial or cell does not affect the other rows.
+    """Return the rows of all cells of a run, and pass the values of each trial to the run folder.
 
-    The values of each trial are added to the run folder, for `trials.parquet`.
+    A damaged trial or cell does not affect the other rows.
     """
     scenario = folder.about.get("scenario", {})
     looks = folder.about.get("looks") or {}
@@ -72,7 +72,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
 def _complete_workloads(
     cells: Sequence[Cell], rows: Sequence[dict[str, Any]], complete: Callable[[Values, Sequence[Values]], None]
 ) -> None:
-    """Complete the row of each whole workload from the rows of its flows and paths."""
+    """Complete the row of each workload from the rows of its flows and paths."""
     parts: dict[str, list[dict[str, Any]]] = {}
     for cell, each in zip(cells, rows, strict=True):
         parts.setdefault(whole_id(cell), []).append(each)
@@ -82,7 +82,7 @@ def _complete_workloads(
 
 
 def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
-    """Return the measured values of a trial, for a whole cell, a flow or a path; empty if the trial is not good."""
+    """Return the measured values of a trial, or no values if the trial failed. The cell may be a flow or a path."""
     if trial.measured is None:
         return {}
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
@@ -95,7 +95,8 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
-    """Return how many deadlines a trial had and how many were missed; for a whole workload also its CPU."""
+    """Return the numbers of deadlines and of missed deadlines in a trial. For a whole workload, also return its CPU
+    use."""
     assert trial.measured is not None, "a failed trial has no values"
     counted = trial.measured.missed
     found: dict[str, Any] = {"deadlines": counted.messages, "missed": counted.missed} if counted else {}

@@ -1,1 +1,1 @@
-"""What messages cost: CPU, memory and stolen time; what limits the rate; and why the slowest messages are slow."""
+"""The costs of messages in CPU, memory and stolen time, the limiting resource, and the causes of slow messages."""

@@ -1,4 +1,4 @@
-"""Find what limits several pairs that echo at once: copies, TCP, the cores, or the remaining work."""
+"""Find the resource that limits several concurrent echo pairs: copying, TCP, the cores or the remaining work."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from hopmeter.analysis.results.groups import CONDITIONS
 from hopmeter.analysis.results.run_results import Row, Run
 
 FULL = 0.9
-"""The cores are the limit if at least this share of them is busy."""
+"""The cores count as the limit if at least this fraction of them is busy."""
 NEARLY_FULL = 0.75
-"""This share is enough if the pairs want more cores than exist, because other programs also use the cores."""
+"""A lower threshold that applies if the pairs want more cores than exist. Other programs then use part of the cores."""
 TCP, WITHOUT_TCP = "tcp", "unix"
-"""Two transports that differ only in the use of TCP."""
+"""Two transports that differ only in their use of TCP."""
 REST = "calls and waking"
 """The remaining CPU work: system calls, wake-ups and the language runtime."""
 
 
 @dataclass(frozen=True)
 class Echo:
-    """A row whose pairs all echo at once, for one transport and language."""
+    """One transport and language in a row in which all pairs echo at once."""
 
     row: Row
     cores: int
     memory_mb_s: float
-    """The speed at which one core copies memory, measured by the instrument before the run."""
+    """The speed at which one core copies memory. The instrument measures it before the run."""
     without_tcp: Row | None
     alone: Row | None
-    """The row with a single pair in the same run."""
+    """The row of the same run with a single pair."""
 
     @property
     def name(self) -> str:
@@ -43,29 +43,30 @@ class Echo:
 
     @property
     def mb_s(self) -> float:
-        """The throughput of all pairs together, in each direction."""
+        """The total throughput of all pairs in each direction."""
         return self.row.number("achieved_mb_s")
 
     @property
     def busy(self) -> float:
-        """The number of cores that all nodes used."""
+        """The number of cores that all nodes together kept busy."""
         return _busy(self.row)
 
     @property
     def wanted_cores(self) -> float | None:
-        """The number of cores that all pairs would use if each used as much as a single pair alone; None if unknown."""
+        """The number of cores that the pairs would use without contention, estimated from the row with a single pair.
+        None if there is no such row."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property
     def is_short_of_cores(self) -> bool:
-        """Whether 90 % of the cores are busy, or 75 % if the pairs want more cores than exist."""
+        """Whether the cores limit the pairs: 90 % are busy, or 75 % if the pairs want more cores than exist."""
         least = NEARLY_FULL if (self.wanted_cores or 0.0) > self.cores else FULL
         return self.busy >= least * self.cores
 
     @property
     def copying(self) -> float | None:
-        """The share of the CPU time for the kernel's copies of a request and its reply, estimated from the memory
-        speed; None if unknown."""
+        """The fraction of CPU time that the kernel spends on copying requests and replies. None if the number of copies
+        is unknown."""
         copies = self.row.cell.carriage.system_copies
         if copies is None:
             return None
@@ -74,7 +75,7 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The share of the CPU time that the equivalent row without TCP saves; None if there is no such row."""
+        """The fraction of CPU time that the same row without TCP saves. None if there is no such row."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))
@@ -82,7 +83,7 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """What limits the pairs: the cores if they are busy, otherwise the largest part of the work of a pair."""
+        """What limits the pairs: the cores if they are busy, otherwise the most expensive part of the work."""
         if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}
@@ -91,13 +92,12 @@ class Echo:
 
 
 def _busy(row: Row) -> float:
-    """Return the number of cores that the nodes of a row used."""
     round_trips = row.number("achieved_mb_s") * 1e6 / row["frame_bytes"]
     return row.number("cpu_us_per_message") * round_trips / 1e6
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
-    """Return all echo rows, ordered by the number of pairs; empty unless a run has echoes with different numbers of
+    """Return all echo rows, ordered by their numbers of pairs. Rows are included only if a run varies the number of
     pairs."""
     return [echo for run in runs for echo in _of(run)]
 

@@ -1,4 +1,4 @@
-"""The resource use of each process of a cell: the median, the minimum and the maximum over its trials."""
+"""Compute the resource use of each process of a cell: the median, minimum and maximum over its trials."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.processes import rows as of_trial
 
 SEVERAL = 4
-"""A role with more processes than this gets a single row in the table."""
+"""If a role has more processes than this, they share one row of the table."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """One statistic over the trials: its median, minimum and maximum."""
+    """The median, minimum and maximum of one statistic over all trials."""
 
     middle: float
     low: float
@@ -29,7 +29,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Process:
-    """One process of a cell, or several processes combined; docs/metrics.md explains each statistic."""
+    """One process of a cell, or several combined processes. docs/metrics.md explains each statistic."""
 
     name: str
     roles: str
@@ -40,7 +40,7 @@ class Process:
         return self.statistics.get(statistic)
 
     def as_json(self) -> dict[str, Any]:
-        """Return each statistic with its minimum and maximum; None where a statistic is unknown."""
+        """Return each statistic with its minimum and maximum. Unknown statistics are None."""
         found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
         for name in NAMES:
             each = self[name]
@@ -58,20 +58,21 @@ NAMES = (
 
 
 def sampled_percent(row: Row, role: str) -> float | None:
-    """Return the mean CPU use in percent over all samples of the processes of one role; None without samples."""
+    """Return the mean CPU use, in percent, of all processes with the given role. Return None if there are no
+    samples."""
     trials = [trial for trial in row.trials if trial["good"]]
     samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
     return fmean(samples) if samples else None
 
 
 def mapped_mb(row: Row) -> float | None:
-    """Return the most shared memory that any process of a row mapped, in 10⁶ bytes; None if unknown."""
+    """Return the most shared memory that any process of a row mapped, in megabytes. Return None if it is unknown."""
     return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
 @lru_cache(maxsize=1024)
 def processes(row: Row) -> tuple[Process, ...]:
-    """Return the processes in the good trials of a row; the processes of one workload participant are combined."""
+    """Return the processes in a row's good trials. The processes of one workload participant are combined."""
     found: dict[str, list[list[dict[str, Any]]]] = {}
     for trial in row.trials:
         sampled = _mean_by_process(row, trial) if trial["good"] else {}
@@ -93,7 +94,7 @@ def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
 
 
 def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the CPU samples of one trial; empty if CPU was not sampled, or if the samples are damaged."""
+    """Return the CPU samples of a trial. The list is empty if there are none or if the samples are damaged."""
     path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
     try:
         return read_rows(path) if path.exists() else []
@@ -102,7 +103,7 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
-    """Return one process, or the combined processes of a participant, from the readings of each trial."""
+    """Combine the readings of all trials into one process. The processes of one participant are combined too."""
     first, *others = trials[0]
     name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
     roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
@@ -110,14 +111,14 @@ def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
 
 
 def _sum(statistics: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
-    """Sum each statistic over processes; a statistic is None if no process has it."""
+    """Sum each statistic over all processes. A statistic that no process reports is None."""
     each = list(statistics)
     known = {name: [value for one in each if (value := one[name]) is not None] for name in NAMES}
     return {name: sum(values) if values else None for name, values in known.items()}
 
 
 def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
-    """Return the statistics of one process in one trial. `cpu_percent` excludes the time that a source spun to send on
+    """Return the statistics of one process in one trial. `cpu_percent` excludes the time that a source spins to send on
     time."""
     messages, seconds = used["messages"], used["interval_s"]
     user, system, spun = used["user_us"] or 0, used["system_us"] or 0, used["spun_us"]
@@ -144,7 +145,7 @@ def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
 
 
 def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
-    """Yield the processes; if a role has many, they are merged at the position of the first."""
+    """Yield all processes. If a role has many processes, merge them into one."""
     alike: dict[tuple[str, str], list[Process]] = {}
     for each in processes:
         alike.setdefault((each.roles, each.language), []).append(each)

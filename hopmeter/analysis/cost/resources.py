@@ -1,4 +1,4 @@
-"""The resources per message: CPU, context switches, memory, and bytes on the loopback device."""
+"""Compute the resources used per message: CPU, context switches, memory and bytes on the loopback device."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ SENDERS = ("source", "client", "relay")
 
 
 def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials, limited to the nodes of the flow's transport if the cell is a flow; used for what transports
-    report."""
+    """Return the trials, keeping only the nodes that use the cell's transport if the cell is a flow."""
 
     def is_used(node: Mapping[str, Any]) -> bool:
         return not cell.flow or str(node.get("carrier", cell.axes.transport)).split()[0] == cell.axes.transport
@@ -46,14 +45,14 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
 
 
 def _pss_mb(trials: Sequence[TrialResult]) -> float | None:
-    """Return the largest sum of the processes' proportional set sizes (PSS); None unless the kernel reports it for
-    every process."""
+    """Return the largest total proportional set size (PSS) of any trial. Return None if no trial has it for every
+    process."""
     known = [trial for trial in trials if (found := _readings(trial)) and all("pss_bytes" in each for each in found)]
     return max(_total(trial, "pss_bytes") for trial in known) / 1e6 if known else None
 
 
 def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pairs: int) -> dict[str, Any]:
-    """Return the CPU use in percent of one core, with an interval from the spread between trials."""
+    """Return the CPU use in percent of one core. Its confidence interval is computed from the spread between trials."""
     rates = [each.achieved_hz for each in measured if each.achieved_hz]
     messages = sum(each.counts.messages for each in measured)
     per_trial = [
@@ -69,7 +68,7 @@ def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pair
 
 
 def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the CPU use of all participants of a workload in percent of one core, with its interval."""
+    """Return the CPU use of all participants of a workload in percent of one core, with a confidence interval."""
     shares = [share for trial in trials if (share := trial_core_percent(trial)) is not None]
     if not shares:
         return {}
@@ -79,7 +78,7 @@ def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def trial_core_percent(trial: TrialResult) -> float | None:
-    """Return the sum of the CPU use of all processes of a trial, in percent of one core; None if no process reported
+    """Return the total CPU use of all processes of a trial, in percent of one core. Return None if no process reported
     it."""
     shares = [
         max(0.0, used.get("user_us", 0) + used.get("system_us", 0) - _spun_us(node)) / (used["interval_ns"] / 1e5)
@@ -94,8 +93,10 @@ def _spun_us(node: Mapping[str, Any]) -> float:
 
 
 def _cpu_us(trials: Sequence[TrialResult]) -> float:
-    """Return the CPU time of all nodes in µs. The time that a source spins to send on time is excluded, because it
-    belongs to the instrument: an ordinary program would not spend it."""
+    """Return the CPU time of all nodes in µs.
+
+    The time that a source spins to send on time is excluded, because only the instrument needs it.
+    """
     pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     return max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
 
@@ -113,13 +114,13 @@ def _sum(trials: Sequence[TrialResult], name: str) -> int:
 
 
 def _loopback(trial: TrialResult) -> int:
-    """Return the bytes on the loopback device. Every node counts the bytes of the whole machine, so the largest count
-    covers the longest interval."""
+    """Return the number of bytes on the loopback device. Every node counts the whole machine's bytes, so the largest
+    count is the most complete."""
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the columns that the nodes reported themselves, such as the library version and the path of the bytes."""
+    """Return the columns that nodes report themselves, such as the library version and the transport path."""
     return {
         "forward_copies_per_message": _forward_copies(trials),
         "send_mean_us": _send_mean_us(trials),
@@ -130,46 +131,44 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def _forward_copies(trials: Sequence[TrialResult]) -> float | None:
-    """Return how many payload copies relays and servers made to pass messages on, per message sent."""
+    """Return how many payload copies relays and servers made per sent message."""
     sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
     return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 
 
 def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
-    """Return the mean duration of a source's send call in µs, from the stamp of the message until the call returns."""
+    """Return the mean duration of a source's send call in µs."""
     sent = sum(sum_counter(trial, "sent", ("source",)) for trial in trials)
     return sum(sum_counter(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
 
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
-    """Return the time that hopmeter's own code takes per message if the sender calls the receiver directly: the median
-    over all sources in µs."""
+    """Return hopmeter's own overhead per message in µs, measured by calling the receiver directly. The result is the
+    median over all sources."""
     endpoints = [each for trial in trials for node in trial.nodes for each in node.get("endpoints", [])]
     values = [each["empty_hop_ns"] for each in endpoints if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
 def _library_version(trials: Sequence[TrialResult]) -> str | None:
-    """Return the library versions that the nodes report, joined by commas; None if there are none."""
+    """Return the library versions that the nodes report, joined by commas. Return None if there are none."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Return the path of the bytes that the transport reports; None if there is none."""
+    """Return the path that messages took, as the transport reports it. Return None if it is unknown."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
-    """Return warnings about what transports did instead of the request, such as UDP instead of shared memory, in their
-    own words."""
+    """Return a warning for each fallback that a transport reports, such as UDP instead of shared memory."""
     return [tag("W-FALLBACK", text) for text in _facts(trials, "fallback")]
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
-    """Return a warning for each process that was stopped during the measurement, with the duration; the latencies
-    include the pause."""
+    """Return a warning for each process that was stopped during a trial. The pause is part of the latencies."""
     return [
         tag(
             "W-PROCESS-STOPPED",
@@ -187,7 +186,7 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
-    """Return the causes of lost messages, as far as the transports report them."""
+    """Return the causes of message loss that the transports report."""
     return [tag("W-LOSS-CAUSE", text) for text in _facts(trials, "loss")]
 
 
@@ -198,7 +197,8 @@ def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
 
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
-    """Return the columns of the sampled CPU use, which sum the nodes' means; empty if CPU was not sampled."""
+    """Return the columns of the sampled CPU use, summed over all nodes. The result is empty if CPU use was not
+    sampled."""
     tables = [read_rows(file) for file in files if file.exists()]
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
     if not any(trials):
@@ -211,7 +211,7 @@ def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _sum_of_means(rows: Sequence[dict[str, Any]]) -> float:
-    """Return the sum of the mean CPU use of each process."""
+    """Return the sum of the processes' mean CPU uses."""
     percents: dict[int, list[float]] = {}
     for row in rows:
         percents.setdefault(row["pid"], []).append(row["percent"])

@@ -1,4 +1,4 @@
-"""Explain why the slowest messages of a cell are slow, by dividing their latency by what the threads did meanwhile."""
+"""Explain why a cell's slowest messages are slow: split their latency by what the threads did in that time."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from hopmeter.store.why_folder import WhyFolder
 
 SLOW_SHARE = 0.01
 LEAST_SLOW = 10
-"""The least number of slow messages: with fewer the result would be random."""
+"""The minimum number of slow messages. With fewer, the result would be random."""
 PARTS = ("running", "core_wait", "waking", "behind", "work_sleep", "stolen")
-"""The parts of a latency, in the order of the columns of `Explained.parts_ns`."""
+"""The parts of a latency, in the column order of `Explained.parts_ns`."""
 RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The messages of one pair, with their latency, its parts and their page faults."""
+    """The latencies of a pair's messages, with their parts and page faults."""
 
     latency_ns: Numbers
     parts_ns: Numbers
-    """One row for each message, one column for each part."""
+    """One row per message and one column per part."""
     faults: Numbers
-    """One row for each message; the columns are minor and major page faults."""
+    """One row per message; the columns are minor and major page faults."""
     lost: int
     """The number of lost messages."""
 
 
 def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
-    """Return the columns `why_…` of a cell; only `why_note` if the analysis is impossible."""
+    """Return the `why_…` columns of a cell. If the analysis is impossible, only `why_note` is returned."""
     if not is_chain(cell):
         return {"why_note": NO_CHAIN}
     folder = WhyFolder(run)
@@ -65,7 +65,7 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, result: TrialResult) -> str:
-    """Return why the extra trial failed. A node of an earlier version rejects the key `readings` in its spec."""
+    """Return why the extra trial failed. A node of an older version rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"
@@ -115,7 +115,7 @@ NO_SCHEDSTAT = (
 
 
 def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, float | None]:
-    """Return the share of each part in the total latency of these messages."""
+    """Return each part's share of the messages' total latency."""
     whole = max(1.0, latency.sum())
     shares: dict[str, float | None] = {f"why_{name}": parts[:, at].sum() / whole for at, name in enumerate(PARTS)}
     shares["why_unknown"] = max(0.0, 1 - parts.sum() / whole)
@@ -131,7 +131,7 @@ def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
 
 
 def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTime]) -> Explained:
-    """Explain every message of a pair that reached all its receivers, except the trimmed messages."""
+    """Explain every message of a pair that reached all its receivers. Trimmed messages are excluded."""
     ids = [each.id for each in topology(cell).flows[number]]
     start = pair.due_times if headline(cell) == "response" else pair.send_times
     done = pair.completion_times
@@ -148,7 +148,7 @@ def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTi
 
 
 class _Way:
-    """The path of selected messages through the threads of a pair, from the source to the last receiver."""
+    """The path of the selected messages through the threads of a pair, from the source to the last receiver."""
 
     def __init__(self, pair: Pair, threads: Mapping[int, ThreadTime], ids: list[int], seqs: NDArray[np.intp]) -> None:
         self._pair, self._seqs = pair, seqs
@@ -156,7 +156,7 @@ class _Way:
         self._parts = np.zeros((len(seqs), len(PARTS)))
 
     def parts(self, start: Times) -> Numbers:
-        """Return the parts of each message's latency in nanoseconds."""
+        """Return the parts of each message's latency, in nanoseconds."""
         pair, origin = self._pair, self._threads[0]
         everything = np.arange(len(self._seqs))
         sends = origin.times_of(Mark.SEND, pair.messages)
@@ -195,8 +195,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add what a thread did between `start` and `end`. From `own` on the thread acts for this message, before that
-        for others."""
+        """Add what a thread did between `start` and `end`. The thread handles other messages before `own`, and this
+        message afterwards."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))
@@ -224,8 +224,8 @@ class _Way:
         chosen: NDArray[np.intp],
         own: Times | None = None,
     ) -> None:
-        """Add a hop. While the receiver sleeps and the sender's call lasts, the time is attributed to the sender's
-        state."""
+        """Add a hop. If the receiver sleeps while the sender is still in its send call, the sender's state explains the
+        delay."""
         waking = self._add(receiver, left, arrived, arrived if own is None else own, chosen)
         seqs = self._seqs[chosen]
         handing = sender.between(left[seqs], np.clip(returned[seqs], left[seqs], np.maximum(left[seqs], arrived[seqs])))

@@ -1,4 +1,4 @@
-"""The CPU time that the hypervisor stole during the trials of a run."""
+"""Compute the CPU time that the hypervisor stole during the trials of a run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Steal:
     """The row of the trial with the largest share."""
     trial: int
     measured_cores: bool
-    """Whether the shares cover only the measured cores. Runs of earlier versions recorded all cores together."""
+    """Whether the shares cover only the cores that the trials used. Older runs recorded all cores together."""
 
 
 def steal_of(runs: Sequence[Run]) -> Steal | None:
-    """Return the shares of stolen time of these runs; None if no trial was started."""
+    """Return the shares of stolen time in these runs, or None if no trial was started."""
     known = [(_share(run, trial), trial, row) for run in runs for row in run.measured_rows for trial in row.trials]
     shares = [(share, trial, row) for share, trial, row in known if share is not None]
     seconds = sum(trial["wall_s"] for _, trial, _ in shares)
@@ -36,8 +36,7 @@ def steal_of(runs: Sequence[Run]) -> Steal | None:
 
 
 def _share(run: Run, trial: Mapping[str, Any]) -> float | None:
-    """Return the share of stolen time of one trial. Runs of earlier versions stored only the stolen time summed over
-    all cores."""
+    """Return the share of stolen time in one trial. Older runs stored only the stolen time summed over all cores."""
     if trial.get("steal_share") is not None:
         return float(trial["steal_share"])
     cores = run.part("machine").get("cores") or 1

@@ -1,4 +1,4 @@
-"""Compute how a thread spent its time, from readings of its counters. docs/method.md defines the parts."""
+"""Compute how a thread spent its time from readings of its counters. docs/method.md defines the states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 
 
 class Mark(IntEnum):
-    """What the thread was doing when a reading was taken."""
+    """The event at which a thread read its counters."""
 
     SEND = 0
     SENT = 1
@@ -25,28 +25,28 @@ class Mark(IntEnum):
 
 
 class Use(IntEnum):
-    """The states of a thread, while it waits for a message or acts on one."""
+    """The states of a thread that waits for a message or handles one."""
 
     ASLEEP = 0
     RUNNING = 1
     STOLEN = 2
-    """On a core, but neither running nor asleep: the core is used by the hypervisor or an interrupt."""
+    """The thread neither runs nor sleeps, because the hypervisor or an interrupt uses its core."""
     QUEUED = 3
-    """Runnable, while another thread uses the core."""
+    """The thread is runnable, but another thread uses the core."""
     ACTING = 4
-    """Running on behalf of a message."""
+    """The thread runs on behalf of a message."""
     ACTING_ASLEEP = 5
 
 
 STEPS = 4
-"""The number of steps into which each interval between two readings is divided."""
+"""The number of steps into which the model divides each interval between two readings."""
 
 
 class ThreadTime:
-    """The time of one endpoint's thread in each state, as cumulative functions of time.
+    """The time that an endpoint's thread spent in each state, as cumulative functions of time.
 
-    Between two readings only sums are known. The model assumes that a waiting thread first sleeps, then runs, and
-    finally waits for a core, and that an acting thread divides its time evenly.
+    Only the sums between two readings are known. The model assumes that a waiting thread first sleeps, then runs and
+    then waits for a core. It assumes that an acting thread divides its time evenly.
     """
 
     def __init__(self, readings: Readings) -> None:
@@ -60,8 +60,8 @@ class ThreadTime:
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        """Return the asleep, running, stolen and queued time of each interval; all are zero if the readings are from
-        different threads."""
+        """Return the asleep, running, stolen and queued times of each interval. They are zero if an interval's two
+        readings come from different threads."""
         spans = np.diff(self._at)
         running = np.clip(np.diff(self._readings["cpu_ns"]), 0, spans)
         queued = np.diff(self._readings["queued_ns"]) if self.has_queue else np.zeros(len(spans))
@@ -74,7 +74,7 @@ class ThreadTime:
 
     @cached_property
     def _curves(self) -> tuple[Numbers, Numbers]:
-        """Return the knots (times), and the cumulative time in each state at each knot."""
+        """Return the time of each knot, and the cumulative time in each state at that knot."""
         if len(self._at) < 2:
             return np.zeros(1), np.zeros((1, len(Use)))
         acting = np.isin(self._readings["mark"][1:], (Mark.SENT, Mark.DONE))
@@ -89,14 +89,14 @@ class ThreadTime:
         return knots, np.concatenate([np.zeros((1, len(Use))), steps.reshape(-1, len(Use)).cumsum(axis=0)])
 
     def between(self, start: Times, end: Times) -> Numbers:
-        """Return the time in each state between `start` and `end`, with one row for each message; zero where no reading
-        exists."""
+        """Return the time in each state between `start` and `end`, with one row per message. Times outside the readings
+        are zero."""
         knots, curves = self._curves
         end = np.maximum(start, end)
         return np.stack([np.interp(end, knots, each) - np.interp(start, knots, each) for each in curves.T], axis=1)
 
     def times_of(self, mark: Mark, messages: int) -> Times:
-        """Return when the thread reached a mark, by message; NONE_NS if it did not."""
+        """Return, for each message, when the thread reached a mark. The time is NONE_NS if it did not."""
         chosen = self._readings[self._readings["mark"] == mark]
         out = np.full(messages, NONE_NS)
         known = chosen["seq"] < messages
@@ -104,7 +104,7 @@ class ThreadTime:
         return out
 
     def faults(self, name: str, messages: int) -> Numbers:
-        """Return the number of page faults of each message; `name` is the counter."""
+        """Return the number of page faults for each message. `name` is the counter of minor or major faults."""
         out = np.zeros(messages)
         seqs, counts = self._readings["seq"][1:], np.diff(self._readings[name].astype(np.int64))
         same = (np.diff(self._readings["thread"].astype(np.int64)) == 0) & (seqs < messages)
@@ -113,7 +113,7 @@ class ThreadTime:
 
 
 def _even(sums: Numbers) -> Numbers:
-    """Return the time of an acting thread in each state, for one of the equal steps of each interval."""
+    """Return the time that an acting thread spends in each state during one step of each interval."""
     asleep, running, stolen, queued = (sums[:, use] / STEPS for use in range(STEPS))
     nothing = np.zeros(len(sums))
     return np.stack([nothing, nothing, stolen, queued, running, asleep], axis=1)

@@ -1,1 +1,1 @@
-"""The history of a machine: the values of each cell in all its runs, and the runs at which its level changed."""
+"""The values of each cell in all runs of a machine, and the runs at which the cell's level changed."""

@@ -1,4 +1,4 @@
-"""The medians and tail percentiles of each cell over all runs of a machine, and where their level changed."""
+"""Collect the medians and tail percentiles of each cell over all runs of a machine, and find level changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopmeter.model.cell import CONDITIONS, table_key
 
 METRICS = ("p50", "p99")
 SYSTEM = ("kernel", "distribution", "governor", "clock_source")
-"""The properties of the machine that may explain a change."""
+"""Machine properties that may explain a change."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Point:
 
 @dataclass
 class Series:
-    """One percentile of one cell of a scenario on one machine: one value for each run, in chronological order."""
+    """One percentile of one cell on one machine: one value per run, in chronological order."""
 
     machine: str
     scenario: str
-    """The name of the scenario, which determines the length of a trial."""
+    """The scenario's name. Different scenarios may have trials of different lengths."""
     metric: str
     latest: Row
-    """The newest valid row of the cell; the conditions are the same in all runs."""
+    """The newest valid row of the cell. All runs in the series have the same conditions."""
     points: list[Point]
     changes: list[Change] = field(default_factory=list)
 
@@ -57,26 +57,26 @@ class Series:
 
     @property
     def levels(self) -> list[float]:
-        """The median over the runs of each section."""
+        """The median of each section between two changes."""
         return [median(point.value for point in stretch) for stretch in self.stretches]
 
     @property
     def ratios(self) -> list[float]:
-        """Each level divided by the level before it."""
+        """Each level divided by the previous level."""
         return [after / before for before, after in pairwise(self.levels)]
 
 
 @dataclass(frozen=True)
 class History:
-    """All series of a set of runs; the error rate of the changes holds over all series together."""
+    """All series of a set of runs. The significance test of changes accounts for the number of series."""
 
     runs: list[Run]
     series: list[Series]
     least_runs: int
-    """The least number of runs with which a change in a single series can be detected."""
+    """The minimum number of runs needed to detect a change in one series."""
 
     def of(self, row: Row) -> dict[str, Series]:
-        """Return the series of a cell by metric; `row` must be the newest valid row of the cell."""
+        """Return the series of a cell, by metric. `row` must be the cell's newest valid row."""
         return self._of_cell[id(row)]
 
     @cached_property
@@ -107,13 +107,13 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the machine and the scenario as text, without the parts that are the same everywhere."""
+    """Name the machine and the scenario of each pair, leaving out what all pairs have in common."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 
 
 def history(runs: Sequence[Run]) -> History:
-    """Return the series of all cells of these runs, which must be in chronological order."""
+    """Return the series of all cells. `runs` must be in chronological order."""
     series = [
         Series(machine, scenario, metric, rows[-1], points)
         for (machine, scenario, *_), rows in _rows(runs).items()
@@ -126,7 +126,8 @@ def history(runs: Sequence[Run]) -> History:
 
 
 def _values(series: Series) -> list[float]:
-    """Return the values, or their logarithms if all values are positive, because noise multiplies latencies."""
+    """Return the values, or their logarithms if all values are positive. Noise multiplies latencies, so logarithms have
+    more even noise."""
     values = [point.value for point in series.points]
     return [math.log(value) for value in values] if min(values) > 0 else values
 
@@ -134,7 +135,7 @@ def _values(series: Series) -> list[float]:
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
     """Return the valid rows of each cell on each machine, sorted by machine, conditions and scenario.
 
-    The old side of a run with `--against` is left out, because its version does not occur in other runs.
+    The old side of a run with `--against` is left out, because other runs do not measure that version.
     """
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.machines(runs)
@@ -164,7 +165,7 @@ def _points(rows: Sequence[Row], metric: str) -> Iterator[Point]:
 
 
 def differences(before: Row, after: Row) -> list[str]:
-    """Return what differs in the run after a change: versions, and properties of the operating system."""
+    """Return which versions and operating-system properties differ after a change."""
     versions = [
         (f"{before['transport']}", before["library_version"], after["library_version"]),
         ("hopmeter", before.run.text("hopmeter"), after.run.text("hopmeter")),

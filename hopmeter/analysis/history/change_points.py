@@ -1,10 +1,12 @@
-"""Find changes in the level of series, with an error rate that holds over all series together.
+"""Find level changes in many series, and limit the rate of false changes over all series together.
 
-The statistic of a series is the largest standardised difference between the means before and after any split, with
-clipped outliers. Shuffling the series shows how likely such a difference is without a change, for any distribution of
-the values. A series with a significant change is split there, and both parts are tested again. At each step, the
-procedure of Benjamini and Hochberg corrects the p-values over all series. Finally, changes that a steady drift explains
-about as well are removed. docs/method.md has the measured error rates.
+The test statistic is the largest standardised difference between the means before and after any split, with clipped
+outliers. Random shuffles of the series show how likely such a difference is without a change, for any distribution of
+the values.
+
+A series with a significant change is split there, and both parts are tested again. At each step, the Benjamini-Hochberg
+procedure corrects the p-values over all series. Finally, changes that a steady drift explains about as well are
+removed. docs/method.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -18,26 +20,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALPHA = 0.03
-"""The significance level. It is below the allowed 5 % of false changes, because the p-values are estimates."""
+"""The significance level. It is below the allowed 5 % of false changes because the p-values are estimates."""
 SHORTEST = 3
-"""The least number of values before and after a change."""
+"""The minimum number of values before and after a change."""
 CLIP = 5.0
-"""Values farther than this many robust standard deviations from the median are outliers."""
+"""Values more than this many robust standard deviations from the median are outliers."""
 NORMAL_MAD = NormalDist().inv_cdf(0.75)
 """The median absolute deviation of the standard normal distribution."""
 FIRST_SHUFFLES = 200
 MOST_SHUFFLES = 200_000
 ENOUGH = 20
-"""After this many shuffles with a larger difference, the p-value of a series is accurate enough."""
+"""Shuffling stops after this many larger differences, because the p-value is then accurate enough."""
 RESOLUTION = 10
-"""The expected number of shuffles that exceed the smallest p-value that the correction needs."""
+"""Enough shuffles are run that this many are expected below the smallest p-value that matters."""
 BLOCK = 1 << 21
 """The number of values that are shuffled at once."""
 ROUNDING = 1e-9
 TINY = 1e-18
 LEAST_GAIN = 4.0
-"""The least difference in BIC by which a change must describe the values better than a steady drift. A larger
-difference removes more drifts, but also more small changes."""
+"""The minimum BIC difference by which a level change must fit better than a steady drift. A larger minimum removes more
+drifts, but also more small changes."""
 Values = NDArray[np.float64]
 
 
@@ -69,8 +71,10 @@ def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
 
 
 def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
-    """Remove, one by one, the changes that a steady drift explains about as well, beginning with the least convincing.
-    Each change is judged by the values between its neighbouring changes."""
+    """Remove the changes that a steady drift explains about as well, starting with the least convincing one.
+
+    Each change is judged by the values between its neighbouring changes.
+    """
     while changes:
         ends = [0, *(change.index for change in changes), len(values)]
         windows = zip(ends, ends[1:], ends[2:], strict=False)
@@ -83,8 +87,7 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 
 def _gain_over_line(values: Values, at: int) -> float:
-    """Return how much better two levels describe the values than a line: the difference of their BICs, with clipped
-    outliers."""
+    """Return by how much the BIC of a two-level model is better than that of a line. Outliers are clipped."""
     from scipy.stats import theilslopes  # takes a second to import, and only histories need it
 
     count = len(values)
@@ -97,9 +100,10 @@ def _gain_over_line(values: Values, at: int) -> float:
 
 
 def least_length(series: int) -> int:
-    """Return the approximate least length of a series in which a change can be found, if this many series are tested.
+    """Return the approximate minimum length of a series in which a change can be found, given the number of tested
+    series.
 
-    A change in the middle is easiest to detect: only two orders of the values show it as clearly.
+    A change in the middle is easiest to detect, because only two orders of the values show it as clearly.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):
@@ -108,7 +112,7 @@ def least_length(series: int) -> int:
 
 
 def _most_shuffles(tests: int) -> int:
-    """Return how many shuffles resolve the smallest p-value that the correction needs."""
+    """Return how many shuffles are needed to resolve the smallest p-value that matters after correction."""
     return min(MOST_SHUFFLES, max(1000, round(RESOLUTION * tests / ALPHA)))
 
 
@@ -124,26 +128,26 @@ def _best_split(values: Values, most: int) -> Change:
 
 
 def _clip(values: Values) -> Values:
-    """Clip outliers to the edge of the range of the other values."""
+    """Clip outliers to the range of the other values."""
     middle, reach = _median(values), _reach(values)
     return values if reach == 0 else np.minimum(np.maximum(values, middle - reach), middle + reach)
 
 
 def _reach(values: Values) -> float:
-    """Return how far a value may be from the level before it is an outlier, from the noise between neighbours; 0
-    without noise."""
+    """Return how far a value may be from its level before it counts as an outlier. The noise is estimated from
+    neighbouring values."""
     steps = np.diff(values)
     return CLIP * _median(np.abs(steps - _median(steps))) / NORMAL_MAD / sqrt(2)
 
 
 def _median(values: Values) -> float:
-    """Return the median of at least one value. NumPy's own function spends most of its time on searching for NaN."""
+    """Return the median of a non-empty array. NumPy's own median spends most of its time on NaN checks."""
     ordered, half = np.sort(values), len(values) // 2
     return float(ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def _p_value(random: np.random.Generator, values: Values, score: float, most: int) -> float:
-    """Return the share of shuffles with at least this score; the mean of the values must be 0."""
+    """Return the fraction of shuffles with at least the given score. The values must have a mean of 0."""
     larger = shuffles = 0
     while shuffles < most and larger < ENOUGH:
         size = min(max(FIRST_SHUFFLES, shuffles), most - shuffles, max(1, BLOCK // len(values)))
@@ -154,8 +158,8 @@ def _p_value(random: np.random.Generator, values: Values, score: float, most: in
 
 
 def _scores(rows: Values) -> Values:
-    """Return, for each row, the standardised difference of the means at each allowed split. The mean of each row must
-    be 0."""
+    """Return the standardised difference of the means at each allowed split of each row. Each row must have a mean of
+    0."""
     count = rows.shape[1]
     before = np.arange(SHORTEST, count - SHORTEST + 1)
     sums = np.cumsum(rows, axis=1)[:, SHORTEST - 1 : count - SHORTEST]

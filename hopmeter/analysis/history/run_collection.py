@@ -1,4 +1,4 @@
-"""Find and read runs in folders."""
+"""Find and read runs in directories."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hopmeter.store.pack import SUFFIX
 
 
 def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
-    """Read the given runs, and all runs in the given folders; return them in chronological order.
+    """Read the given runs and all runs in the given directories, and return them in chronological order.
 
-    Copies of a run, for example in a baseline or packed, count once. An unreadable run inside a given folder is skipped
-    with a warning. Raises HopmeterError if a run that is given itself cannot be read, or if there is no run.
+    Copies of a run, such as packed runs and baselines, count once. An unreadable run inside a directory is skipped with
+    a warning. Raises HopmeterError if a run named by its own path is unreadable, or if there is no run.
     """
     found: dict[tuple[str, ...], Run] = {}
     seen: set[Path] = set()
@@ -34,7 +34,7 @@ def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
 
 
 def start(run: Run) -> datetime:
-    """Return when the run started; a run without a valid time sorts before all others."""
+    """Return when the run started. A run without a valid start time sorts before all others."""
     try:
         started = datetime.fromisoformat(run.text("started"))
     except ValueError:
@@ -43,7 +43,7 @@ def start(run: Run) -> datetime:
 
 
 def _identity(run: Run) -> tuple[str, ...]:
-    """Return a key that a run shares with its copies only."""
+    """Return a key that only copies of the same run share."""
     return run.name, run.text("started"), run.text("seed"), *machine_names.host(run)
 
 
@@ -58,7 +58,7 @@ def _read(folder: Path, is_named: bool, trials: bool) -> Run | None:
 
 
 def find_runs(place: Path) -> Iterator[Path]:
-    """Yield the given run, or all runs inside the given folder: finished, unfinished and packed runs."""
+    """Yield the given run, or all runs inside the given directory. Unfinished and packed runs are included."""
     if place.is_file() or _is_run(place) or not place.is_dir():
         yield place
         return

@@ -1,1 +1,1 @@
-"""Compute latencies from the samples of a trial: percentiles with intervals, losses, pace and deadlines."""
+"""Compute latencies, losses, rates and missed deadlines from the samples of a trial."""

@@ -1,4 +1,5 @@
-"""The arrivals at one endpoint: first copies, duplicates and order. docs/metrics.md defines these terms."""
+"""Identify first copies, duplicates and reordered messages among the arrivals at an endpoint. docs/metrics.md defines
+these terms."""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The arrivals at one endpoint, in the order of recording."""
+    """The arrivals at one endpoint, in recording order."""
 
     seqs: Times
     messages: int
-    """The number of messages that were offered to the transport; every valid seq is below this number."""
+    """The number of messages that were offered to the transport. Every valid sequence number is lower."""
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
-        """Return a mask of the arrivals whose message the source recorded; None if this applies to all."""
+        """Return a mask of the arrivals whose message the source recorded, or None if the source recorded all of
+        them."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 
@@ -33,8 +35,7 @@ class Arrivals:
 
     @cached_property
     def _tidy(self) -> bool:
-        """Return whether all arrivals are in order and without duplicates, which is the common case and cheap to
-        process."""
+        """Return whether all arrivals are in order and without duplicates. This common case is cheap to process."""
         return len(self._seqs) < 2 or bool((np.diff(self._seqs) > 0).all())
 
     @cached_property
@@ -42,7 +43,7 @@ class Arrivals:
         """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # for equal seqs the last write remains, which is the first arrival
+        earliest[self._seqs[::-1]] = places[::-1]  # for equal sequence numbers the last write wins, which is the first arrival
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 
@@ -63,14 +64,15 @@ class Arrivals:
 
     @property
     def reordered_count(self) -> int:
-        """The number of first copies that arrived after a copy with a higher seq (RFC 4737, Type-P-Reordered)."""
+        """The number of first copies that arrived after a higher sequence number (RFC 4737, Type-P-Reordered)."""
         if self._tidy:
             return 0
         firsts = self._seqs[self._first]
         return int((firsts < np.maximum.accumulate(firsts)).sum())
 
     def by_message(self, times: Times) -> Times:
-        """Convert times by arrival to times by message: the time of the first copy, or NONE_NS if no copy arrived."""
+        """Convert times by arrival to times by message. A message gets the time of its first copy, or NONE_NS if none
+        arrived."""
         times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times
@@ -91,7 +93,7 @@ def count_lost(end: Times, start: Times) -> int:
 
 
 def latest(times: list[Times]) -> Times:
-    """Return the latest of several times by message; NONE_NS if any of them is missing."""
+    """Return each message's latest time, or NONE_NS if any of its times is missing."""
     if len(times) == 1:
         return times[0]
     missing = np.logical_or.reduce([each == NONE_NS for each in times])
@@ -101,7 +103,7 @@ def latest(times: list[Times]) -> Times:
 
 
 def earliest(times: list[Times]) -> Times:
-    """Return the earliest of several times by message; NONE_NS if any of them is missing."""
+    """Return each message's earliest time, or NONE_NS if any of its times is missing."""
     return times[0] if len(times) == 1 else np.minimum.reduce(times)
 
 

@@ -1,7 +1,8 @@
-"""Limit the claims about one-way latencies between hosts to what the clocks allow. docs/method.md has the rules.
+"""Limit what hopmeter claims about one-way latencies between hosts to what the clocks allow. docs/method.md has the
+rules.
 
-The error of the clock offset is common to all cells with the same hosts, except for the clock residual. Differences are
-therefore judged by the residual; levels, ratios and deadlines are judged by the whole uncertainty.
+Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. Differences are
+therefore judged by the residual. Levels, ratios and deadlines are judged by the full uncertainty.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hopmeter.statistics.ranking import rank_ranges
 Values = Mapping[str, Any]
 Bounds = tuple[float | None, float | None]
 TIMES_RESIDUAL = 2.0
-"""The clock errors of two trials differ by at most this many residuals, except in rare cases."""
+"""The clock errors of two trials rarely differ by more than this many residuals."""
 
 
 def largest(trials: Iterable[Mapping[str, ClockUncertainty]]) -> dict[str, ClockUncertainty]:
@@ -34,7 +35,7 @@ def largest(trials: Iterable[Mapping[str, ClockUncertainty]]) -> dict[str, Clock
 
 
 def largest_of_rows(rows: Iterable[Values]) -> ClockUncertainty | None:
-    """Return the largest clock uncertainty of these rows; None if no latency in them crosses clocks."""
+    """Return the largest clock uncertainty of these rows, or None if no row compares two clocks."""
     found = [row for row in rows if row.get("clock_uncertainty_us") is not None]
     if not found:
         return None
@@ -43,20 +44,22 @@ def largest_of_rows(rows: Iterable[Values]) -> ClockUncertainty | None:
 
 
 def clock_residual_us(clock: ClockUncertainty) -> float:
-    """Return the most by which the clock errors of two trials may differ, in µs."""
+    """Return the largest possible difference between the clock errors of two trials, in µs."""
     return TIMES_RESIDUAL * clock.residual_ns / 1000
 
 
 def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
-    """Return the interval of a level, widened by the clock uncertainty at both ends."""
+    """Return the interval, widened by the clock uncertainty at both ends."""
     low, high = bounds
     return None if low is None else low - uncertainty_us, None if high is None else high + uncertainty_us
 
 
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
-    """Return new values for the columns of latencies that start on one clock and end on another. Intervals are widened
-    by the clock uncertainty. A latency with a median below its uncertainty loses its columns, unless it is the
-    headline."""
+    """Return new column values for the latencies that start on one clock and end on another.
+
+    Their intervals are widened by the clock uncertainty. If a latency's median is below its uncertainty, its columns
+    become None, unless it is the headline.
+    """
     claimed: dict[str, Any] = {}
     for name, each in uncertainties.items():
         own = [column for column in columns if column.startswith(f"{name}_")]
@@ -75,7 +78,7 @@ def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertaint
 
 
 def coarse_clock_warning(columns: Values, headline: str) -> list[str]:
-    """Return the warning about a headline with a median below the clock uncertainty; empty if it is not."""
+    """Return a warning if the median headline latency is below the clock uncertainty."""
     uncertainty_us, median_us = columns.get("clock_uncertainty_us"), columns.get(f"{headline}_p50_us")
     if uncertainty_us is None or median_us is None or median_us >= uncertainty_us:
         return []
@@ -89,7 +92,7 @@ def coarse_clock_warning(columns: Values, headline: str) -> list[str]:
 
 
 def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
-    """Return the warning about a deadline that is shorter than the clock uncertainty; empty if it is not."""
+    """Return a warning if the deadline is shorter than the clock uncertainty."""
     uncertainty_us, deadline_us = columns.get("clock_uncertainty_us"), columns.get("deadline_us")
     if uncertainty_us is None or deadline_us is None or deadline_us >= uncertainty_us:
         return []
@@ -104,7 +107,7 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
 
 
 def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
-    """Return the ranking, restricted to what the clocks allow. All cells must have the same hosts."""
+    """Return the ranking, limited to what the clocks allow. All cells must run on the same hosts."""
     clock = largest_of_rows(rows[cell] for cell in ranking.cells if cell in rows)
     if clock is None:
         return ranking
@@ -115,8 +118,8 @@ def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
 
 
 def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: float) -> CellPair:
-    """Return the pair with a wider interval. It stays decided only if the medians differ by more than the clock errors
-    do."""
+    """Widen the interval of a pair. The pair stays decided only if its medians differ by more than the clock errors
+    can."""
     here, there = ranking.levels[pair.a][0], ranking.levels[pair.b][0]
     decided = pair.decided and there - here > residual_us
     if pair.ratio is None:
@@ -127,9 +130,11 @@ def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: 
 
 
 def widen_ratio(bounds: Bounds, a_us: float, whole_us: float, residual_us: float) -> Bounds:
-    """Return the interval of the ratio to `a_us` if both medians have a common error of at most `whole_us`, and their
-    difference has a further error of at most `residual_us`: (b ± d) / (a ± d). The upper bound is None if `a_us` may be
-    zero."""
+    """Return the interval of the ratio `b / a` after allowing for clock errors: (b ± d) / (a ± d).
+
+    Both medians share an error of at most `whole_us`, and their difference has a further error of at most
+    `residual_us`. The upper bound is None if `a_us` may be zero.
+    """
     low, high = bounds
     if low is None or high is None or a_us <= 0:
         return None, None
@@ -139,7 +144,7 @@ def widen_ratio(bounds: Bounds, a_us: float, whole_us: float, residual_us: float
 
 
 def _ratios(b_us: float, a_us: float, whole_us: float, residual_us: float) -> list[float]:
-    """Return the ratio for each extreme combination of errors for which the divisor is positive."""
+    """Return the ratio for each extreme combination of errors that keeps the divisor positive."""
     corners = product((-whole_us, whole_us), (-residual_us / 2, residual_us / 2))
     parts = [(b_us + common + own, a_us + common - own) for common, own in corners]
     return [above / below for above, below in parts if below > 0]

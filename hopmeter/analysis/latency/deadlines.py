@@ -1,4 +1,4 @@
-"""Deadlines: how many messages of a flow or path missed its deadline, with an interval."""
+"""Count the messages of a flow or path that missed their deadline, and compute confidence intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.statistics.shares.late_shares import late_share_interval
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
-"""With fewer messages the share of missed deadlines is not resolved."""
+"""With fewer messages, the share of missed deadlines is not resolved."""
 
 Missed = NDArray[np.bool_]
 
@@ -31,35 +31,38 @@ class MissedCount:
     excused: int = 0
     """The number of missed deadlines that a clock error may explain."""
     doubtful: int = 0
-    """The number of messages in time that may have missed the deadline because of a clock error."""
+    """The number of messages that count as in time but may be late, given the clock uncertainty."""
 
     def __add__(self, other: MissedCount) -> MissedCount:
-        """Return the sums over two flows or paths; `longest` is the larger of the two values."""
+        """Return the sums over two flows or paths; `longest` is the larger of the two."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
         return MissedCount(**sums | {"longest": max(self.longest, other.longest)})
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest number of missed deadlines that the clock uncertainty allows."""
+        """The minimum and maximum number of missed deadlines that the clock uncertainty allows."""
         return self.missed - self.excused, self.missed + self.doubtful
 
 
 def find_missed(due: Times, done: Times, deadline_s: float) -> Missed:
-    """Return a mask of the messages that missed their deadline; a lost message has missed its deadline."""
+    """Return a mask of the messages that missed their deadline. A lost message has missed its deadline."""
     late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
     return late
 
 
 def count_missed(late: Missed) -> MissedCount:
-    """Count the missed deadlines of a trial; `late` must be in the order of the messages."""
+    """Count the missed deadlines of a trial. `late` must be in message order."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
     runs = edges[1::2] - edges[::2]
     return MissedCount(len(late), int(late.sum()), int(runs.max(initial=0)))
 
 
 def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> MissedCount:
-    """Count the missed deadlines of a trial. If the times come from two hosts, also count what the clock uncertainty
-    leaves open."""
+    """Count the missed deadlines of a trial.
+
+    If the times come from two hosts, the result also counts the messages for which the clock uncertainty leaves the
+    outcome open.
+    """
     counted = count_missed(find_missed(due, done, deadline_s))
     if not uncertainty_ns:
         return counted
@@ -69,9 +72,9 @@ def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: f
 
 
 def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> dict[str, Any]:
-    """Return the deadline columns of `cells.parquet`; empty without a deadline.
+    """Return the deadline columns of `cells.parquet`, or no columns if there is no deadline.
 
-    A whole workload combines the missed deadlines of all its flows and paths; `deadline_s` is then None.
+    A whole workload sums the missed deadlines of its flows and paths, and `deadline_s` is then None.
     """
     if not trials:
         return {}
@@ -88,10 +91,10 @@ def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> d
 
 
 def missed_interval(trials: Sequence[MissedCount], alpha: float = ALPHA) -> tuple[float | None, float | None]:
-    """Return the Clopper-Pearson interval of the share of missed deadlines; its bounds are None if the share is not
-    resolved.
+    """Return the Clopper-Pearson interval of the share of missed deadlines. Its bounds are None if there are too few
+    messages or trials.
 
-    Missed deadlines are clustered, so the effective number of messages is estimated from the trials (`late_shares`).
+    Missed deadlines come in clusters, so `late_shares` estimates the effective number of messages from the trials.
     """
     messages = [each.messages for each in trials]
     if len(trials) < LEAST_TRIALS or sum(messages) < LEAST_MESSAGES:

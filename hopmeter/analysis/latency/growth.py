@@ -1,4 +1,4 @@
-"""Test whether the median latency grows during a trial, if the trial is long enough."""
+"""Test whether the median latency grows during a trial."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from hopmeter.statistics.trends import BLOCKS, Trend, combine, fit_trend
 from hopmeter.store.samples import NONE_NS
 
 LEAST_S = 20.0
-"""A shorter trial does not show a trend."""
+"""Shorter trials are not tested for a trend."""
 LEAST_MESSAGES = 20
-"""The least number of messages in a block, which a median needs."""
+"""The minimum number of messages per block, so that each block has a usable median."""
 
 
 def trend_of(start: Times, done: Times) -> Trend | None:
-    """Return the trend of the median latency over the start times; None if the trial is too short, or if a block has
-    too few messages. A lost message counts as later than all others."""
+    """Return the trend of the median latency during a trial. A lost message counts as later than all others.
+
+    Return None if the trial is too short or if a block has too few messages.
+    """
     known = start != NONE_NS
     due = start[known]
     if len(due) < LEAST_MESSAGES * BLOCKS or due.max() - due.min() < LEAST_S * 1e9:
@@ -34,7 +36,7 @@ def trend_of(start: Times, done: Times) -> Trend | None:
 
 
 def set_growth(rows: Sequence[dict[str, Any]], trends: Mapping[str, Sequence[Trend]]) -> None:
-    """Fill in `growth` and its interval in each row that has trends; the intervals of all rows hold simultaneously."""
+    """Fill in `growth` and its interval in each row that has trends. The intervals of all rows hold simultaneously."""
     found = {cell: combine(each) for cell, each in trends.items() if each}
     for row in rows:
         if (trend := found.get(row["cell"])) is not None:

@@ -6,7 +6,8 @@ from hopmeter.model.cell import Cell
 
 
 def headline(cell: Cell) -> str:
-    """Return the name of the latency that ranks a cell. It starts at the due time if the pace has a schedule."""
+    """Return the name of the latency that ranks a cell. If the pace has a schedule, the latency starts at the due
+    time."""
     if cell.path:
         return "reaction"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:

@@ -1,4 +1,4 @@
-"""Translate times of one host to the clock of another host, so that times of one trial can be compared."""
+"""Translate times from one host's clock to another's, so that the times of a trial are comparable."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hopmeter.store.samples import NONE_NS
 
 @dataclass(frozen=True)
 class ClockUncertainty:
-    """The possible error of a latency that starts on one clock and ends on another, in nanoseconds."""
+    """The possible error, in nanoseconds, of a latency that starts on one clock and ends on another."""
 
     whole_ns: float = 0.0
-    """The largest error that all values may have in common."""
+    """The largest error that all trials may share."""
     residual_ns: float = 0.0
-    """The most by which this error may differ between trials."""
+    """The most by which the error may differ between trials."""
 
     @classmethod
     def of(cls, routes: Iterable[Route]) -> ClockUncertainty:
-        """Return the largest uncertainty of these translations."""
+        """Return the largest uncertainty of the given clock translations."""
         found = [*routes, HERE]
         return cls(max(each.uncertainty_ns for each in found), max(each.residual_ns for each in found))
 
@@ -35,21 +35,21 @@ class ClockUncertainty:
         return ClockUncertainty(self.whole_ns / parts, self.residual_ns / parts)
 
     def __or__(self, other: ClockUncertainty) -> ClockUncertainty:
-        """Return the maximum of both uncertainties, field by field."""
+        """Return the larger of the two uncertainties, field by field."""
         return ClockUncertainty(max(self.whole_ns, other.whole_ns), max(self.residual_ns, other.residual_ns))
 
 
 class HostClocks:
-    """The clocks of the hosts of a run; the clock file is read only if times of two hosts are compared."""
+    """The clocks of the hosts of a run. The clock file is read only when times of two hosts are compared."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def route(self, times: Times, origin: str, target: str) -> Route:
-        """Return how to translate these times from the host `origin` to the clock of the host `target`.
+        """Return the conversion of the given times from the clock of `origin` to the clock of `target`.
 
-        Raises ClockError if the clocks were not compared, or if a clock was set meanwhile, and StoreError if the clock
-        file is damaged.
+        Raises ClockError if the clocks were not compared, or if a clock was set in that time. Raises StoreError if the
+        clock file is damaged.
         """
         known = times[times != NONE_NS]
         if origin == target or not len(known):
@@ -65,7 +65,7 @@ class HostClocks:
 
 
 def translate(times: Times, route: Route) -> Times:
-    """Return the times on the clock of another host; NONE_NS is unchanged."""
+    """Return the times on the clock of the other host. NONE_NS stays unchanged."""
     return np.where(times == NONE_NS, NONE_NS, route.apply(times)) if route.steps else times
 
 

@@ -1,4 +1,4 @@
-"""Confidence intervals from the spread between trials. docs/method.md gives the reasons."""
+"""Compute confidence intervals from the spread between trials. docs/method.md explains why."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hopmeter.analysis.latency.percentiles import Nanoseconds, quantiles
 from hopmeter.statistics.shares.tails import Tail, count_late
 
 LEAST_TRIALS = 3
-"""With fewer trials the spread between trials is unknown."""
+"""With fewer trials, the spread between trials is unknown."""
 ALPHA = 0.05
 LEAST_TAIL = 900
-"""From this percentile on (in permille), trials that are too short to resolve it are evaluated together."""
+"""The lowest percentile, in permille, for which trials that are too short to resolve it are evaluated together."""
 
 Ends = tuple[float | None, float | None]
 
@@ -22,11 +22,12 @@ Ends = tuple[float | None, float | None]
 def interval(
     per_trial: Sequence[float | None], point: float | None, positive: bool = True, alpha: float = ALPHA
 ) -> tuple[float, float] | None:
-    """Return the interval of a pooled percentile from the percentiles of the trials; None if there are too few trials.
+    """Return the confidence interval of a pooled percentile from the percentiles of the trials, or None if there are
+    too few trials.
 
-    The interval is that of Student's t around the mean of the trials, on logarithms if all samples are `positive`. It
-    is extended on one side by the distance of the pooled percentile from that mean, because this distance is a visible
-    bias. Positive percentiles alone do not justify logarithms: samples around zero may have them by chance.
+    The method is Student's t around the mean of the trials, on logarithms if all samples are `positive`. The interval
+    also covers the distance of the pooled percentile from that mean, because the distance is a visible bias. Positive
+    percentiles alone do not justify logarithms: samples around zero may have positive percentiles by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
@@ -54,15 +55,14 @@ def _factor(trials: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """The spread of one percentile between trials: its value in each trial, or the tail if trials are too short for
-    values."""
+    """The spread of a percentile between trials: its value in each trial, or the tail if trials are too short."""
 
     per_trial: list[float | None]
     tail: Tail | None
 
     def bounds(self, point: float | None, positive: bool, alpha: float = ALPHA) -> Ends:
-        """Return the interval in nanoseconds. A bound is None if it is unknown, and infinite if too many messages were
-        lost."""
+        """Return the interval in nanoseconds. Unknown bounds are None; the upper bound is infinite if too many messages
+        were lost."""
         if self.tail is None:
             return interval(self.per_trial, point, positive, alpha) or (None, None)
         low, high = self.tail.bounds(alpha)
@@ -70,7 +70,7 @@ class Spread:
 
 
 def measure_spread(trials: Sequence[Nanoseconds], lost: Sequence[int], permille: int) -> Spread:
-    """Return the spread of a percentile between trials. Reorders the samples within each trial."""
+    """Return the spread of a percentile between trials. The samples of each trial are reordered in place."""
     both = zip(trials, lost, strict=True)
     per_trial = [quantiles(values, [permille], missing)[0] for values, missing in both]
     is_short = None in per_trial and permille >= LEAST_TAIL and len(trials) >= LEAST_TRIALS and any(map(len, trials))

@@ -1,4 +1,4 @@
-"""The latencies of a pair, named as in docs/metrics.md: for each message the time from a start to an end."""
+"""Compute the latencies of a pair. docs/metrics.md defines their names."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from hopmeter.model import units
 from hopmeter.store.samples import NONE_NS
 
 TRIM_SHARE = 0.01
-"""The largest share of the messages that is trimmed at the beginning of a trial, and at its end."""
+"""The largest share of messages that is trimmed at each end of a trial."""
 
 CHAIN = "chain"
-"""The latency from the source to the last receiver, without replies; `chain_per_hop` divides it by the hops."""
+"""The latency from the source to the last receiver, without replies. `chain_per_hop` divides it by the number of
+hops."""
 
 Span = tuple[str, Times, Times]
-"""The name of a latency, then its end and start times by message."""
+"""The name of a latency, its end times and its start times, by message."""
 
 Pieces = dict[str, list[Times]]
 """Latencies in nanoseconds by name, each in one or more arrays."""
 
 
 def trim(messages: int) -> int:
-    """Return how many messages at each end of a trial do not count in latencies.
+    """Return how many messages are excluded from latencies at each end of a trial.
 
-    The number is small enough that the trial still resolves the same percentiles. Trials that are too short for p99 are
-    not trimmed, because all of them together may resolve p99.
+    After trimming, the trial still resolves the same percentiles. Trials that are too short for p99 are not trimmed,
+    because all trials together may resolve it.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0
@@ -47,7 +48,7 @@ def trim_slice(pair: Pair) -> slice:
 
 
 def latencies(pair: Pair) -> Pieces:
-    """Return every latency that applies to the pattern of the pair and has samples."""
+    """Return every latency that applies to the pair's pattern and has samples."""
     cut = trim_slice(pair)
     pieces: Pieces = {}
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -58,8 +59,7 @@ def latencies(pair: Pair) -> Pieces:
 
 
 def count_missing(pair: Pair) -> Counter[str]:
-    """Count, for each latency, the messages that have a start but no end. Such messages count as later than all
-    others."""
+    """Count, for each latency, the messages with a start but no end. They count as later than all others."""
     cut = trim_slice(pair)
     missing: Counter[str] = Counter()
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -79,7 +79,7 @@ def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
 
 
 def _spans(pair: Pair) -> Iterator[Span]:
-    """Yield the end-to-end latencies. A ring has only a round trip, which is not a one-way latency."""
+    """Yield the end-to-end latencies. In a ring, these are round trips instead of one-way latencies."""
     sent, done = pair.send_times, pair.completion_times
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
@@ -112,8 +112,7 @@ def _inner_spans(pair: Pair) -> Iterator[Span]:
 
 
 def _hold_times(pair: Pair) -> Times:
-    """Return how long the servers held each request: the sum, or the longest time if the servers were called in
-    parallel."""
+    """Return how long the servers held each request. For parallel calls this is the longest time, otherwise the sum."""
     holds = [hold(each) for each in (*pair.relays, *pair.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
     at_once = pair.cell.axes.pattern == "scatter" and pair.cell.axes.dispatch == "parallel"
@@ -123,7 +122,7 @@ def _hold_times(pair: Pair) -> Times:
 
 
 def hold(place: EndpointTimes) -> Times:
-    """Return the time from the arrival of each request until its reply or forwarding; NONE_NS if either is missing."""
+    """Return the time from a request's arrival to its reply or forwarding. It is NONE_NS if either time is missing."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)
 

@@ -1,4 +1,4 @@
-"""The columns of one latency: its percentiles with intervals, its mean and its extremes."""
+"""Compute the columns of one latency: percentiles with intervals, mean, standard deviation and extremes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def summary(
     lost: Sequence[int],
     bounded: Sequence[str] = BOUNDED,
 ) -> dict[str, Any]:
-    """Return the columns of one latency from the samples of the good trials; without samples, only the number of lost
-    messages.
+    """Return the columns of one latency from the samples of the good trials. Without samples, only the number of lost
+    messages is returned.
 
-    The percentiles in `bounded` also get interval columns. `lost` contains, for each trial, the number of messages
-    without this latency. Percentiles count them as later than all others; mean, deviation and extremes ignore them.
+    The percentiles in `bounded` also get interval columns. `lost` is the number of messages without this latency in
+    each trial. Percentiles count lost messages as later than all others; the other statistics ignore them.
     """
     pooled, parts = join(trials)
     if not len(pooled):
@@ -39,7 +39,7 @@ def summary(
 
 
 def join(trials: Sequence[Sequence[Nanoseconds]]) -> tuple[Nanoseconds, list[Nanoseconds]]:
-    """Return all samples in one array, and the samples of each trial as views of that array."""
+    """Return all samples in one array, and each trial's samples as views of that array."""
     pieces = [piece for trial in trials for piece in trial]
     pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
     return pooled, np.split(pooled, np.cumsum([sum(map(len, trial)) for trial in trials])[:-1])
@@ -59,8 +59,7 @@ def _moments(values: Nanoseconds) -> dict[str, float | None]:
 
 
 def _squares(values: Nanoseconds, mean: float) -> float:
-    """Sum the squared deviations block by block, because converting all samples to floating point at once would copy
-    them."""
+    """Sum the squared deviations block by block. Converting all samples to floating point at once would copy them."""
     stretch = 1 << 18
     parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
     return math.fsum(float(np.dot(part, part)) for part in parts)

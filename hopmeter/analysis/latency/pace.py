@@ -1,5 +1,5 @@
-"""Check whether a trial achieved the requested rate. Overload must not be reported as latency; docs/method.md has the
-rules."""
+"""Check whether a trial achieved the requested rate, so that overload is not reported as latency. docs/method.md has
+the rules."""
 
 from __future__ import annotations
 
@@ -15,41 +15,42 @@ from hopmeter.model.condition_values import rates_of
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99
-"""The share of the requested rate that must be reached, on average and at the end of the trial."""
+"""The fraction of the requested rate that a source must reach, both on average and at the end of the trial."""
 PARTS = 5
-"""The number of parts of a trial that are compared to detect a growing backlog."""
+"""A trial is divided into this many parts to detect a growing backlog."""
 LEAST = 20
-"""With fewer messages a trend is meaningless."""
+"""With fewer messages, a trend is meaningless."""
 
 
 @dataclass(frozen=True)
 class AchievedPace:
-    """The pace of one pair in one trial."""
+    """The rate that one pair achieved in one trial."""
 
     achieved_hz: float | None
-    """Messages per second that the transport accepted."""
+    """The messages per second that the transport accepted."""
     reached_hz: float | None
-    """The same rate during the part in which messages were due at the highest rate."""
+    """The same rate, limited to the part of the trial with the highest requested rate."""
     asked_hz: float | None
-    """Messages per second that were due in that part, including the random variation of `poisson`."""
+    """The messages per second that were due in that part of the trial, including the random variation of `poisson`."""
     behind: bool
     """Whether the source fell behind its schedule permanently."""
     backlog: bool
-    """Whether the messages waited longer and longer."""
+    """Whether messages waited longer and longer."""
     seconds: float
     """The time from the first due time to the last arrival."""
     period_ns: float = 0.0
-    """The time between the due times of two messages, or of two bursts."""
+    """The time between the due times of two messages or two bursts."""
     queued_ns: float = 0.0
-    """The median time that messages waited for others if they waited throughout the trial; otherwise 0."""
+    """The median queueing time if messages queued throughout the trial; otherwise 0."""
     long_ns: float = 0.0
     """The median response if many messages became due during each response, throughout the trial; otherwise 0."""
     growth: float = 0.0
-    """The growth of the response in seconds per second of the schedule if there is a backlog; otherwise 0."""
+    """The growth of the response, in seconds per second, if there is a backlog; otherwise 0."""
 
 
 def measure_pace(pair: Pair) -> AchievedPace:
-    """Measure the pace of a pair. Whether the pair keeps up is judged while messages are due at the highest rate."""
+    """Measure the rate that a pair achieved. Only the part with the highest requested rate shows whether the pair keeps
+    up."""
     begun_ns = _earliest(_known_times(pair.due_times))
     achieved_hz, span_ns = _rate(_known_times(pair.send_times), begun_ns)
     seconds = max(span_ns, int(pair.completion_times.max(initial=begun_ns)) - begun_ns) / 1e9
@@ -57,7 +58,7 @@ def measure_pace(pair: Pair) -> AchievedPace:
 
 
 def _fastest_part(pair: Pair) -> slice:
-    """Return the messages that are due at the highest rate: all of them, or the fastest fifth of a changing rate."""
+    """Return the messages due at the highest rate: all of them, or a fifth if the rate changes."""
     rates = rates_of(pair.cell.axes)
     if rates is None or rates.first_hz == rates.last_hz:
         return slice(None)
@@ -84,7 +85,7 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median response; each is 0 unless it was long in every fifth of the messages."""
+    """Return the median wait and the median response. Each is 0 unless it was long in every fifth of the messages."""
     limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -101,30 +102,31 @@ def _earliest(due: Times) -> int:
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
-    """Return the rate since the first due time, and the time span. A source that starts late and catches up must not
-    appear faster than requested."""
+    """Return the rate since the first due time, and the time span.
+
+    The span starts at the first due time, so a source that starts late and catches up does not appear faster than
+    requested.
+    """
     span = int(times.max()) - begun_ns if len(times) > 1 else 0
     return ((len(times) - 1) * 1e9 / span if span else None), span
 
 
 def _medians(end: Times, start: Times) -> list[float]:
-    """Return the median delay of each fifth of the messages; empty if any fifth has no messages."""
+    """Return the median delay of each fifth of the messages. The list is empty if a fifth has no messages."""
     fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
     delays = [minus(*fifth) for fifth in fifths]
     return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Return whether the rate is too low and the last messages are late. A single late message at the end is not a
-    lower rate."""
+    """Return whether the rate is too low and the last messages are late. One late message at the end is not enough."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns
 
 
 def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
-    """Return whether the response never decreases from fifth to fifth, and grows in total by at least 1 % of the
-    schedule and by one period."""
+    """Return whether the response grows steadily, by at least 1 % of the schedule and by more than one period."""
     if not responses:
         return False
     growth = responses[-1] - responses[0]

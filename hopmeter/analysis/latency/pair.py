@@ -1,4 +1,4 @@
-"""The times of one pair in one trial, by message: when it was due, sent, and received at each endpoint."""
+"""The due, send and arrival times of each message of one pair in one trial."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class EndpointTimes:
     arrivals: Arrivals
     arrived: Times
     forwarded: Times
-    """When the endpoint sent the message on or replied; at a sink with work, when the work was done."""
+    """When the endpoint forwarded the message or replied. For a sink with work, when the work was done."""
     decoded: Times | None
     refused: int
-    """The number of messages that the endpoint could not send on or reply to."""
+    """The number of messages that the endpoint could not forward or reply to."""
     host: str = ""
-    """The host that provides the clock of the times."""
+    """The host whose clock recorded the times."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """The times that a source or client recorded, by message. A scatter client has one lane for each server."""
+    """The times that a source or client recorded, by message. A scatter client has one lane per server."""
 
     due: Times
     sent: Times
     encoded: Times | None
     replies: Arrivals
-    """The arrivals of replies; empty at the source of a chain."""
+    """The arrivals of replies. The source of a chain has none."""
     replied: Times
     decoded: Times | None
     offered: int
@@ -40,23 +40,23 @@ class Lane:
     abandoned: int
     """The number of messages that the transport refused until the retry time was over."""
     host: str = ""
-    """The host that provides the clock of the times."""
+    """The host whose clock recorded the times."""
 
     @property
     def handover_times(self) -> Times:
-        """When each message was handed to the transport: after encoding, if there is a codec."""
+        """The time at which each message was passed to the transport. If there is a codec, this is after encoding."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A source or client together with all its relays, sinks and servers."""
+    """A source or client with all its relays, sinks and servers."""
 
     cell: Cell
     lanes: list[Lane]
     relays: list[EndpointTimes] = field(default_factory=list)
     ends: list[EndpointTimes] = field(default_factory=list)
-    """The sinks or servers; empty in a ring."""
+    """The sinks or servers. A ring has none."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
 
@@ -67,32 +67,33 @@ class Pair:
 
     @property
     def one_way(self) -> bool:
-        """Whether the messages end at sinks, and do not return to their source."""
+        """Whether the messages end at sinks instead of returning to their source."""
         return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
     def due_times(self) -> Times:
-        """When each message was due."""
+        """The time at which each message was due."""
         return self.lanes[0].due
 
     def due_on(self, host: str) -> Times:
-        """Return when each message was due, on the clock of `host`."""
+        """Return the time at which each message was due, on the clock of `host`."""
         due = self.due_times
         return translate(due, self.clocks.route(due, self.lanes[0].host, host))
 
     @property
     def send_times(self) -> Times:
-        """When each message was sent; for scatter, when its first request was sent."""
+        """The time at which each message was sent. For scatter, the time of its first request."""
         return earliest([lane.sent for lane in self.lanes])
 
     @property
     def completion_times(self) -> Times:
-        """The times at which each message had reached all its receivers and been decoded there, or all its replies had
-        returned and been decoded. The clock is that of the source or client, as for all times of a whole message."""
+        """The time at which each message, or the last of its replies, was received and decoded. The clock is that of
+        the source or client."""
         return self.completion_on(self.lanes[0].host)[0]
 
     def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:
-        """Return when each message was complete, on the clock of `host`, and the uncertainty of this translation."""
+        """Return the completion time of each message on the clock of `host`, and the uncertainty of that
+        translation."""
         if self.one_way:
             found = [(_decode_times(end.arrived, end.decoded), end.host) for end in self.ends]
         else:
@@ -102,12 +103,12 @@ class Pair:
 
     @property
     def delivery_times(self) -> list[Times]:
-        """When each message had reached each sink or server, including decoding."""
+        """The time at which each message had reached each sink or server, including decoding."""
         return [self._at_origin(end, _decode_times(end.arrived, end.decoded)) for end in self.ends]
 
     @property
     def arrival_times(self) -> list[Times]:
-        """When each message arrived at each sink or server, before decoding."""
+        """The time at which each message arrived at each sink or server, before decoding."""
         return [self._at_origin(end, end.arrived) for end in self.ends]
 
     def _at_origin(self, place: EndpointTimes, times: Times) -> Times:
@@ -115,17 +116,20 @@ class Pair:
 
     @property
     def deliveries(self) -> list[Arrivals]:
-        """The final arrivals: the arrivals at the sinks, or the arrivals of the replies."""
+        """The final arrivals: those at the sinks, or those of the replies."""
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property
     def expected_count(self) -> int:
-        """The number of final arrivals if nothing is lost."""
+        """The number of final arrivals if no message is lost."""
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:
-        """Return (arrived, left) of each hop, beginning at the source; the last hop has one entry for each sink or
-        server. Both times use the clock of the host at which the message arrived."""
+        """Return the arrival and departure times of each hop, starting at the source. The last hop has one entry per
+        sink or server.
+
+        Both times are on the clock of the receiving host.
+        """
         return [(hop.arrived, translate(hop.left, self.clocks.route(hop.left, *hop.hosts))) for hop in self._hops()]
 
     def _hops(self) -> list[_Hop]:
@@ -160,7 +164,7 @@ class _Hop:
     arrived: Times
     left: Times
     hosts: tuple[str, str]
-    """The host that the message left, and the host at which it arrived."""
+    """The host that sent the message and the host that received it."""
 
 
 def _decode_times(arrived: Times, decoded: Times | None) -> Times:

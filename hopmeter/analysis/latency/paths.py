@@ -1,7 +1,7 @@
-"""Paths of a workload: how long a message takes to cause an effect, and how old the data behind an effect is.
+"""Compute the reaction time and the data age of a workload's paths.
 
 The definitions follow Günzel and others, "On the Equivalence of Maximum Reaction Time and Maximum Data Age for
-Cause-Effect Chains" (doi 10.1145/3703630), applied to every message and not only to the longest times.
+Cause-Effect Chains" (doi 10.1145/3703630). hopmeter applies them to every message, not only to the maximum.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ class PathTimes:
     """The times of a path in one trial."""
 
     due: Times
-    """When each message of the first flow was due."""
+    """The due time of each message of the first flow."""
     effect: Times
-    """When the first effect of each message of the first flow, or of a newer message, arrived."""
+    """The arrival time of the first effect of each message of the first flow, or of a newer message."""
     data_age: Times
-    """For each message of the last flow with known causes: the age of its cause in the first flow, in ns."""
+    """The age in ns of the first flow's message that caused each message of the last flow. Messages with unknown causes
+    are left out."""
     clock: ClockUncertainty
-    """The uncertainty of these times if the path starts on one clock and ends on another."""
+    """The clock uncertainty of these times. It is zero if the path starts and ends on the same clock."""
 
     @property
     def reaction(self) -> Times:
-        """The reaction time of each message of the first flow that had an effect, in ns."""
+        """The reaction time, in ns, of each message of the first flow that had an effect."""
         return minus(self.effect, self.due)
 
 
@@ -70,18 +71,19 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
 
 
 def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
-    """Return the time, on the clock of `host`, of the second-to-last lookup of the newest message: the earliest over
-    all flows with `latest`.
+    """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows are
+    `latest`, the earliest time counts.
 
-    A message that is due later may have its effect only after the trial, so it says nothing about the transport.
+    A message that is due later may have its effect only after the trial, so its reaction time says nothing about the
+    transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
 
 
 def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:
-    """Return, for each message of the last flow, the number of the first flow's message that caused it; UNKNOWN if the
-    chain of causes is broken."""
+    """Return, for each message of the last flow, the number of the first flow's message that caused it. The number is
+    UNKNOWN if the chain of causes is broken."""
     numbers = np.arange(messages)
     for before, flow in reversed(list(pairwise(flows))):
         numbers = _step(_cause_numbers(cell, before, flow, causes), numbers)
@@ -96,7 +98,7 @@ def _step(caused_by: Numbers, numbers: Numbers) -> Numbers:
 
 
 def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numbers:
-    """Return, for each message of a flow, the number of the message of the previous flow that caused it."""
+    """Return, for each message of a flow, the number of the previous flow's message that caused it."""
     ends = topology(cell).flows
     sender = ends[flow.number][0].id
     receiver = ends[before.number][1 + before.targets.index(flow.source)].id
@@ -108,7 +110,8 @@ def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numb
 
 
 def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
-    """Return when the first effect of each message, or of a newer message, arrived; NONE_NS without an effect."""
+    """Return the arrival time of each message's first effect, or of a newer message's effect if that arrived earlier.
+    The time is NONE_NS if there was no effect."""
     earliest = np.full(messages, NEVER)
     np.minimum.at(earliest, origin, done)
     effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]

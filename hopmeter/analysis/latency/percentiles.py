@@ -1,4 +1,4 @@
-"""Percentiles of samples. docs/method.md gives the reasons."""
+"""Compute percentiles of samples. docs/method.md explains the choices."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
 """A percentile is resolved only if at least this many samples are slower."""
 QUICK_TRIALS = 5
-"""With fewer trials a cell counts as quick: good for a first impression only."""
+"""A cell with fewer trials is marked `quick`, because its results are only a first impression."""
 
 State = Literal["known", "lost", "few"]
-"""Whether a percentile is known, is a lost message, or is not resolved because too few messages are slower."""
+"""Whether a percentile is known, falls on a lost message, or is unresolved because too few messages are slower."""
 
 Nanoseconds = NDArray[np.int64]
 Samples = NDArray[np.int64] | NDArray[np.float64]
@@ -28,20 +28,20 @@ def is_resolved(count: int, permille: int) -> bool:
 
 
 def resolvable(count: int) -> int:
-    """Return the least number of samples that resolves the same percentiles as `count` samples."""
+    """Return the smallest number of samples that resolves the same percentiles as `count` samples."""
     counts = [least_count(permille) for permille in PERMILLE.values()]
     return max((each for each in counts if each <= count), default=0)
 
 
 def least_count(permille: int) -> int:
-    """Return the least number of samples that resolves a percentile."""
+    """Return the minimum number of samples that resolves a percentile."""
     return math.ceil(BEYOND * 1000 / (1000 - permille))
 
 
 def state(arrived: int, lost: int, permille: int) -> State:
-    """Return whether a percentile of all messages is known, is a lost message, or has too few messages.
+    """Return whether a percentile of all messages is known, lost or unresolved.
 
-    The state is "lost" if so many messages are lost that more messages would not make the percentile known.
+    The state is "lost" if so many messages are lost that a longer measurement would not help.
     """
     count, share = arrived + lost, permille / 1000
     if not count:
@@ -53,8 +53,10 @@ def state(arrived: int, lost: int, permille: int) -> State:
 
 
 def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[float | None]:
-    """Return percentiles of all messages; None for a percentile that is not resolved or lost. Reorders `values`, to
-    avoid copying large arrays."""
+    """Return percentiles of all messages. A percentile that is unresolved or lost is None.
+
+    `values` is reordered in place, to avoid copying large arrays.
+    """
     wanted = list(permilles)
     known = [each for each in wanted if state(len(values), lost, each) == "known"]
     found = dict(zip(known, estimate(values, [each / 1000 for each in known], lost, reorder=True), strict=True))
@@ -62,11 +64,11 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
-    """Estimate quantiles of all messages, resolved or not, by the only estimator of hopmeter: type 8 of Hyndman and
-    Fan.
+    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. hopmeter uses this estimator
+    everywhere.
 
-    `values` contains the messages that arrived; the `lost` messages count as later than all of them. A quantile that is
-    a lost message is None. With `reorder` the function partly sorts `values` and does not copy them.
+    `values` contains the messages that arrived; the `lost` messages count as later than all of them. A quantile that
+    falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of copying them.
     """
     arrived = [_share_of_arrived(each, len(values), lost) for each in shares]
     known = [each for each in arrived if each <= 1]
@@ -75,8 +77,8 @@ def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool 
 
 
 def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
-    """Convert a quantile of all messages to the quantile of the arrived messages, by the positions of type 8. The
-    result is infinite if the quantile is a lost message."""
+    """Convert a quantile of all messages to a quantile of the arrived messages. The result is infinite if the quantile
+    falls on a lost message."""
     if not lost:
         return share if arrived else math.inf
     position = (arrived + lost + 1 / 3) * share + 1 / 3

@@ -1,4 +1,4 @@
-"""Columns that contain one value for each server of a scatter, in the order of the servers."""
+"""Compute the columns with one value per scatter server, in server order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
 LAST = "last"
-"""For each message, the index of the server whose reply came last. It is stored with the latencies, although it is not
-a latency."""
+"""The index of the server that replied last, for each message. It is stored with the latencies, although it is not
+one."""
 
 
 def by_server(pair: Pair) -> Pieces:
-    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds, and which server was last; empty unless the
-    pattern is scatter."""
+    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds, and the index of the last server. The result is
+    empty unless the pattern is scatter."""
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)
@@ -39,7 +39,7 @@ def by_server(pair: Pair) -> Pieces:
 
 
 def lost_by_server(pair: Pair) -> Counter[str]:
-    """Count the requests without a reply, by server, under the names `roundtrip 0`, …; empty unless the pattern is
+    """Count the requests without a reply, under the names `roundtrip 0`, …. The result is empty unless the pattern is
     scatter."""
     if pair.cell.axes.pattern != "scatter":
         return Counter()
@@ -50,9 +50,9 @@ def lost_by_server(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the columns `servers_…` of the trials; empty unless the pattern is scatter.
+    """Return the `servers_…` columns. The result is empty unless the pattern is scatter.
 
-    `missing` returns, for the name of a latency, how many messages of each trial do not have it because they were lost.
+    `missing(name)` returns the number of lost messages without the latency `name`, for each trial.
     """
     if cell.axes.pattern != "scatter":
         return {}

@@ -1,4 +1,4 @@
-"""Columns that contain one value for each sink, in the order of the sinks, if a message goes to several sinks."""
+"""Compute the columns with one value per sink, in sink order, if messages go to several sinks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STATISTICS = ("mean", "min", "p50", "p99", "max")
 
 
 def by_sink(pair: Pair) -> Pieces:
-    """Return the latencies `service 0`, … in nanoseconds, and the counts `received 0`, …; empty unless there are
-    several sinks."""
+    """Return the latencies `service 0`, … in nanoseconds, and the counts `received 0`, …. The result is empty unless
+    there are several sinks."""
     if not _several(pair.cell):
         return {}
     cut = trim_slice(pair)
@@ -31,8 +31,8 @@ def by_sink(pair: Pair) -> Pieces:
 
 
 def lost_by_sink(pair: Pair) -> Counter[str]:
-    """Count the messages that did not reach each sink, under the names `service 0`, …; empty unless there are several
-    sinks."""
+    """Count the messages that did not reach each sink, under the names `service 0`, …. The result is empty unless there
+    are several sinks."""
     if not _several(pair.cell):
         return Counter()
     cut, sent = trim_slice(pair), pair.send_times
@@ -41,7 +41,7 @@ def lost_by_sink(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the columns `sinks_…` of the trials; empty unless there are several sinks. `servers.columns` explains
+    """Return the `sinks_…` columns. The result is empty unless there are several sinks. `servers.columns` explains
     `missing`."""
     if not _several(cell):
         return {}

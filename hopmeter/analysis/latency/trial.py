@@ -1,4 +1,4 @@
-"""Measure one trial from its samples."""
+"""Measure a trial from its samples."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PACING = "pacing_error"
 
 @dataclass
 class Counts:
-    """The message counts of a trial, over all pairs. docs/metrics.md defines each count."""
+    """The message counts of a trial, summed over all pairs. docs/metrics.md defines each count."""
 
     sent: int = 0
     received: int = 0
@@ -48,11 +48,11 @@ class Counts:
     stray: int = 0
     trimmed: int = 0
     messages: int = 0
-    """The number of messages that the sources recorded; the requests of one scatter count once."""
+    """The number of messages that the sources recorded. All requests of one scatter count as one message."""
 
     @property
     def lost(self) -> int:
-        """The number of messages that should have arrived but did not, including abandoned messages."""
+        """The number of messages that should have arrived but did not, including abandoned ones."""
         return self.expected - self.received
 
     def __add__(self, other: Counts) -> Counts:
@@ -66,18 +66,18 @@ class Measured:
     counts: Counts = field(default_factory=Counts)
     latencies: Pieces = field(default_factory=dict)
     missing: Counter[str] = field(default_factory=Counter)
-    """For each latency, the number of messages that do not have it because they were lost."""
+    """For each latency, the number of lost messages that do not have it."""
     paces: list[AchievedPace] = field(default_factory=list)
     missed: MissedCount | None = None
     """The missed deadlines of a flow or path."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
     """The clock uncertainty of each latency that starts on one clock and ends on another."""
     trend: Trend | None = None
-    """The growth of the median latency of the first pair during the trial; None if the trial is too short."""
+    """The growth of the first pair's median latency during the trial, or None if the trial is too short."""
 
     @property
     def achieved_hz(self) -> float | None:
-        """The achieved rate, averaged over the pairs; None if it is unknown."""
+        """The achieved rate, averaged over the pairs, or None if it is unknown."""
         rates = [pace.achieved_hz for pace in self.paces if pace.achieved_hz]
         return sum(rates) / len(rates) if rates else None
 
@@ -85,7 +85,8 @@ class Measured:
 def measure(cell: Cell, path: Path) -> Measured:
     """Measure a trial from its samples.
 
-    Raises StoreError if the samples are missing or damaged, and ClockError if times of two hosts cannot be compared.
+    Raises StoreError if the samples are missing or damaged, and ClockError if the times of two hosts cannot be
+    compared.
     """
     if cell.path:
         return _measure_path(cell, path)
@@ -116,20 +117,19 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate is constant, so that a growing latency is not caused by the schedule."""
+    """Return whether the rate is constant. Only then does a growing latency not come from the schedule."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 
 
 def _start(cell: Cell, pair: Pair) -> Times:
-    """Return the start times of the latency that ranks a cell."""
     return pair.due_times if headline(cell) == "response" else pair.send_times
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
     """Count the messages of all flows, and the missed deadlines of all flows and paths.
 
-    A message that a bridge passes on counts once. Latencies are in the rows of the flows and paths.
+    A message that a bridge passes on counts once. Latencies appear only in the rows of flows and paths.
     """
     running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
     paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
@@ -139,7 +139,7 @@ def _measure_workload(cell: Cell, path: Path) -> Measured:
 
 
 def _measure_path(cell: Cell, file: Path) -> Measured:
-    """Measure a path; a message of its first flow without an effect counts as lost."""
+    """Measure a path. A message of its first flow that had no effect counts as lost."""
     times = path_times(cell, file)
     reaction, deadline_s = times.reaction, cell.deadline_s
     counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))
@@ -178,7 +178,7 @@ def reject_altered(result: TrialResult) -> TrialResult:
 
 
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
-    """Sum a counter over the endpoints of a trial; `roles` limits the endpoints if it is not empty."""
+    """Sum a counter over the endpoints of a trial, or over the endpoints with the given roles."""
     wanted = set(roles)
     endpoints: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("endpoints", [])]
     return sum(each.get(name, 0) for each in endpoints if not wanted or each.get("role") in wanted)

@@ -19,15 +19,15 @@ from hopmeter.store.samples import NONE_NS, Samples
 Columns = dict[str, Times]
 NOTHING: Times = np.empty(0, np.int64)
 SPARSE = 1 << 20
-"""If the seqs of a source have more gaps than this, its samples count as damaged. Arrays are as long as the highest
-seq."""
+"""Samples with more missing sequence numbers than this count as damaged. The limit bounds memory use, because arrays
+are as long as the highest sequence number."""
 
 
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
     """Yield the pairs of a trial one at a time, so that only one pair is in memory.
 
-    Raises StoreError if the samples are damaged or contain an unknown endpoint. The run folder, two levels above the
-    samples file, provides the clocks that translate times of several hosts.
+    Raises StoreError if the samples are damaged or contain an unknown endpoint. If the trial ran on several hosts, the
+    clock file in the run folder is used to compare their times.
     """
     strangers = set(samples.endpoints) - {each.id for each in topology(replace(cell, flow="")).endpoints}
     if strangers:
@@ -63,7 +63,7 @@ def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
 
 
 def _is_concurrent(cell: Cell) -> bool:
-    """Return whether several calls run concurrently, so that replies arrive in any order."""
+    """Return whether several calls run concurrently. Their replies may then arrive in any order."""
     return cell.workload is not None and bool(cell.flow) and cell.workload.flow(cell.flow).concurrency > 1
 
 
@@ -74,7 +74,8 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 
 def _codec(cell: Cell) -> list[str]:
-    """Return the columns that a codec fills; empty without a codec, or if the transport encodes by itself."""
+    """Return the columns that a codec fills. The list is empty without a codec, or if the transport itself encodes
+    messages."""
     return [] if cell.axes.codec == "none" or cell.carriage.own_encoders else ["encoded_ns", "decoded_ns"]
 
 
@@ -101,7 +102,8 @@ def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) ->
 
 
 def _messages(samples: Samples, seqs: Times) -> int:
-    """Return the number of messages from the highest seq; the source records all messages, including abandoned ones."""
+    """Return the number of messages, computed from the highest sequence number. The source records all messages,
+    including abandoned ones."""
     if not len(seqs):
         return 0
     lowest, highest = int(seqs.min()), int(seqs.max())

@@ -1,4 +1,4 @@
-"""Detect messages that wait for others in a queue that filled during warm-up, and so shows no trend
+"""Detect messages that wait in a queue throughout a trial. Such a queue filled during warm-up and so shows no trend
 (docs/method.md)."""
 
 from __future__ import annotations
@@ -11,34 +11,36 @@ from hopmeter.analysis.latency.pair import Pair
 from hopmeter.store.samples import NONE_NS
 
 Spans = NDArray[np.float64]
-"""Durations in nanoseconds by message; NaN if a message did not arrive."""
+"""Durations in nanoseconds by message. The duration of a message that did not arrive is NaN."""
 
 PERIODS = 10
-"""The largest number of messages that may become due while one waits; the limit is higher if relays hold messages."""
+"""The maximum number of messages that may become due while one message waits. The limit is higher if relays hold
+messages."""
 LEAST_NS = 1_000_000
-"""A shorter wait may be the wake-up of a receiver, which then takes all messages that arrived meanwhile."""
+"""A shorter wait may be a receiver's wake-up. The receiver then takes all messages that arrived in the meantime."""
 ALONE = 1
-"""The fastest messages of a hop, in percent, that show its duration without a queue. An outlier may be even faster."""
+"""The percentage of a hop's fastest messages that show its duration without a queue. A single fastest message may be an
+outlier."""
 ORDERLY = 0.99
-"""The least share of messages that pass a queue in order; a message that overtakes another does not wait for it."""
+"""The minimum share of messages that must stay in order to count as queued. A message that overtakes another does not
+wait for it."""
 
 
 def limit_ns(pair: Pair, period_ns: float) -> float:
-    """Return the limit above which a wait or response counts as long; `period_ns` is the time between two messages.
+    """Return the limit above which a wait or a response counts as long. `period_ns` is the time between two messages.
 
-    The limit is at least the total time for which the relays hold a message, each for at most one period, because a
-    relay may still be busy with the previous message.
+    The limit is at least the total time that relays hold a message, because a relay may still be busy with the previous
+    message. Each relay counts for at most one period.
     """
     held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, PERIODS * period_ns, held_ns)
 
 
 def waiting_times(pair: Pair) -> Spans:
-    """Return how long each message waited: at the source after its due time, and on each hop beyond the time of the
-    fastest messages.
+    """Return how long each message waited: at the source after its due time, and in the queue of each hop.
 
-    The fastest messages show the duration of a hop without a queue. If messages overtake each other, the delays are
-    jitter and not a queue, so only the wait at the source counts.
+    The fastest messages show a hop's duration without a queue; any longer time counts as waiting. If messages overtake
+    each other, their delays are jitter, so only the wait at the source counts.
     """
     late = _span(pair.send_times, pair.due_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):
