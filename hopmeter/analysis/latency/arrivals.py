@@ -43,7 +43,7 @@ class Arrivals:
         """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # for equal sequence numbers the last write wins, which is the first arrival
+        earliest[self._seqs[::-1]] = places[::-1]  # if a message arrived twice, the last write wins: its first arrival
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 

@@ -52,18 +52,19 @@ def waiting_times(pair: Pair) -> Spans:
 
 
 def throughout(spans: Spans, limit: float, parts: int) -> bool:
-    """Return whether the median exceeds a limit in every part of a trial, so that a single stall is not the cause."""
+    """Return whether the median exceeds the limit in every part of a trial. A single stall does not exceed it
+    everywhere."""
     return all(median(each) > limit for each in np.array_split(spans, parts))
 
 
 def median(spans: Spans) -> float:
-    """Return the median over the messages that arrived; 0 if no message arrived."""
+    """Return the median over the messages that arrived, or 0 if none arrived."""
     there = spans[~np.isnan(spans)]
     return float(np.median(there)) if len(there) else 0.0
 
 
 def response(pair: Pair) -> Spans:
-    """Return the time from the due time of each message until it had reached all receivers."""
+    """Return the time from each message's due time until the message reached all its receivers."""
     return _span(pair.completion_times, pair.due_times)
 
 

@@ -1,1 +1,1 @@
-"""Decide which cells of a table are better than others: rounds, ranks, floors and open questions."""
+"""Rank the cells of a table: rounds, ranks, floors and open questions."""

@@ -1,4 +1,4 @@
-"""Determine what the rounds of a table have decided so far."""
+"""Find out which questions the rounds of a table have already decided."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import ALPHA, BEST
 
 CLEAR = 1.5
-"""A run with a budget should decide this ratio first, in every table."""
+"""A run with a budget first aims to decide pairs of rows whose medians differ by this factor."""
 Question = frozenset[str]
-"""The cells that a question is about: both cells of a pair, or a single cell whose median or requirements are in
-question."""
+"""The two cells of a pair, or a single cell whose median or requirements are in question."""
 Bounds = tuple[float | None, float | None, float | None]
 IsJudged = Callable[[Cell, Bounds, float], bool]
-"""Returns whether a cell is known to meet or miss its requirements; the arguments are the cell, its median with the 95
-% interval, and the significance level."""
+"""Returns whether the trials decide a cell's requirements. The arguments are the cell, its median with a 95 % interval,
+and the significance level."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +28,17 @@ class Answer:
     asked: frozenset[Question]
     decided: frozenset[Question]
     needed: frozenset[str]
-    """The cells that every further round must include: the best cell, cells without a result, and open references."""
+    """The cells that every further round must include: the best cell, cells without a result, and undecided
+    references."""
     needed_rounds: float | None = None
-    """The number of rounds after which open pairs that differ by the ratio `CLEAR` would be decided, from their noise;
-    None if unknown."""
+    """The estimated number of rounds needed to decide undecided pairs whose ratio is `CLEAR`, or None if unknown."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
-    """Analyse a table at the significance level `alpha`; `until` is `order`, `best` or a precision such as `±5%`.
+    """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
 
-    Unranked cells are in no question unless all cells are unranked. References take part in the rounds until their
-    ratio to the best cell is decided, but only the choices determine how long the run lasts.
+    Unranked cells are ignored unless all cells are unranked. References take part in the rounds until their ratio to
+    the best cell is decided. Only the choices determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
     result = fit_table(cells, observations, alpha, BEST if until == BEST else None)
@@ -50,7 +49,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
 
 
 def _open_references(result: Ranking) -> set[str]:
-    """Return the references that are not yet decided against the best cell."""
+    """Return the references that have not yet been separated from the best cell."""
     compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
     return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 
@@ -58,7 +57,7 @@ def _open_references(result: Ranking) -> set[str]:
 def look_at_requirements(
     cells: Sequence[Cell], observations: Iterable[Observation], is_judged: IsJudged, alpha: float
 ) -> Answer:
-    """Analyse the requirements of each ranked cell at the significance level `alpha`."""
+    """Check at the significance level `alpha` whether the requirements of each ranked cell are decided."""
     ranked = [cell for cell in cells if cell.comparison.ranked] or list(cells)
     ids = {cell.id for cell in ranked}
     levels = fit([each for each in observations if each.cell in ids], alpha).levels
@@ -83,9 +82,9 @@ def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> An
 
 
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
-    """Return the pairs to decide: all pairs of choices, or in a run with two sides the two sides of each cell.
+    """Return the pairs to decide: all pairs of choices, or the two sides of each cell if the run compares two versions.
 
-    If there is only one choice, it is paired with the references that the user named.
+    If there is only one choice, it is compared with the references that the user named.
     """
     if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
         return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]

@@ -1,4 +1,4 @@
-"""Select the ranked cells of a table, and fit the table with choices and references."""
+"""Select the ranked cells of a table, and fit the whole table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hopmeter.statistics.ranking import ALPHA
 
 
 def choices(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the ranked cells of a table, which are the transports that a user can install.
+    """Return the ranked cells of a table: the transports that a user can install.
 
-    If there are none, the references that the user named are ranked instead. Floors that the planner added and
-    `synthetic` are never ranked.
+    If there are none, the references that the user named are ranked instead. `synthetic` and the floors that the
+    planner added are never ranked.
     """
     ranked = [cell for cell in cells if cell.comparison.ranked]
     return [cell for cell in ranked if cell.comparison.installable] or ranked
@@ -22,6 +22,6 @@ def choices(cells: Iterable[Cell]) -> list[Cell]:
 def fit_table(
     cells: Sequence[Cell], observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None
 ) -> Ranking:
-    """Fit all cells of a table at once, choices and references."""
+    """Fit all choices and references of a table together."""
     chosen = {cell.id for cell in choices(cells)}
     return fit(observations, alpha, versus, {cell.id for cell in cells} - chosen)

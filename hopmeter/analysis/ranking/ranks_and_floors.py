@@ -1,5 +1,4 @@
-"""Fill in how each row compares within its table: its ranks, its ratio to the best row and its multiple of the
-floor."""
+"""Fill in how each row compares with its table: ranks, ratio to the best row and multiple of the floor."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 
 
 def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:
-    """Fill in the ranks, the ratios to the best and `median_us` of all rows of a run.
+    """Fill in the ranks, the ratios to the best row and `median_us` in all rows of a run.
 
     A median needs at least three rounds or 20 messages.
     """
@@ -34,7 +33,7 @@ def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: M
 def set_floor(
     cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]], ranking: TableRanking | None
 ) -> None:
-    """Fill in `floor_us`, `times_floor` and `floor_reason` of a row from the row of its floor."""
+    """Fill in `floor_us`, `times_floor` and `floor_reason` of a row from its floor's row."""
     floor = rows.get(cell.comparison.floor or "")
     if floor is None:
         row["floor_reason"] = cell.comparison.floor_reason or no_floor("the run has no floor for this cell")

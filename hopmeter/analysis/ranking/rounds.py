@@ -1,4 +1,4 @@
-"""Compare the cells of each table by rounds, using the trials' medians of the headline latency."""
+"""Compare the cells of each table by the medians of their trials, round by round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """A pair of cells of a table: the median of `b` divided by that of `a`, with its interval; None where unknown."""
+    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Unknown values are None."""
 
     a: str
     b: str
@@ -31,38 +31,38 @@ class Comparison:
     high: float | None
     decided: bool
     family: str = "choices"
-    """The family of the pair, which shares a significance level: `references` if one of the cells is a reference,
-    otherwise `choices`."""
+    """The family with which the pair shares a significance level: `references` if either cell is a reference, otherwise
+    `choices`."""
     stopped_early: bool = False
-    """Whether an earlier look decided the pair, so that the interval is from that look."""
+    """Whether an earlier look decided the pair. The interval then comes from that look."""
 
     @property
     def bounds(self) -> Bounds:
-        """The ratio with its interval: (ratio, low, high)."""
+        """The ratio with its confidence interval: (ratio, low, high)."""
         return self.ratio, self.low, self.high
 
     def swap(self) -> Comparison:
-        """Return the comparison with `a` and `b` exchanged."""
+        """Return the comparison with `a` and `b` swapped."""
         turned = [None if each is None else 1 / each for each in (self.ratio, self.high, self.low)]
         return replace(self, a=self.b, b=self.a, ratio=turned[0], low=turned[1], high=turned[2])
 
 
 @dataclass(frozen=True)
 class TableRanking:
-    """The ranking of the cells of one table, with the floors of the cells."""
+    """The ranking of one table, with the floor of each cell."""
 
     group: str
     ranking: Ranking
     floors: Mapping[str, str] = field(default_factory=dict)
-    """The id of the floor, by cell."""
+    """Maps each cell to the id of its floor."""
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """All compared pairs; in each pair `a` is the faster cell."""
+        """All compared pairs. In each pair, `a` is the faster cell."""
         return [_compare(self.ranking, each) for each in self.ranking.pairs]
 
     def compare(self, a: str, b: str) -> Comparison | None:
-        """Return the comparison of the cell `b` with `a`; None if they were not compared."""
+        """Return the comparison of the cell `b` with `a`, or None if they were not compared."""
         for each in self.comparisons:
             if (each.a, each.b) == (a, b):
                 return each
@@ -75,7 +75,8 @@ class TableRanking:
         return any(each.decided and (each.a, each.b) == (a, b) for each in self.comparisons)
 
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the ranking columns of one cell; empty if the cell was not compared. A reference has no rank."""
+        """Return the ranking columns of one cell, or no columns if the cell was not compared. A reference has no
+        rank."""
         if cell not in self.ranking.cells:
             return {}
         low, high = self.ranking.ranks.get(cell, (None, None))
@@ -91,7 +92,7 @@ class TableRanking:
         }
 
     def floor_columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns of the multiple of the floor; empty unless both cells were compared."""
+        """Return the `times_floor` columns, or no columns unless both the cell and its floor were compared."""
         floor = self.floors.get(cell)
         known = floor is not None and {floor, cell} <= set(self.ranking.cells)
         return _bound_columns("times_floor", self._ratio(floor, cell)) if known else {}
@@ -106,9 +107,9 @@ class TableRanking:
 
 
 def _compare(ranking: Ranking, pair: CellPair) -> Comparison:
-    """Convert a pair to a comparison that shows the ratio of the two medians in the table.
+    """Convert a fitted pair to a comparison that shows the ratio of the two medians in the table.
 
-    In a small table each pair is fitted separately, so the pair's own estimate may differ slightly from that ratio.
+    In a small table each pair is fitted separately, so its own estimate may differ slightly from that ratio.
     """
     if pair.ratio is None:
         return Comparison(pair.a, pair.b, None, None, None, pair.decided, pair.family, pair.stopped_early)
@@ -131,11 +132,12 @@ def rank_tables(
     looks: Mapping[str, Any],
     until: str | None = None,
 ) -> dict[str, TableRanking]:
-    """Return the ranking of each table, by its id. `trials` must contain `median_us`; `rows` are the results by cell.
+    """Return the ranking of each table, by table id. `trials` must contain `median_us`; `rows` maps cells to their
+    results.
 
-    `looks` are the looks of a run with a budget, by table; `until` is the question of that run. A run from an earlier
-    version that did not record rounds has no ranking, unless each of its rounds covered the whole run: the number of a
-    trial is then its round.
+    In a run with a budget, `looks` lists the looks of each table, and `until` is the run's question. Old runs did not
+    record rounds. If each round covered the whole run, a trial's number is its round; otherwise such a run has no
+    ranking.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -156,7 +158,7 @@ def _rank_table(
     looks: Sequence[Mapping[str, Any]],
     versus: str | None,
 ) -> TableRanking:
-    """Rank a table. In a run with a budget all looks are repeated, because their decisions are final."""
+    """Rank a table. In a run with a budget, all looks are repeated because their decisions are final."""
     seen = [each for cell in cells for each in observed[cell.id]]
     rounds = max(len(observed[cell.id]) for cell in cells)
     rankings = [_repeat_look(cells, seen, each, versus) for each in looks]
@@ -169,13 +171,13 @@ def _rank_table(
 def _repeat_look(
     cells: Sequence[Cell], seen: Iterable[Observation], look: Mapping[str, Any], versus: str | None
 ) -> Ranking:
-    """Repeat a look with the rounds that were known then; `last_round` is missing in runs of earlier versions."""
+    """Repeat a look with the rounds that were finished at that time. Old runs did not store `last_round`."""
     last = look.get("last_round", look["rounds"] - 1)
     return fit_table(cells, [each for each in seen if each.round <= last], look["alpha"], versus)
 
 
 def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
-    """Return the good trials of each cell as observations; empty if the rounds are unknown."""
+    """Return the good trials of each cell as observations. The result is empty if the rounds are unknown."""
     rounds = round_numbers(trials)
     found: dict[str, list[Observation]] = {}
     for trial in trials:
@@ -187,8 +189,11 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 
 
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
-    """Return the round of each trial. In a run of an earlier version whose rounds covered the whole run, the round is
-    the trial's number; otherwise the result is empty."""
+    """Return the round of each trial.
+
+    Old runs did not record rounds. If each round covered the whole run, a trial's number is its round; otherwise the
+    result is empty.
+    """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}
     ordered = sorted(trials, key=lambda trial: trial["order"])

@@ -1,2 +1,1 @@
-"""The stored results of a run for tables and figures: rows, groups of rows, their order, and the samples of each
-row."""
+"""The stored results of a run, prepared for tables and figures: rows, groups, ranks and samples."""

@@ -1,4 +1,4 @@
-"""How the adapters of rows were built. A comparison of rows with different builds must mention the difference."""
+"""Describe how the adapters of rows were built, so that comparisons mention different builds."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NOT_OPTIMISED = ("0", "1", "g")
 
 
 def is_debug_build(build: str) -> bool:
-    """Return whether a build is slower than a release build. `build` is its compiler and flags, as stored in
+    """Return whether a build has no compiler optimisation. `build` contains the compiler and its flags, as stored in
     `run.json`."""
     levels, words = _LEVEL.findall(build), build.split()
     return (bool(levels) and levels[-1] in NOT_OPTIMISED) or ("-g" in words and "-DNDEBUG" not in words)
 
 
 def kind_of_build(build: str) -> str:
-    """Return `debug build` or `release build`; an empty string if the flags are unknown, as for Python."""
+    """Return `debug build` or `release build`. The text is empty if the flags are unknown, as for Python."""
     return DEBUG if is_debug_build(build) else RELEASE if _LEVEL.search(build) else ""
 
 
@@ -33,15 +33,15 @@ def has_debug_build(row: Row) -> bool:
     """Return whether any adapter of a row is a debug build."""
     builds = row.run.part("builds")
     names = [f"{row['transport']} ({language}" for language in languages_in(str(row["language"]))]
-    # The key may continue with settings that choose the environment of the node, such as a version.
+    # A key may end with settings that select the node's environment, such as a version.
     found = [str(how or "") for name, how in builds.items() if name.partition(",")[0].rstrip(")") in names]
     return any(map(is_debug_build, found))
 
 
 def are_of_one_version(rows: Sequence[Row]) -> bool:
-    """Return whether the libraries of these rows report a common version. Rows that report no version are ignored.
+    """Return whether the libraries of these rows report a common version. Rows without a version are ignored.
 
-    The version texts of several languages may differ although the version is the same: `v1.10.2-release`, `1.10.2`.
+    Different languages may report the same version as different texts, such as `v1.10.2-release` and `1.10.2`.
     """
     known = [set(_VERSION.findall(str(row["library_version"]))) for row in rows if row["library_version"]]
     known = [each for each in known if each]
@@ -49,9 +49,11 @@ def are_of_one_version(rows: Sequence[Row]) -> bool:
 
 
 def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
-    """Return how each row was built, in brackets, by `id` of the row object. The text contains the language if
-    languages differ, "debug build" if it is one, and the library version if rows of the same transport and language
-    have several. It is empty if there is nothing to distinguish."""
+    """Return, in brackets, what distinguishes the build of each row, by the row's `id()`.
+
+    The text contains the language if languages differ, "debug build" if it applies, and the library version if rows of
+    the same transport and language differ in it. The text is empty if nothing needs to be distinguished.
+    """
     several = len({row["language"] for row in rows}) > 1
     languages = {id(row): [language_name(str(row["language"]))] if several else [] for row in rows}
     return {id(row): _bracket([*languages[id(row)], *build_words(row, rows)]) for row in rows}

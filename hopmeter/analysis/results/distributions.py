@@ -1,4 +1,4 @@
-"""Summarise the samples of a row for a figure: box plots, percentile curves, histograms and latency over time."""
+"""Summarise the samples of a row for figures: box plots, percentile curves, histograms and latency over time."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from hopmeter.analysis.results.run_results import Row
 Order = NDArray[np.intp]
 
 BINS = 90
-"""The number of bins of a histogram."""
+"""The number of bins in a histogram."""
 POINTS = 150
-"""The total number of sections of latency over time, over all trials."""
+"""The total number of sections in a plot of latency over time, over all trials."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A section of consecutive messages of one trial."""
+    """A section of consecutive messages in one trial."""
 
     trial: int
     at_s: float
     p50_us: float | None
-    """The median; None if it is a lost message."""
+    """The median latency, or None if it falls on a lost message."""
     worst_us: float | None
-    """The latency of the slowest message that arrived; None if the median is None."""
+    """The latency of the slowest message that arrived, or None if the median is None."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A distribution as a box with whiskers, in µs."""
+    """The values of a box plot, in µs."""
 
     low: float
     """The lower whisker: the fastest message within 1.5 box lengths of the lower quartile."""
@@ -43,25 +43,27 @@ class Box:
     high: float
     """The upper whisker: the slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
-    """Some of the messages beyond the whiskers, always including the most extreme."""
+    """A selection of the messages beyond the whiskers. It always includes the most extreme ones."""
 
 
 WHISKER = 1.5
 DOTS = 12
-"""The largest number of listed messages beyond each whisker."""
+"""The maximum number of messages shown beyond each whisker."""
 NOTCH = 1.57
-"""The half-width of a median's interval is this factor times the box length, divided by the square root of the message
-count (McGill, Tukey and Larsen)."""
+"""The factor for a median's confidence interval (McGill, Tukey and Larsen). The half-width is this factor times the box
+length, divided by the square root of the message count."""
 
 
 def row_box(row: Row) -> Box | None:
-    """Return the box of all good trials of a row; None if no sample is above zero."""
+    """Return the box plot of all good trials of a row, or None if no sample is above zero."""
     return box(*_pool(row))
 
 
 def box(pooled: Numbers, lost: int) -> Box | None:
-    """Return the box of latencies in µs; None if no latency is above zero, or if the upper quartile is a lost
-    message."""
+    """Return the box plot of latencies in µs.
+
+    Return None if no latency is above zero, or if the upper quartile falls on a lost message.
+    """
     positive = np.sort(pooled[pooled > 0])
     q1, p50, q3 = estimate(positive, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
@@ -82,8 +84,8 @@ def _thin(ordered: Numbers) -> list[float]:
 
 
 def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
-    """Return the approximate 95 % interval of a median, as if messages were independent; None if the upper quartile is
-    a lost message."""
+    """Return the approximate 95 % interval of the median if messages were independent. Return None if the upper
+    quartile falls on a lost message."""
     q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
         return None
@@ -92,8 +94,8 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90) of each hop in µs over all good trials, beginning at the source. A hop with a p90 that is
-    a lost message is left out."""
+    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. Hops whose p90 falls on a
+    lost message are left out."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)
     pooled = [Hop.join([trial.hops[hop] for trial in found]) for hop in range(many)]
@@ -102,7 +104,7 @@ def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
 
 
 def percentile_curve(row: Row) -> list[tuple[float, float]]:
-    """Return (share of messages, latency in µs) for all resolved percentiles; the points are dense towards the tail.
+    """Return (fraction of messages, latency in µs) for all resolved percentiles. The points are dense in the tail.
 
     The curve ends before the lost messages, which count as slower than all others.
     """
@@ -117,7 +119,7 @@ def percentile_curve(row: Row) -> list[tuple[float, float]]:
 
 
 def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """Return (lower edge in µs, upper edge in µs, relative height) of each bin; the bins have equal widths on a
+    """Return (lower edge in µs, upper edge in µs, relative height) of each bin. The bins have equal widths on a
     logarithmic axis."""
     edges = np.geomspace(*ends, BINS + 1)
     heights, _ = np.histogram(_pool(row)[0], edges)
@@ -128,15 +130,15 @@ def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, f
 
 
 def bulk(row: Row) -> tuple[float, float] | None:
-    """Return the range of the latencies from the 0.1 % to the 99.5 % quantile, without lost messages; None without
-    samples."""
+    """Return the latency range from the 0.1 % to the 99.5 % quantile, ignoring lost messages. Return None if there are
+    no samples."""
     pooled, _ = _pool(row)
     low, high = estimate(pooled[pooled > 0], (0.001, 0.995), lost=0)
     return None if low is None or high is None else (low, high)
 
 
 def latency_over_time(row: Row) -> list[Stretch]:
-    """Return the median and the slowest message of each section of each good trial, in the order of the trials."""
+    """Return the median and the slowest message of each section of each good trial, in trial order."""
     found = trials(row)
     each = max(10, POINTS // max(len(found), 1))
     return [stretch for trial in found for stretch in _stretches(trial, each)]
@@ -149,7 +151,6 @@ def _stretches(trial: Trial, many: int) -> list[Stretch]:
 
 
 def _stretch(trial: Trial, part: Order) -> Stretch:
-    """Return the section that consists of these messages of a trial."""
     took = trial.took_us[part]
     arrived = took[np.isfinite(took)]
     (p50,) = estimate(arrived, (0.5,), len(took) - len(arrived))

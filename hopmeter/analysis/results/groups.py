@@ -1,4 +1,4 @@
-"""Group rows that were measured under the same conditions, and so are comparable."""
+"""Group rows that were measured under the same conditions and are therefore comparable."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row, Run
 
 USUAL = DEFAULTS
-"""The values of conditions that a report does not mention."""
+"""The default values of conditions. Reports do not mention them."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
-"""The conditions by which groups are sorted first: small messages, low rates and short work come first."""
+"""The conditions by which groups are sorted first, with small payloads and low rates at the top."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Group:
     rows: tuple[Row, ...]
     number: int = 0
     varied: tuple[str, ...] = ()
-    """The conditions in which the groups of a report differ from each other."""
+    """The conditions that differ between the groups of a report."""
     machine: str = ""
-    """The machine that measured the rows; empty if all groups are from the same machine."""
+    """The machine that measured the rows. The text is empty if all groups are from one machine."""
 
     @property
     def id(self) -> str:
@@ -48,7 +48,7 @@ class Group:
 
     @property
     def candidates(self) -> list[Row]:
-        """The measured rows except floors and unranked rows, fastest first; references are included."""
+        """The measured rows except floors and unranked rows, fastest first. References are included."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property
@@ -59,9 +59,9 @@ class Group:
 
     @property
     def choices(self) -> list[Row]:
-        """The ranked rows, including failed rows; all rows if no row is ranked."""
+        """The ranked rows, including failed ones, or all rows if none is ranked."""
         from hopmeter.analysis.ranking.ranked_cells import (
-            choices,  # this imports NumPy, which the texts of a plan do not need
+            choices,  # imports NumPy, which plans do not need
         )
 
         chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}
@@ -69,23 +69,23 @@ class Group:
 
     @property
     def has_only_references(self) -> bool:
-        """Whether no row of the group is a library to install."""
+        """Whether the group contains no library that a user can install."""
         return not any(row.recommendable for row in self.rows)
 
     @property
     def references(self) -> list[Row]:
-        """The rows that are not choices: floors, and transports that are not libraries to install."""
+        """The rows that are not choices: floors, and transports that are not libraries."""
         chosen = set(map(id, self.choices))
         return [row for row in self.rows if id(row) not in chosen]
 
     @property
     def has_sides(self) -> bool:
-        """Whether the rows are sides of a comparison, which are not ranked."""
+        """Whether the rows are the two sides of a comparison. Such rows are not ranked."""
         return any(row.cell.comparison.side for row in self.rows)
 
     @cached_property
     def labels(self) -> dict[int, str]:
-        """The shortest unique name of each row within the group, by `id` of the row object."""
+        """The shortest unique name of each row within the group, by the row's `id()`."""
         return labels(self.rows)
 
     def label(self, row: Row) -> str:
@@ -93,7 +93,8 @@ class Group:
         return self.labels[id(row)]
 
     def short_label(self, row: Row) -> str:
-        """Return the transport of a row, with its build if builds differ; the full label if that is not unique."""
+        """Return the row's transport, with its build if builds differ. If that name is not unique, return the full
+        label."""
         label, transport = self.label(row), str(row["transport"])
         alone = sum(other["transport"] == transport for other in self.rows) == 1
         if not alone or not label.startswith(transport):
@@ -102,11 +103,11 @@ class Group:
 
     @cached_property
     def qualifiers(self) -> dict[int, str]:
-        """How each row was built if builds differ, by `id` of the row object."""
+        """The build of each row if builds differ, by the row's `id()`."""
         return qualifiers(self.rows)
 
     def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
-        """Return rows by their labels."""
+        """Return the rows by label."""
         return {self.label(row): row for row in rows}
 
 
@@ -127,19 +128,18 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table. The payload size is the largest of its encoded objects."""
+    """Return the conditions of a table. The payload size is that of the largest encoded object."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
-    """Return the sort key of a group: mainly by size. In a workload, the whole comes first, then its flows, then its
+    """Return the sort key of a group: mainly its size. A workload comes before its flows, and its flows before its
     paths."""
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0
-    # With both values of `no_idle_states`, the rows with idle cores kept awake decide the order, so that table comes
-    # first.
+    # The table with idle states disabled comes first.
     values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
     return [_order(value) for value in (*place, *(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
 
@@ -155,7 +155,7 @@ def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
-    """Group the groups that agree in all conditions except `free`, on the same machine."""
+    """Group the groups that have the same machine and the same conditions, apart from `free`."""
     found: dict[tuple[Any, ...], list[Group]] = {}
     alike = [key for key in CONDITIONS if key not in set(free)]
     for group in groups:
@@ -164,8 +164,7 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """Return the label of each row, by `id` of the row object: the transport, and all other differences between the
-    rows.
+    """Return a label for each row, by the row's `id()`: the transport, and whatever else differs between the rows.
 
     Rows that differ in `columns` may have the same label.
     """
@@ -188,7 +187,7 @@ def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
 
 
 def name_in_table(row: Row, rows: Iterable[Row]) -> str:
-    """Return the label of a row for a table that has a column for the language."""
+    """Return a row's label for a table with a separate language column."""
     every = list(rows)
     alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
     words = [str(row["transport"]), *build_words(row, every), profile(row, every), alongside, str(row["side"] or "")]
@@ -196,11 +195,11 @@ def name_in_table(row: Row, rows: Iterable[Row]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """Return the settings of a row that differ from the defaults of its transport. If the library reports a version for
-    a value, the version follows the value: `rmw=rmw_zenoh_cpp 0.6.1`.
+    """Return the settings of a row that differ from its transport's defaults. A value is followed by its version if the
+    library reports one: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    If a row has only defaults and the other `rows` of its transport vary one setting, the result is the default of that
-    setting; if they vary several settings, it is `defaults`.
+    If a row has only defaults, the result depends on the other `rows` of its transport. If they vary one setting, the
+    result is that setting's default; if they vary several, it is `defaults`.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")
@@ -213,7 +212,7 @@ def profile(row: Row, rows: Iterable[Row]) -> str:
 
 
 def _with_version(word: str, library_version: str) -> str:
-    """Return `name=value`, followed by the version that the library reports for this value, if any."""
+    """Return `name=value`, followed by the version that the library reports for this value."""
     value = word.partition("=")[2]
     found = (
         re.search(rf"(?<!\S){re.escape(value)} (\d+(?:\.\d+)+)", library_version.replace("(", " ")) if value else None

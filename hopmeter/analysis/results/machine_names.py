@@ -1,4 +1,4 @@
-"""Identify the machine that measured a run, and name several machines."""
+"""Identify the machine that measured a run, and give several machines unique names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ if TYPE_CHECKING:
 
 
 IDENTITY = ("cpu_model", "cores", "distribution", "kernel", "container", "virtualisation")
-"""Runs with equal values of all these fields are from the same machine."""
+"""Runs with equal values in all these fields count as runs of one machine."""
 WORDS = {"cores": "{} cores", "kernel": "kernel {}", "container": "container: {}", "virtualisation": "virtual: {}"}
 LASTING = tuple(key for key in IDENTITY if key not in ("distribution", "kernel"))
-"""Runs with equal values of these fields are from the same machine, whose system may have been upgraded between
-them."""
+"""The fields that identify a machine even after a system upgrade."""
 Host = tuple[str, ...]
 
 
 def host(run: Run) -> Host:
-    """Return the fields that identify the machine of a run; an unrecorded field is `unknown`."""
+    """Return the fields that identify the machine of a run. An unrecorded field is `unknown`."""
     return _fields(run, IDENTITY)
 
 
@@ -29,8 +28,7 @@ def _fields(run: Run, keys: Sequence[str]) -> Host:
 
 
 def machines(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the name of each run's machine, by `id` of the run. An upgrade of the operating system does not change the
-    name."""
+    """Return the name of each run's machine, by the run's `id()`. A system upgrade does not change the name."""
     lasting = {id(run): _fields(run, LASTING) for run in runs}
     found = list(dict.fromkeys(lasting.values()))
     named = _short_names(found, LASTING)
@@ -38,7 +36,7 @@ def machines(runs: Sequence[Run]) -> dict[int, str]:
 
 
 def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
-    """Return the runs of each machine, in the order in which the machines first appear."""
+    """Return the runs of each machine. The machines are in order of first appearance."""
     found: dict[Host, list[Run]] = {}
     for run in runs:
         found.setdefault(host(run), []).append(run)
@@ -46,8 +44,8 @@ def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
 
 
 def names(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the shortest unique name of each run's machine, by `id` of the run; empty if all runs are from one
-    machine."""
+    """Return the shortest unique name of each run's machine, by the run's `id()`. The result is empty if all runs are
+    from one machine."""
     found = list(hosts(runs))
     if len(found) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""Compare how several machines order the same rows: rank correlations, and pairs of rows in different order."""
+"""Compare how several machines rank the same rows, by rank correlation and by pairs whose order differs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.language_names import language_name
 
 LEAST = 3
-"""With fewer rows a correlation is meaningless."""
+"""With fewer rows, a correlation is meaningless."""
 Rows = dict[str, Row]
-"""Rows by names that are the same on all machines."""
+"""Rows by a name that is the same on all machines."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Flip:
     """The machine on which `one` is faster."""
     second: str
     significant: bool
-    """Whether the difference is significant on both machines; otherwise it may be due to chance."""
+    """Whether the difference is significant on both machines. Otherwise it may be due to chance."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How similarly two machines order their common rows. The coefficients are None with too few rows, or if all rows
-    are tied."""
+    """How similarly two machines rank their common rows. The coefficients are None if there are too few rows or all
+    rows are tied."""
 
     first: str
     second: str
@@ -45,7 +45,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups with the same conditions, one for each machine, and how their rows are ordered."""
+    """The groups of several machines with the same conditions, and how similarly the machines rank their rows."""
 
     groups: list[Group]
     rows: list[Rows]
@@ -54,7 +54,7 @@ class Comparison:
 
 
 def compare_machines(groups: Sequence[Group]) -> list[Comparison]:
-    """Compare the machines under each set of conditions that at least two machines measured."""
+    """Compare machines under each set of conditions that at least two of them measured."""
     alike: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.machine and group.candidates:
@@ -70,7 +70,7 @@ def _comparison(family: list[Group]) -> Comparison:
 
 
 def _rows(group: Group) -> Rows:
-    """Return the rows by name, fastest first. If several runs of one machine contain a row, the first run is used."""
+    """Return the rows by name, fastest first. If several runs of a machine contain a row, the first run is used."""
     found: Rows = {}
     for row in group.candidates:
         parts = [str(row["transport"]), f"({language_name(str(row['language']))})", str(row["profile"] or "")]

@@ -1,4 +1,4 @@
-"""Read the samples of a row. Tables and figures use the same samples."""
+"""Read the samples of a row, for both tables and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
 OnDamage = Callable[[StoreError], None]
-"""Handles the error of a trial with unreadable samples."""
+"""Handles the error if a trial's samples are unreadable."""
 
 
 def _ignore(_: StoreError) -> None:
@@ -29,14 +29,14 @@ def _ignore(_: StoreError) -> None:
 
 @dataclass(frozen=True)
 class Hop:
-    """The messages of one hop: the latencies of the arrived messages, and the number of lost messages."""
+    """The latencies of one hop, and the number of lost messages."""
 
     took_us: Numbers
     lost: int
 
     @classmethod
     def join(cls, parts: Sequence[Hop]) -> Hop:
-        """Return the combined messages of several receivers or trials."""
+        """Combine the messages of several receivers or trials."""
         pieces = [each.took_us for each in parts]
         return cls(np.concatenate(pieces) if pieces else np.empty(0), sum(each.lost for each in parts))
 
@@ -49,26 +49,25 @@ class Trial:
     latency_us: Numbers
     """The headline latencies of all pairs."""
     due_s: Numbers
-    """When each message of the first pair was due, in seconds after the first message."""
+    """The due time of each message of the first pair, in seconds after the first message."""
     took_us: Numbers
-    """The latency of each message in `due_s`; infinite for a lost message."""
+    """The latency of each message in `due_s`. It is infinite for a lost message."""
     hops: tuple[Hop, ...]
-    """The messages of each hop; the last hop combines all sinks."""
+    """The messages of each hop. The last hop combines all sinks."""
     lost: int
-    """The number of messages that have no latency because they were lost."""
+    """The number of messages that were lost and so have no latency."""
 
 
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
-    """Return the good trials of a row, except those with damaged samples."""
+    """Return the good trials of a row. Trials with damaged samples are left out."""
     if row.cell.path:
         return list(_path_trials(row))
     return [_trial(row, number, found) for number, found in _read(row)]
 
 
 def _path_trials(row: Row) -> Iterator[Trial]:
-    """Yield the good trials of a path. The latency of a path is the time from a message of its first flow to the first
-    effect."""
+    """Yield the good trials of a path. Their latency is the reaction time."""
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:
@@ -93,18 +92,18 @@ def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[P
 
 @dataclass(frozen=True)
 class Delivered:
-    """The messages of one pair in one good trial that reached every receiver, without trimming."""
+    """The messages of one pair that reached every receiver in one good trial, without trimming."""
 
     trial: int
     pair: int
     seq: NDArray[np.int64]
     start_ns: NDArray[np.int64]
-    """When each message was due, on the monotonic clock; when it was sent if the pace has no schedule."""
+    """The due time of each message on the monotonic clock, or its send time if the pace has no schedule."""
     took_ns: NDArray[np.int64]
 
 
 def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
-    """Yield every delivered message of a row with its headline latency; `on_damage` handles unreadable samples."""
+    """Yield every delivered message of a row with its headline latency. `on_damage` handles unreadable samples."""
     for trial, found in _read(row, on_damage):
         for number, pair in enumerate(found):
             start, done = _ends(row, pair)
@@ -133,8 +132,8 @@ def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
 
 
 def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]:
-    """Return when each message was due, in seconds after the first message, and its latency in µs; the latency of a
-    lost message is infinite."""
+    """Return each message's due time, in seconds after the first message, and its latency in µs. The latency of a lost
+    message is infinite."""
     known = (start != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)
@@ -143,7 +142,7 @@ def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]
 
 
 def _hops(pair: Pair) -> list[list[Hop]]:
-    """Return the messages of each hop; the last hop has one entry for each sink."""
+    """Return the messages of each hop. The last hop has one entry per sink."""
     cut = trim_slice(pair)
     found: list[list[Hop]] = [[] for _ in range(pair.cell.axes.hops)]
     for place, (arrived, left) in enumerate(pair.hops()):

@@ -1,4 +1,4 @@
-"""Order rows by the rounds of their run; by confidence intervals if there are no common rounds."""
+"""Order rows by the rounds of their run. Rows without common rounds are compared by their confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopmeter.analysis.results.run_results import Row
 
 @dataclass(frozen=True)
 class Rank:
-    """A row with its best and worst possible rank, such as 1 and 3; the ranks are None if the row has no interval."""
+    """A row with its best and worst possible rank, such as 1 and 3. The ranks are None if the row has no interval."""
 
     row: Row
     best: int | None
@@ -30,7 +30,7 @@ class Rank:
 
 
 def ranks(group: Group) -> list[Rank]:
-    """Return the rank of each choice with a latency, fastest first; references are not included."""
+    """Return the rank of each choice with a latency, fastest first. References are left out."""
     return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 
@@ -44,8 +44,8 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
 
 
 def faster(one: Row, other: Row) -> bool:
-    """Return whether `one` is significantly faster than `other`: by common rounds, or else because their intervals do
-    not overlap."""
+    """Return whether `one` is significantly faster than `other`. Without common rounds, their intervals must not
+    overlap."""
     if table := _common_table(one, other):
         return table.is_faster(one.id, other.id)
     here, there = one.bounds, other.bounds
@@ -53,13 +53,13 @@ def faster(one: Row, other: Row) -> bool:
 
 
 def compare(one: Row, other: Row) -> Comparison | None:
-    """Return the ratio of `other` to `one` by rounds; None without common rounds."""
+    """Return the ratio of `other` to `one` by rounds, or None if they have no common rounds."""
     table = _common_table(one, other)
     return table.compare(one.id, other.id) if table else None
 
 
 def _common_table(one: Row, other: Row) -> TableRanking | None:
-    """Return the ranking of the table in which both rows were compared by rounds; None if there is none."""
+    """Return the ranking that compares both rows by rounds, or None if there is none."""
     table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
     compared = table.ranking.cells if table else ()
     return table if one.id in compared and other.id in compared else None

@@ -1,4 +1,4 @@
-"""Read the results of a run, its cells and trials, in the form that tables and reports use."""
+"""Read the cells, trials and results of a run, for tables and reports."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from hopmeter.store.run_folder import RunFolder
 OF_TRIALS = ("median_us", "deadlines", "missed", "missed_least", "missed_most", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""
 TAILS = ("p99", "p999")
-"""The percentiles that are shown only together with their intervals."""
+"""The percentiles that are shown only with a confidence interval."""
 
 
 STEAL = "steal time"
 IDLE_STATES = "F-IDLE-STATES"
-"""The code of the finding about idle states; `STEAL` is the subject of the finding about stolen time since boot."""
+"""The code of the idle-state finding. `STEAL` is the subject of the finding about stolen time since boot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row(TypedColumns):
-    """One cell of a run: its plan from `run.json` and its row of `cells.parquet`; columns.toml defines the columns."""
+    """One cell of a run: its plan from `run.json` and its row of `cells.parquet`. columns.toml defines the columns."""
 
     run: Run
     cell: Cell
     values: dict[str, Any]
 
     def get(self, column: str) -> Any:
-        """Return the value of a column by a computed name; None if there is no such column."""
+        """Return the value of the named column, or None if there is no such column."""
         value = self.values.get(column)
         return self.cell.get(column) if value is None else value
 
@@ -55,17 +55,17 @@ class Row(TypedColumns):
 
     @property
     def ok(self) -> bool:
-        """Whether the row has a valid latency: its cell was measured, was not overloaded and did not fail."""
+        """Whether the row has a valid latency: its cell was measured, did not fail and was not overloaded."""
         return self["status"] == "ok" and self.p50 is not None
 
     @property
     def candidate(self) -> bool:
-        """Whether the row takes part in the ranking. Floors that the planner added and `synthetic` do not."""
+        """Whether the row can be ranked. `synthetic` and the floors that the planner added are never ranked."""
         return self["ranked"] is not False
 
     @property
     def recommendable(self) -> bool:
-        """Whether a recommendation may name this row: a candidate that is a library to install."""
+        """Whether a recommendation may name this row: a candidate that a user can install."""
         return self.role is Role.CHOICE
 
     @property
@@ -75,7 +75,7 @@ class Row(TypedColumns):
 
     @property
     def is_floor(self) -> bool:
-        """Whether the row is the floor of other cells of the run."""
+        """Whether the row is the floor of other cells in the run."""
         return any(row.cell.comparison.floor == self.id for row in self.run.rows)
 
     @property
@@ -90,26 +90,28 @@ class Row(TypedColumns):
 
     @property
     def p50(self) -> float | None:
-        """The median in µs that ranks the row: computed from rounds, or else from all messages."""
+        """The median in µs that ranks the row. It is computed from rounds if possible, otherwise from all messages."""
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:
-        """Return the median of a latency in µs. For the headline, it is the median that ranks the row; for other
-        latencies, the median of all messages."""
+        """Return the median of a latency in µs.
+
+        For the headline, this is the median that ranks the row; for other latencies, it is the median of all messages.
+        """
         by_rounds = self["median_us"] if latency == self.headline else None
         value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The 95 % interval of the median; None if there are too few good trials."""
+        """The 95 % interval of the median, or None if there are too few good trials."""
         source = "median{}_us" if self["median_us"] is not None else f"{self.headline}_p50{{}}_us"
         low, high = self.get(source.format("_low")), self.get(source.format("_high"))
         return None if low is None or high is None else (float(low), float(high))
 
     @property
     def criteria(self) -> tuple[float, ...]:
-        """The sort key of a whole workload's row: its ranks, and for equal ranks the criteria in their order."""
+        """The sort key of a whole workload's row: its ranks, then its criteria in order of importance."""
         names = ("rank_low", "rank_high", "missed_share", "worst_p99_ratio", "cpu_core_percent")
         return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
 
@@ -120,10 +122,9 @@ class Row(TypedColumns):
         return self.latency(f"{column}_low"), self.latency(f"{column}_high")
 
     def state(self, column: str) -> State:
-        """Return whether a percentile of the headline latency is known, lost or has too few messages.
+        """Return whether a percentile of the headline latency is known, lost or unresolved.
 
-        A run of an earlier version stored only the total number of lost messages, so the state is estimated from the
-        loss.
+        Old runs stored only the total number of lost messages, so their state is estimated from the loss.
         """
         arrived = self.get(f"{self.headline}_count") or 0
         lost = self.get(f"{self.headline}_lost")
@@ -135,7 +136,7 @@ class Row(TypedColumns):
         return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
-        """Return a tail percentile; None without its interval, because the value alone would look reliable.
+        """Return a tail percentile, or None if it has no interval, because the value alone would look reliable.
 
         One bound of the interval may be missing.
         """
@@ -143,13 +144,13 @@ class Row(TypedColumns):
 
     @property
     def loss(self) -> float | None:
-        """The share of the sent messages that never arrived."""
+        """The fraction of sent messages that never arrived."""
         lost, received = self["lost"], self["received"] or 0
         return lost / (lost + received) if lost is not None and lost + received else None
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """The good and failed trials of the row; for a flow or path, the trials of the whole workload."""
+        """All trials of the row, good and failed. For a flow or path, these are the trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 
@@ -163,28 +164,28 @@ class Run:
     trials: list[dict[str, Any]]
     rows: list[Row] = field(default_factory=list)
     flow_trials: list[dict[str, Any]] = field(default_factory=list)
-    """The trials of each flow and path of a workload, which are parts of the workload's trials."""
+    """The values of each flow and path of a workload, by trial."""
 
     @property
     def name(self) -> str:
-        """The name of the folder, which consists of start time and scenario."""
+        """The name of the folder, which contains the start time and the scenario."""
         return self.folder.name
 
     def text(self, key: str) -> str:
-        """Return a text from `run.json`; empty if the key is missing."""
+        """Return a text from `run.json`, or an empty text if the key is missing."""
         value = self.about.get(key)
         return "" if value is None else str(value)
 
     def part(self, key: str) -> dict[str, Any]:
-        """Return an object from `run.json`; empty if the key is missing."""
+        """Return an object from `run.json`, or an empty object if the key is missing."""
         value = self.about.get(key)
         return value if isinstance(value, dict) else {}
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """The findings of `hopmeter doctor`: subject, level, says, remedy.
+        """The findings of `hopmeter doctor`, each with subject, level, text and remedy.
 
-        Stolen time since boot is left out, because the trials have their own value. Idle states are left out if cells
+        Stolen time since boot is left out because the trials have their own value. Idle states are left out if cells
         kept the cores awake.
         """
         found = self.about.get("doctor")
@@ -192,7 +193,8 @@ class Run:
 
     @property
     def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """The findings that distort results on the other hosts of the run, each with the hosts that it applies to."""
+        """The findings that distort results on the run's other hosts. Each finding lists the hosts with that
+        problem."""
         grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
         for name, host in self.part("hosts").items():
             for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):
@@ -212,7 +214,7 @@ class Run:
 
     @cached_property
     def rankings(self) -> dict[str, TableRanking]:
-        """The ranking of each table by rounds, by the id of the table; empty if the rounds are unknown."""
+        """The ranking of each table by rounds, by table id. The result is empty if the rounds are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
@@ -220,18 +222,18 @@ class Run:
 
     @cached_property
     def workload_rankings(self) -> dict[str, WorkloadRanking]:
-        """The ranking of each whole workload, by the id of its table."""
+        """The ranking of each whole workload, by table id."""
         rows = {row.id: row.values for row in self.rows}
         return rank_workloads([row.cell for row in self.rows], rows, self.trials, self.flow_trials)
 
     @property
     def quick(self) -> bool:
-        """Whether the trials are too few or too short for a decision."""
+        """Whether there are too few trials, or too short ones, for a decision."""
         return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
 
 
 def read(folder: Path, trials: bool = True) -> Run:
-    """Read a run that has its result tables. With `trials=False`, its trials are not read.
+    """Read a run with its result tables. If `trials` is False, its trials are not read.
 
     Raises UsageError if there is no run or the run was never finished, and StoreError if it is damaged.
     """
@@ -240,7 +242,7 @@ def read(folder: Path, trials: bool = True) -> Run:
     measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
     flow_trials = _stored_rows(stored.path / "flows.parquet") if trials else []
     run = Run(stored.path, stored.about, measured, flow_trials=flow_trials)
-    # The result of a flow that was measured alone is part of the row of this flow in the whole workload.
+    # If a flow was also measured separately, the result is stored in the flow's row of the whole workload.
     planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
@@ -249,14 +251,14 @@ def read(folder: Path, trials: bool = True) -> Run:
 
 
 def _rank_again(run: Run) -> None:
-    """Rank a run of an earlier version again by today's rules; the earlier version also ranked references."""
+    """Rank an old run again by the current rules. Older versions also ranked references."""
     cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
     set_ranks(cells, rows, run.rankings)
     set_floors(cells, rows, run.rankings)
 
 
 def read_finished(folder: Path, trials: bool = True) -> Run:
-    """Read a finished run including the table of its trials, which comparisons and histories need.
+    """Read a finished run with its trials, which comparisons and histories need.
 
     Raises UsageError if there is no run or the run was interrupted, and StoreError if it is damaged.
     """
@@ -269,14 +271,13 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the values of each trial that rankings need. Values that an earlier version did not store are missing."""
+    """Return the values of each trial that rankings need. Old runs may lack some values."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 
 
 def _stored_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of an optional table, such as the trials of each flow and path; empty if the file does not
-    exist."""
+    """Return the rows of an optional table, or no rows if the file does not exist."""
     return read_rows(path, columns) if path.exists() else []
 
 

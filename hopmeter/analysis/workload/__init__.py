@@ -1,1 +1,1 @@
-"""Whole workloads: their flows measured together and alone, and the ranking of transports for the whole workload."""
+"""Rank transports for whole workloads, and compare flows measured together with flows measured separately."""

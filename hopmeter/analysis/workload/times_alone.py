@@ -1,4 +1,4 @@
-"""Compare a flow within its workload with the same flow alone, using the rounds that measured both."""
+"""Compare a flow within its workload with the same flow measured separately, by rounds that contain both."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Row = dict[str, Any]
 
 
 def set_times_alone(cells: Iterable[Cell], rows: Sequence[Row], trials: Sequence[Values]) -> None:
-    """Fill in `times_alone` and `times_alone_p99` of the flows that were also measured alone.
+    """Fill in `times_alone` and `times_alone_p99` of the flows that were also measured separately.
 
-    `trials` are the trials of all rows, with their percentiles.
+    `trials` contains the trials of all rows, with their percentiles.
     """
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:
@@ -38,7 +38,7 @@ def _columns(name: str, bounds: Bounds) -> Row:
 
 
 def _warn(beside: Row, alone: Row) -> None:
-    """Add a warning that explains why the flow alone has no latency."""
+    """Add a warning that explains why the separately measured flow has no latency."""
     why, _ = split_code(str(alone["reason"] or ""))
     said = f"times_alone of {beside['flow']} is unknown: the flow alone is {alone['status']}: {why}"
     beside["warnings"] = [*(beside["warnings"] or []), tag("W-NOT-ALONE", said)]
@@ -46,7 +46,8 @@ def _warn(beside: Row, alone: Row) -> None:
 
 
 def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Compare a percentile between both rows by rounds; unknown if a trial of a common round does not resolve it."""
+    """Compare a percentile between both rows by rounds. The result is unknown if any trial of a common round does not
+    resolve it."""
     here, there = _by_round(alone, trials), _by_round(beside, trials)
     common = sorted(here.keys() & there.keys())
     values = [each[number].get(column) for number in common for each in (here, there)]
@@ -62,6 +63,5 @@ def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> 
 
 
 def _by_round(cell: str, trials: Sequence[Values]) -> Mapping[int, Values]:
-    """Return the good trials of a row by round."""
     mine = [trial for trial in trials if trial["cell"] == cell and trial["good"]]
     return {trial["round"]: trial for trial in mine if trial.get("round") is not None}

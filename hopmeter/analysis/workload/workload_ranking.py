@@ -1,8 +1,7 @@
-"""Rank whole workloads by three criteria in order: missed deadlines, the worst p99 of a flow, and CPU.
+"""Rank whole workloads by three criteria in order: missed deadlines, the worst p99 of any flow, and CPU use.
 
-Each criterion tests only the pairs that the criteria before it left undecided. The criteria share the significance
-level of 5 % equally, because each may separate equal transports by chance. docs/method.md has the rule and its error
-rates.
+Each criterion tests only the pairs that the previous criteria left undecided. The criteria share the 5 % significance
+level equally, because each may separate equal transports by chance. docs/method.md has the rule and its error rates.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from hopmeter.statistics.single_pairs import judge_pairs
 Values = Mapping[str, Any]
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
 ENDS = ("missed_least", "missed_most")
-"""The columns of trials with the least and the most missed deadlines that the clocks of several hosts allow."""
+"""The columns with the fewest and the most missed deadlines that the clock uncertainty allows."""
 CRITERIA = (DEADLINES, TAIL, CPU)
 """The criteria in order of importance, named as in the column `decided_by`."""
 
 
 @dataclass(frozen=True)
 class WorkloadRanking:
-    """The ranking of the transports of one workload."""
+    """The ranking of the transports for one workload."""
 
     group: str
     choices: tuple[str, ...]
     """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
-    """The pairs that each criterion compared: the pairs that all earlier criteria left undecided. Criteria that do not
-    apply are missing."""
+    """The pairs that each criterion compared, which are those that all previous criteria left undecided. Criteria that
+    do not apply are missing."""
     decisions: Decisions
     worst: WorstFlows
     rounds: Mapping[str, int]
@@ -51,22 +50,24 @@ class WorkloadRanking:
         return ranks_of(self.choices, self.decisions)
 
     def decides(self, one: str, other: str) -> str:
-        """Return the criterion that decides between two cells; empty if they are undecided."""
+        """Return the criterion that separates two cells, or an empty text if they are undecided."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
     def pair(self, criterion: str, one: str, other: str) -> CellPair | None:
-        """Return the comparison of two cells by one criterion; None if the criterion did not compare them."""
+        """Return the comparison of two cells by one criterion, or None if that criterion did not compare them."""
         return next((each for each in self.pairs.get(criterion, ()) if each.cells == {one, other}), None)
 
     @property
     def all_pairs(self) -> Iterator[tuple[str, CellPair]]:
-        """The compared pairs, each with its criterion. For deadlines, `difference` is the difference of two missed
+        """The compared pairs, each with its criterion. For deadlines, `difference` is the difference between two missed
         shares."""
         yield from ((criterion, pair) for criterion, pairs in self.pairs.items() for pair in pairs)
 
     def columns(self, cell: str, first: str | None) -> dict[str, Any]:
-        """Return the ranking columns of one cell: its ranks, the criterion that separates it from the cell `first`, its
-        rounds and its worst flow. `first` is the top cell of the table."""
+        """Return the ranking columns of one cell: ranks, deciding criterion, rounds and worst flow.
+
+        `first` is the cell at the top of the table. The deciding criterion separates the cell from `first`.
+        """
         low, high = self.ranks.get(cell, (None, None))
         decided_by = self.decides(first, cell) if first and first != cell else ""
         ranked = {"rank_low": low, "rank_high": high, "decided_by": decided_by or None}
@@ -76,9 +77,10 @@ class WorkloadRanking:
 def rank_workloads(
     cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values], flow_trials: Sequence[Values]
 ) -> dict[str, WorkloadRanking]:
-    """Return the ranking of each workload, by the id of its table.
+    """Return the ranking of each workload, by table id.
 
-    `trials` contain the missed deadlines and the CPU of whole workloads; `flow_trials` contain the p99 of each flow.
+    `trials` contains the missed deadlines and the CPU use of whole workloads, and `flow_trials` contains the p99 of
+    each flow.
     """
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -116,8 +118,10 @@ def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
 
 
 def _levels(criteria: Sequence[str], trials: Sequence[Values]) -> dict[str, float]:
-    """Return the significance level of each criterion. If too few deadlines were missed to decide any pair, that
-    criterion spends no level."""
+    """Return the significance level of each criterion.
+
+    If too few deadlines were missed to separate any pair, the other criteria share the whole level.
+    """
     level = share_level(ALPHA, len(criteria))
     if DEADLINES not in criteria or can_differ(map(_share_trial, _with_deadlines(trials)), level):
         return dict.fromkeys(criteria, level)
@@ -131,7 +135,7 @@ def _with_deadlines(trials: Iterable[Values]) -> list[Values]:
 def _compare(
     criterion: str, trials: Sequence[Values], worst: WorstFlows, alpha: float, pairs: Sequence[Ids]
 ) -> Sequence[CellPair]:
-    """Compare pairs of choices by one criterion; `trials` are the trials of all choices."""
+    """Compare pairs of choices by one criterion. `trials` contains the trials of all choices."""
     if criterion == DEADLINES:
         return _compare_deadlines(_with_deadlines(trials), pairs, alpha)
     if criterion == TAIL:
@@ -142,8 +146,11 @@ def _compare(
 
 
 def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
-    """Compare the shares of missed deadlines. If the clocks of several hosts leave the counts uncertain, a pair is
-    decided only if it is also decided with the least and with the greatest counts."""
+    """Compare the shares of missed deadlines.
+
+    If the clock uncertainty leaves the counts open, a pair counts as decided only if the lowest and the highest counts
+    agree.
+    """
     found = compare_shares(map(_share_trial, trials), pairs, alpha)
     for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():
         at_end = compare_shares([_share_trial(each, end) for each in trials], pairs, alpha)
@@ -177,8 +184,7 @@ def set_workload_ranks(
 
 
 def _first(ranking: WorkloadRanking, rows: Mapping[str, Values]) -> str | None:
-    """Return the cell at the top of the table: the cell with the best ranks, and among equal ranks the one with the
-    best values."""
+    """Return the cell at the top of the table. Among cells with equal ranks, the one with the best values is first."""
 
     def place(cell: str) -> tuple[float, ...]:
         values = (rows[cell]["missed_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])

@@ -1,5 +1,4 @@
-"""Find the worst flow of a workload: the flow whose p99 is the largest multiple of the best transport's p99 for that
-flow."""
+"""Find the worst flow of a workload: the flow whose p99 is the largest multiple of the best transport's p99."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 Values = Mapping[str, Any]
 Tails = Mapping[int, float]
-"""The p99 of a flow over one transport in each round, in µs."""
+"""The p99 of a flow over one transport, in µs, by round."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,14 @@ class WorstFlows:
     """The p99 of each flow over each transport, by round."""
 
     flows: Mapping[str, Ranking]
-    """For each flow, the ranking of the transports by p99. A flow without a p99 over every transport is missing."""
+    """The ranking of the transports by p99, for each flow. A flow is missing unless it has a p99 over every
+    transport."""
     tails: Mapping[tuple[str, str], Tails]
     """The p99 in each round, by cell and flow."""
     steal: Mapping[tuple[str, int], float | None]
     """The share of stolen time, by cell and round."""
     clocks: Mapping[str, ClockUncertainty]
-    """The clock uncertainty of the p99 of each flow between hosts."""
+    """The clock uncertainty of each flow's p99 if the flow connects two hosts."""
 
     @classmethod
     def of(
@@ -44,10 +44,10 @@ class WorstFlows:
         flow_trials: Sequence[Values],
         rows: Mapping[str, Values],
     ) -> WorstFlows:
-        """Compare the flows of whole workloads; `trials` are their good trials, and `rows` are the results of flows by
-        cell.
+        """Compare the flows of whole workloads. `trials` contains their good trials, and `rows` maps the cells of flows
+        to their results.
 
-        A flow is left out if its messages in all trials do not resolve a p99.
+        A flow is left out if all its trials together do not resolve a p99.
         """
         if not cells:
             return cls({}, {}, {}, {})
@@ -65,12 +65,12 @@ class WorstFlows:
         return cls({name: claim_ranking(each, found[name]) for name, each in flows.items()}, tails, steal, clocks)
 
     def flow(self, cell: str) -> str | None:
-        """Return the name of the worst flow of a cell; None if no flow has a p99."""
+        """Return the name of a cell's worst flow, or None if no flow has a p99."""
         return max(self.flows, key=lambda name: self._ratio(name, cell), default=None)
 
     def ratio(self, cell: str) -> float | None:
-        """Return the p99 of a cell's worst flow, divided by that of the best transport for this flow; None if no flow
-        has a p99."""
+        """Return the p99 of a cell's worst flow, divided by the best transport's p99 of that flow. Return None if no
+        flow has a p99."""
         name = self.flow(cell)
         return None if name is None else self._ratio(name, cell)
 
@@ -79,7 +79,7 @@ class WorstFlows:
         return ranking.distance(ranking.best, cell) if ranking.best and cell in ranking.cells else 0.0
 
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns about the worst flow of a cell; empty if no flow has a p99."""
+        """Return the columns about a cell's worst flow, or no columns if no flow has a p99."""
         name = self.flow(cell)
         if name is None or cell not in self.flows[name].cells or self.flows[name].best is None:
             return {}
@@ -92,15 +92,16 @@ class WorstFlows:
     def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
         """Compare the worst flows of pairs of cells by rounds.
 
-        The worst flows are selected from the same data, so the significance level is divided by the number of flows.
+        The significance level is divided by the number of flows, because the worst flows are selected from the same
+        data.
         """
         share = alpha / max(len(self.flows), 1)
         compared = compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
         return [self._claim(pair) if self.clocks else pair for pair in compared]
 
     def _claim(self, pair: CellPair) -> CellPair:
-        """Widen the interval of a pair by the clock uncertainty, and keep the decision only if the interval still
-        excludes 1."""
+        """Widen a pair's interval by the clock uncertainty. The pair stays decided only if the interval still excludes
+        1."""
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
         first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""
@@ -131,8 +132,8 @@ class WorstFlows:
     def _question(self, one: str, other: str) -> Question:
         """Return the observations that compare two cells, each by its own worst flow.
 
-        A cell's p99 is relative to the best transport for its worst flow. Each round therefore compares `one · best` of
-        the other cell's flow with `other · best` of this cell's flow, so that the best transports cancel out.
+        A cell's p99 is relative to the best transport for its worst flow. Each round therefore multiplies each cell's
+        p99 by the best p99 of the other cell's flow, so that the best transports cancel out.
         """
         flows = [self.flow(cell) or "" for cell in (one, other)]
         best = [self.flows[name].best or "" for name in flows]
@@ -147,14 +148,14 @@ class WorstFlows:
         )
 
     def _products(self, cell: str, flow: str, best: str, its_flow: str) -> Iterator[tuple[int, float]]:
-        """Yield, for each round that has both, the product of the p99 of a cell's flow and the p99 of another cell's
+        """Yield the product of two p99 values for each round that has both: a cell's flow, and the best transport's
         flow."""
         own, its = self.tails[cell, flow], self.tails[best, its_flow]
         yield from ((at, value * its[at]) for at, value in own.items() if at in its)
 
 
 def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
-    """Return the interval of a cell's value divided by that of the other cell of the pair."""
+    """Return the interval of a cell's value, divided by the value of the pair's other cell."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
     return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)
@@ -172,7 +173,7 @@ def _part(cell: Cell, flow: str) -> Cell:
 def _count_messages(
     cells: Sequence[Cell], flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Counter[tuple[str, str]]:
-    """Count the messages of each flow in these trials. Enough messages resolve a p99 even if it is a lost message."""
+    """Count the messages of each flow in these trials. Lost messages are included."""
     found: Counter[tuple[str, str]] = Counter()
     for cell in cells:
         for name, part in _parts(cell):
@@ -184,7 +185,7 @@ def _count_messages(
 def _tails(
     cell: Cell, part: Cell, flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Tails:
-    """Return the p99 of a flow in each round. If it is a lost message, the time limit of the trial is used instead."""
+    """Return the p99 of a flow in each round. If it falls on a lost message, the trial's time limit is used instead."""
     found: dict[int, float] = {}
     for (whole, trial), at in rounds.items():
         if whole == cell.id and (values := flow_trials.get((part.id, trial))) and values.get("sent"):
