@@ -1,4 +1,4 @@
-"""Expand a scenario to cells, and a cell to the spec files of its nodes."""
+"""Expand a scenario to cells, and write the spec files of a cell's nodes."""
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan, make

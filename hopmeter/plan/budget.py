@@ -1,4 +1,4 @@
-"""Determine which cells of a plan decide the question within a budget, and the shortest possible budget."""
+"""Choose which cells of a plan decide its question within the budget, and compute the minimum budget."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopmeter.scenario.resolve import least_rounds
 from hopmeter.system import humanize
 
 LEVEL_ROUNDS = 3
-"""The number of rounds of cells whose idle cores sleep. These cells only show the level of the latencies; cells whose
-idle cores stay awake decide the order."""
+"""The number of rounds of cells whose idle cores may sleep, if others keep the cores awake. Those others decide the
+order; these only show latency levels."""
 START_S = 0.1
-"""The assumed time to start and end the nodes of a trial, used until a trial has been measured."""
+"""The assumed time to start and stop the nodes of a trial before any trial has been measured."""
 PYTHON_START_S = 0.3
-"""The assumed time to start and end the nodes of a trial with a Python node."""
+"""The assumed time to start and stop the nodes of a trial with a Python node."""
 AS_IT_IS = tag(
     "W-AS-IT-IS",
     "idle cores sleep while messages are measured, which adds their wake-up latency and its noise to all results; "
@@ -30,32 +30,32 @@ AS_IT_IS = tag(
 
 
 def trial_s(cell: Cell) -> float:
-    """Estimate the duration of a trial in seconds, including the start and the end of its nodes."""
+    """Estimate the duration of a trial in seconds, including the start and stop of its nodes."""
     return scheduled_s(cell) + (PYTHON_START_S if "python" in languages(cell) else START_S)
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows the level of the latencies, because other cells, whose idle cores stay awake,
-    decide the order."""
+    """Return whether a cell only shows latency levels. The same cell with idle states disabled then decides the
+    order."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
 
 
 def notes(plan: Plan) -> list[str]:
-    """Return the notes on a plan that the user should read before the run."""
+    """Return notes about a plan that the user should read before the run."""
     wants_both = plan.scenario.no_idle_states == "both" and plan.scenario.budget_s
     return [AS_IT_IS] if wants_both and not any(cell.nodes.no_idle_states for cell in plan.runnable) else []
 
 
 def least_s(plan: Plan, cells: Sequence[Cell] | None = None) -> float:
-    """Return the estimated time for the least number of rounds, of `cells` or of all runnable cells, in seconds."""
+    """Estimate the time, in seconds, for the minimum number of rounds of all runnable cells or of `cells`."""
     level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
     chosen = plan.runnable if cells is None else cells
     return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in chosen)
 
 
 def check(plan: Plan) -> None:
-    """Raise UsageError if the budget is too short for the least number of rounds."""
+    """Raise UsageError if the budget is too short for the minimum number of rounds."""
     given_s = plan.scenario.budget_s
     if given_s is None or (needed_s := least_s(plan)) <= given_s:
         return

@@ -1,4 +1,4 @@
-"""Suggest which cells of a plan fit into a budget that is too short for all of them."""
+"""Suggest which cells to measure if the budget is too short for all of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan
 
 Cost = Callable[[Sequence[Cell]], float]
-"""Returns the time that the least number of rounds of these cells takes, in seconds."""
+"""Returns the time, in seconds, for the minimum number of rounds of these cells."""
 OPTIONS = {"transport": "transport", "language": "language", "payload": "payload", "rate_hz": "rate", "wait": "wait"}
-"""The conditions whose values may be reduced, with their command-line options, in the order of preference."""
+"""The conditions that the suggestion may restrict, with their command-line options, in order of preference."""
 
 
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
-    """Return the command-line option that restricts one condition to as many of its values as fit into the budget;
-    empty if no value of any condition fits."""
+    """Return a command-line option that limits one condition to the values that fit the budget. The text is empty if no
+    such option exists."""
     requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))
@@ -25,7 +25,7 @@ def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
 
 
 def _own_cells(made: Plan) -> list[Cell]:
-    """Return the cells that the user requested, without cells that are only floors of other cells."""
+    """Return the cells that the user requested, without cells that only serve as floors."""
     floors = {cell.comparison.floor for cell in made.runnable}
     named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
     return [cell for cell in made.runnable if cell.id not in floors or cell.axes.transport in named]
@@ -34,8 +34,7 @@ def _own_cells(made: Plan) -> list[Cell]:
 def _fitting(
     made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
 ) -> list[object]:
-    """Return the largest set of values whose cells, including their floors, fit into the budget; cheap values are
-    preferred."""
+    """Return the largest set of values whose cells and floors fit the budget. Cheap values are preferred."""
 
     def needed_s(chosen: Sequence[object]) -> float:
         cells = [cell for cell in requested if cell[axis] in chosen]

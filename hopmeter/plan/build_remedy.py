@@ -1,4 +1,4 @@
-"""Recognise reasons for dropping a cell that a build removes, and suggest one command that builds everything
+"""Find the reasons for dropped cells that a build would remove, and suggest one command that builds everything
 missing."""
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from hopmeter.messages import split_code
 
 BUILDABLE = ("D-NOT-BUILT", "D-NOT-READY", "D-MESSAGE-NOT-BUILT", "D-CODEC-MISSING", "D-HOST-LACKS")
-"""The codes of the reasons that a build may remove."""
+"""The codes of reasons that a build may remove."""
 COMMAND = "hopmeter build "
-"""The beginning of a remedy that is a build command."""
+"""The start of a remedy that is a build command."""
 OPTION = "--build"
 REMEDY = re.compile(
     rf"; (?:on \S+, )?run `{COMMAND}[^`]+`(?: with the same --hosts or --cluster)?| \(run `{COMMAND}[^`]+`[^)]*\)"
@@ -21,7 +21,7 @@ NOT_AGAIN = ("--dry-run", "--json")
 
 
 def is_buildable(reason: str) -> bool:
-    """Return whether a build may remove the reason for which a cell was dropped."""
+    """Return whether a build may remove the reason for dropping a cell."""
     return split_code(reason)[1] in BUILDABLE and f"`{COMMAND}" in reason
 
 
@@ -31,8 +31,10 @@ def without_remedy(reason: str) -> str:
 
 
 def building_command(command: Sequence[str], reasons: Iterable[str]) -> str:
-    """Return the same command with `--build`, which first builds everything that the cells need; empty if the command
-    already builds, or if a build removes none of these reasons."""
+    """Return the given command with `--build`, which first builds everything that the cells need.
+
+    The text is empty if the command already builds, or if a build removes none of these reasons.
+    """
     if not command or OPTION in command or not any(map(is_buildable, reasons)):
         return ""
     return shlex.join([*(word for word in command if word not in NOT_AGAIN), OPTION])

@@ -1,4 +1,4 @@
-"""The capabilities of this machine, its hosts and its transports that a plan depends on."""
+"""The transports, hosts and cores that a plan may use."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ class Capabilities:
     ready: Mapping[tuple[str, str], Readiness]
     machine: Machine
     carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
-    """Returns the Python node that carries the objects of a codec, for a transport and the codec."""
+    """Returns the Python node that carries a codec's objects, given a transport and the codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
-    """The hosts of `--hosts` or `--cluster`, in the given order; empty if all nodes run on this machine."""
+    """The hosts of `--hosts` or `--cluster`, in the given order. Without hosts, all nodes run on this machine."""
     highest_priority: int = 99
-    """The highest SCHED_FIFO priority that this user may give to a process; 0 if none is allowed."""
+    """The highest SCHED_FIFO priority that this user may give to a process, or 0 if none is allowed."""
     describe: Callable[[Manifest, str], Readiness] = readiness
     """Returns the node of a manifest in a language, in the environment that the settings choose."""
     _chosen: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
-    """The nodes in environments that settings choose, by manifest key and language."""
+    """A cache of nodes in environments that settings choose, by manifest key and language."""
 
     def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
-        """Return the node of a transport with these settings; None if the transport has no node in this language."""
+        """Return the node of a transport with the given settings, or None if the transport has no node in this
+        language."""
         known = self.manifests.get(transport)
         chosen = known.for_settings(settings) if known else None
         if chosen is None or chosen is known or not chosen.chooses_for(language):

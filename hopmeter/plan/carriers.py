@@ -1,4 +1,4 @@
-"""Determine the transport of each flow of a cell: the transport of the cell, or one that the flow names itself."""
+"""Find the transport of each flow: the transport of the cell, or one that the flow names itself."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hopmeter.scenario.workload import Flow as FlowKeys
 from hopmeter.system.toml_files import one_of
 
 BRIDGE = "bridge"
-"""The transport name that the row of a bridge shows. A bridge uses the shared-memory ring of the instrument."""
+"""The transport name in the row of a bridge. A bridge uses the instrument's shared-memory ring."""
 
 
 def axis_carrier(cell: Cell) -> Carrier:
-    """Return the carrier of a cell, which carries all flows that do not name a transport."""
+    """Return the carrier of a cell. It carries all flows that do not name their own transport."""
     carriage = cell.carriage
     return Carrier(cell.axes.transport, carriage.profile, carriage.settings, carriage.rpc, own_types=carriage.own_types)
 
@@ -33,16 +33,16 @@ def carrier_of(cell: Cell, flow: Flow) -> Carrier:
 
 
 def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
-    """Return the carrier of the processes that receive a flow. It differs from that of the senders only for a
-    bridge."""
+    """Return the carrier of the processes that receive a flow. Only for a bridge does it differ from the senders'
+    carrier."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged_to[0]))
     return carrier_of(cell, flow)
 
 
 def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
-    """Return the distinct carriers of the flows that run in a cell, or only of the flows of a participant. A
-    participant has one process for each of its carriers."""
+    """Return the distinct carriers of a cell's flows, or of one participant's flows. A participant has one process per
+    carrier."""
     if cell.workload is None:
         return [axis_carrier(cell)]
     own = [flow for flow in flows(replace(cell, flow="")) if not flow.bridged]
@@ -58,15 +58,14 @@ def codecs(cell: Cell, participant: str, carrier: Carrier) -> tuple[str, ...]:
 
 
 def rpc_of(cell: Cell, flow: Flow) -> str:
-    """Return the kind of link that carries the calls of a flow. A bridge always uses `duplex`, which takes two
-    links."""
+    """Return the kind of link that carries a flow's calls. A bridge always uses `duplex`, which takes two links."""
     return "duplex" if flow.bridged else carrier_of(cell, flow).rpc
 
 
 def own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifest]) -> dict[str, Carrier]:
-    """Return the carriers of the flows that name a transport, by the name of the flow.
+    """Return the carriers of the flows that name their own transport, by flow name.
 
-    Raises UsageError for an unknown transport, or for an unknown or invalid setting.
+    Raises UsageError if a transport or setting is unknown, or if a setting's value is invalid.
     """
     return dict(_own_carriers(flows, manifests))
 
@@ -91,7 +90,7 @@ def encodes_objects(manifest: Manifest) -> bool:
 
 
 def has_own_types(manifest: Manifest) -> bool:
-    """Return whether a transport can carry messages as the user's own type, in any language."""
+    """Return whether a transport can carry messages as the user's own type in at least one language."""
     return any(offer.types for offer in manifest.offers.values())
 
 
@@ -118,10 +117,10 @@ def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> d
 
 
 def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
-    """Return the values for a row whose flows name their own transports; empty if any flow uses the transport of the
-    cell.
+    """Return the values of a row whose flows name their own transports. The result is empty if any flow uses the cell's
+    transport.
 
-    Such a row is not ranked, because its transport is the same in all cells; only the transport of the other flows
+    Such a row is not ranked, because its transport is the same in all cells. Only the transport of the other flows
     differs.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):

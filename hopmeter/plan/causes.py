@@ -1,4 +1,4 @@
-"""Describe in the spec file what causes the messages of an endpoint."""
+"""Write into a spec file what causes the messages of an endpoint."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hopmeter.plan.topology import Endpoint
 def causes(
     folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
 ) -> dict[str, Any]:
-    """Return what causes the messages of a sending endpoint; empty without causes.
+    """Return what causes a sending endpoint's messages. The result is empty if they have no cause.
 
-    A cause is a receiving endpoint of the same node: an endpoint that the sender follows, the endpoint whose newest
-    message it uses, or the endpoint at which its messages return.
+    A cause is a receiving endpoint of the same node: one that the sender follows, one whose newest message it uses, or
+    one to which its messages return.
     """
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):
@@ -36,7 +36,6 @@ def causes(
 
 
 def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow]) -> dict[str, int]:
-    """Return the receiving endpoint of each flow that arrives at a node directly or over a bridge, by the name of the
-    flow."""
+    """Return the receiving endpoint of each flow that arrives at a node directly or over a bridge, by flow name."""
     ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
     return {flow.bridged or flow.name: number for flow, number in ends}

@@ -1,4 +1,5 @@
-"""Decide which cells are measured as duets: both sides run at once, and their messages are due in alternating turns."""
+"""Choose the cells that are measured as duets: both sides run at once, and their messages are due in alternating
+turns."""
 
 from __future__ import annotations
 
@@ -6,19 +7,18 @@ from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 
 TURN_S = 0.02
-"""The length of a turn. Most disturbances of a shared machine last longer than two turns."""
+"""The length of a turn. Most disturbances on a shared machine last longer than two turns."""
 SIDES = 2
 LONGEST_SPIN_US = 1000
-"""A source that spins longer than this before each due time would also spin in the turn of the other side."""
+"""A source that spins longer than this before each due time would also spin during the other side's turn."""
 LEAST_MESSAGES = 10
-"""The least number of messages in a turn."""
+"""The minimum number of messages in a turn."""
 
 
 def turn_s(cell: Cell, manifest: Manifest) -> float | None:
-    """Return the length of the turns in which a side of this cell is measured; None if the cell cannot be measured as a
-    duet.
+    """Return the turn length for a cell, or None if the cell cannot be measured as a duet.
 
-    During the turn of the other side a node must be idle: no thread spins, no broker runs, and no work is done.
+    Nodes must be idle during the other side's turn: no spinning threads, no broker and no work.
     """
     has_broker = manifest.for_settings(cell.carriage.settings).broker is not None
     if not cell.comparison.side or has_broker or not _is_idle_between_messages(cell):

@@ -1,4 +1,4 @@
-"""Notes on environment variables of the user that settings override."""
+"""Warn about the user's environment variables that settings override."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hopmeter.plan.carriers import carriers
 
 
 def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list[str]:
-    """Return a note for each environment variable of the user that has no effect, because all cells of a transport
-    override it."""
+    """Return a note for each environment variable of the user that every cell of a transport overrides."""
     used: dict[str, list[dict[str, object]]] = {}
     for each in (
         carrier for cell in cells for carrier in carriers(cell) if carrier.transport in capabilities.manifests
@@ -29,6 +28,6 @@ def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list
 
 
 def _user_variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield each setting whose environment variable the user has set, with the name of the variable."""
+    """Yield each setting whose environment variable the user has set, and the variable's name."""
     for name, setting in manifest.settings.items():
         yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))

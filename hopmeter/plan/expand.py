@@ -1,4 +1,4 @@
-"""Expand the conditions of a scenario: create a cell for every requested combination, including impossible ones."""
+"""Expand the conditions of a scenario to one cell per requested combination, including impossible ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DISPATCH = DECLARED["dispatch"]
 
 
 def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of one case, without ids. Cells whose cores are not available are already dropped."""
+    """Yield the cells of one case, without ids. Cells without available cores are already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = transports_of(ask, capabilities)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -84,7 +84,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], ca
 
 
 def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a transport for each combination of the values that a case gives."""
+    """Yield a transport's settings for each combination of the values in a case."""
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
@@ -131,20 +131,19 @@ def cell_of(
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
-    """Return the conditions of a cell, except transport, language and rate. Conditions without an effect get their
+    """Return the conditions of a cell, except transport, language and rate. Conditions without effect get their
     defaults."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
-    # The object is created only once; the source touches it by encoding, the sink by decoding.
+    # An object is created only once. The source touches it by encoding, and the sink by decoding.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])
     touch = "none" if has_object else axes["touch"]
     return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
 
 
 def _worked_s(cell: Cell) -> float:
-    """Return the total time of the work for an unpaced trial that ends after a number of messages; 0 for paced
-    trials."""
+    """Return the total work time of an unpaced trial, in seconds. It is 0 for paced trials."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
@@ -165,7 +164,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of messages of a trial, its warm-up, its rate and the time limit for all messages."""
+    """Return the number of messages in a trial, its warm-up, its rate and its time limit."""
     rates = rates_of_keys(axes)
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
@@ -208,8 +207,8 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language value into the languages of source, relays and sink. With two languages, relays use that of the
-    source."""
+    """Split a language value into the languages of source, relays and sink. If it names two languages, relays use the
+    source's language."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]
@@ -217,7 +216,7 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
 
 
 def join_languages(parts: tuple[str, str, str]) -> str:
-    """Join the languages of source, relays and sink to a language value, which is one word if all are the same."""
+    """Join the languages of source, relays and sink to a language value. If all are the same, the value is one word."""
     if len(set(parts)) == 1:
         return parts[0]
     return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

@@ -1,4 +1,4 @@
-"""Floors: the cheapest way to send a message over the same hop on this machine, measured in the same run."""
+"""Add floors: the cheapest way to send a message over the same hop on this machine, measured in the same run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup",
 
 
 def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells with their floors; an unranked floor cell is added for each cell whose floor is not among the
-    cells."""
+    """Return the cells with their floors. If a cell's floor is not among the cells, an unranked floor cell is added."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -39,7 +38,7 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the cells as the first steps of searches. They have no floors, because a search compares rates and not
+    """Return the cells as the first steps of searches. They have no floors, because a search compares rates instead of
     latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
@@ -59,7 +58,7 @@ def _is_floor(cell: Cell) -> bool:
 
 
 def no_floor(why: str) -> str:
-    """Return the reason, with its code, why a cell has no floor."""
+    """Return the reason why a cell has no floor, tagged with its code."""
     return tag("W-NO-FLOOR", why)
 
 

@@ -1,4 +1,4 @@
-"""Choose the language for `language = "one"`; a plan and `hopmeter build` make the same choice."""
+"""Choose the language for `language = "one"`. Plans and `hopmeter build` make the same choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Effort = tuple[int, ...]
 def preferred_language(
     manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
 ) -> str:
-    """Return the language in which a plan measures these transports; a language whose nodes are ready is preferred."""
+    """Return the language in which a plan measures these transports. Languages with built nodes are preferred."""
 
     def is_ready(manifest: Manifest, language: str) -> bool:
         state = ready.get((manifest.name, language))
@@ -32,11 +32,11 @@ def preferred_language(
 def choose_language(
     manifests: Sequence[Manifest], axes: Mapping[str, Any], is_available: IsTrue, is_ready: IsTrue
 ) -> str:
-    """Return the language that suits all of these transports best.
+    """Return the language that suits all given transports best.
 
-    Languages are compared by these criteria, in order: the language supports the cell; its node is available here; if
-    it is not ready, its build takes at most two minutes; it is compiled; its build takes at most one minute; it is the
-    usual language of the transport; its position in `LANGUAGES`.
+    Languages are compared by these criteria, in this order: the language supports the cell; its node is available here;
+    its build takes at most two minutes, or is finished; it is compiled; its build takes at most one minute; it is the
+    transport's usual language; its position in `LANGUAGES`.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:
@@ -62,7 +62,8 @@ def choose_language(
 
 
 def compiled_offer(manifest: Manifest, axes: Mapping[str, Any]) -> Offer | None:
-    """Return the transport's offer in the compiled language that suits the conditions best; None if no offer does."""
+    """Return the transport's best compiled language for the conditions, or None if no compiled language supports
+    them."""
     offers = [offer for offer in manifest.offers.values() if not is_interpreted(offer.language)]
     known = [offer for offer in offers if offer.is_installed and is_offered(offer, axes)]
     return min(known, key=lambda offer: build_seconds(offer) > LONG_BUILD_S, default=None)
@@ -74,7 +75,7 @@ def is_interpreted(language: str) -> bool:
 
 
 def build_seconds(offer: Offer) -> float:
-    """Return the duration of the first build in seconds; 0 if the manifest does not state it."""
+    """Return the duration of the first build in seconds, or 0 if the manifest does not state it."""
     return offer.build_cost.seconds if offer.build_cost else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Make the plan of a run: its cells, the reasons for dropped cells, and its seed."""
+"""Plan a run: choose its cells and its seed, and give a reason for each dropped cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Estimate the duration of all trials in seconds, without the start and the end of the nodes."""
+        """Estimate the duration of all trials in seconds, without the start and stop of nodes."""
         if self.scenario.budget_s is not None:
             return self.scenario.budget_s
         more = 1 if self.scenario.why else 0
@@ -45,7 +45,7 @@ class Plan:
 
 
 def scheduled_s(cell: Cell) -> float:
-    """Return the planned duration of the messages of one trial in seconds."""
+    """Return the planned sending time of one trial in seconds."""
     if cell.workload is not None:
         spans_s = [_sending_s(each) for each in cell.workload.flows if each.rate_hz]
         return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
@@ -59,7 +59,7 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def _sending_s(flow: Flow) -> float:
-    """Return how long a flow with a schedule sends, in seconds. After a single message the trial does not wait for a
+    """Return how long a flow with a schedule sends, in seconds. After a single message, the trial does not wait for a
     period."""
     rates = rates_of(flow)
     assert rates, "the flow has a clock"
@@ -90,14 +90,15 @@ def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell
 
 
 def _without_sizes(cell: Cell) -> Cell:
-    """Return the cell with object sizes of 0, because the sizes are not known yet."""
+    """Return the cell with object sizes of 0, because the real sizes are not known yet."""
     return with_sizes(cell, lambda _: 0) if cell.has_object else cell
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
-    """Remove duplicate cells, which arise if cases of a scenario overlap, for example because the command line
-    overrides the condition in which they differ. If cells differ only in the length of the trial, the longest is kept,
-    because their rows could not be distinguished."""
+    """Remove duplicate cells, which arise if the cases of a scenario overlap.
+
+    If cells differ only in the length of their trials, the longest is used, because their rows would look the same.
+    """
     kept: dict[str, Cell] = {}
     for cell in cells:
         key = repr(cell.with_values(id="", messages=0, warmup=0, trials=0, limit_s=0.0))

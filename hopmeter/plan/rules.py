@@ -1,4 +1,4 @@
-"""The rules that drop cells. The first rule that applies provides the reason, which the user always sees."""
+"""The rules that drop cells. The user sees the reason of the first rule that applies."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, Capabilities], str]
-"""Returns the reason why a cell is impossible, with a code at its end; an empty string if the cell is possible."""
+"""Returns the reason why a cell is impossible, tagged with a code. The text is empty if the cell is possible."""
 
 
 def why_not(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why this cell cannot be measured here; empty if it can be measured."""
+    """Return why this cell cannot be measured here. The text is empty if it can."""
     manifest = capabilities.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
@@ -39,7 +39,7 @@ def languages(cell: Cell) -> list[str]:
 
 
 def adapters(cell: Cell) -> list[tuple[Carrier, str]]:
-    """Return the distinct pairs of carrier and language for the nodes of a cell."""
+    """Return the distinct pairs of carrier and language among a cell's nodes."""
     if cell.workload is None:
         return [(axis_carrier(cell), language) for language in languages(cell)]
     programs = cell.workload.participants
@@ -56,7 +56,8 @@ def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def _existing(cell: Cell, manifest: Manifest) -> list[str]:
-    """Return the languages of a transport; if the cell mixes languages, the transport's pairs of languages."""
+    """Return the languages of a transport. If the cell mixes languages, return the transport's language pairs
+    instead."""
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 

@@ -1,4 +1,4 @@
-"""Cells whose payload is a message of a schema: the size of the message, and why a cell cannot carry it."""
+"""Compute the encoded size of schema messages, and explain why a cell cannot carry one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
 OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
-"""The codec library that encodes a message from which a transport then makes an object of its native type."""
+"""The codec library that encodes a message if a transport makes its own object from the encoded bytes."""
 ENDS = ("source", "sink", "follower", "client")
-"""The roles that encode or decode; relays and servers pass the bytes on."""
+"""The roles that encode or decode messages. Relays and servers only pass on the bytes."""
 
 
 def object_languages(codec: str, payload: str) -> Sequence[str]:
@@ -28,7 +28,7 @@ def object_languages(codec: str, payload: str) -> Sequence[str]:
 
 
 def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why the codec, the device and the languages of a cell cannot carry its message; empty if they can."""
+    """Return why a cell's codec, device and languages cannot carry its message. The text is empty if they can."""
     codec, payload = cell.axes.codec, cell.axes.payload
     if codec == NO_CODEC and cell.carriage.own_types:
         return _why_no_replies(cell)
@@ -50,7 +50,7 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type; empty if they can. With `reply = "header"` replies have no
+    """Return why replies cannot be messages of this type. The text is empty if they can, or if replies have no
     payload."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
@@ -59,10 +59,10 @@ def _why_no_replies(cell: Cell) -> str:
 
 
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
-    """Return the languages that encode or decode the messages of a flow; the encoding language comes first.
+    """Return the languages that encode or decode a flow's messages, starting with the encoding language.
 
-    A server returns the bytes that it received, so its language does not count. If the transport encodes the messages,
-    the result is Python, in which hopmeter encodes one message in advance.
+    A server returns the bytes that it received, so its language does not count. If the transport itself encodes
+    messages, the result is Python, because hopmeter encodes one message in Python beforehand.
     """
     if not flow.has_codec:
         return [OBJECT_LANGUAGE]
@@ -76,7 +76,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
 
 
 def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
-    """Return why a message cannot be encoded and decoded in these languages; empty if it can."""
+    """Return why a message cannot be encoded and decoded in these languages. The text is empty if it can."""
     return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
 
 
@@ -102,7 +102,7 @@ def _no_compiler(codec: str, payload: str, language: str) -> str:
 
 
 def message_bytes(flow: Flow, language: str) -> int:
-    """Return the size of the encoded message, which depends on the language that encodes."""
+    """Return the size of a flow's encoded message. It depends on the encoding language."""
     if flow.has_codec:
         return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
     return encoded_file(flow).stat().st_size
@@ -114,13 +114,13 @@ def encoded_file(flow: Flow) -> Path:
 
 
 def codec_of(flow: Flow) -> str:
-    """Return the codec whose library encodes the message of a flow. If the transport encodes messages itself, this
-    library encodes the message from which the transport's object is made."""
+    """Return the codec whose library encodes a flow's message. If the transport itself encodes messages, this is the
+    codec of the stored message."""
     return flow.codec if flow.has_codec else OBJECT_CODEC
 
 
 def describe_message(flow: Flow, language: str) -> dict[str, Any]:
-    """Describe the message of a flow, for the spec of a node that encodes or decodes it."""
+    """Describe a flow's message for the spec of a node that encodes or decodes it."""
     library = library_of(flow.payload, flow.codec, language)
     if language == "python":
         return {"codec": flow.codec, "device": flow.device, "object": f"{KIND}{library.folder}"}

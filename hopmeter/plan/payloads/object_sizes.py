@@ -1,7 +1,7 @@
 """Measure the encoded sizes of objects in the Python environment that will carry them, and cache the sizes.
 
-Importing a framework takes seconds. The size depends on the Python environment, the codec's packages and hopmeter's
-code, so environments that agree in these share the cached sizes.
+The cache saves time because importing a framework takes seconds. The size depends on the Python environment, the
+codec's packages and hopmeter's code. Environments that agree in these share cached sizes.
 """
 
 from __future__ import annotations
@@ -21,30 +21,33 @@ from hopmeter.manifest.readiness import environment
 from hopmeter.system import paths
 
 PATIENCE_S = 120
-"""The time limit in seconds; some frameworks take a minute to import on a busy machine."""
+"""The time limit in seconds. Some frameworks take a minute to import on a busy machine."""
 GPU_FILES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
 GPU_WORDS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "JAX_PLATFORMS")
 
 Weights = dict[str, tuple[int, str]]
-"""For each payload, its size in bytes, or the reason why the object cannot be created."""
+"""The size of each payload in bytes, or the reason why the object cannot be created."""
 
 
 class Asked:
-    """A request for the sizes of one codec's objects, on one device and with one way of sharing, in one Python
-    environment or in several equal ones. `python` is None if the node's command belongs to another hopmeter."""
+    """A request for the encoded sizes of one codec's objects, for one device and one way of sharing.
+
+    Requests in equal Python environments are merged. `python` is None if the node's command belongs to another hopmeter
+    installation.
+    """
 
     def __init__(
         self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
     ) -> None:
         self.command, self.codec, self.device, self.share = command, codec, device, share
         self.payloads: dict[str, None] = {}
-        """The payloads without duplicates, in the order of their first appearance."""
+        """The distinct payloads, in order of first appearance."""
         self.lasts = python is not None
         alike = [*_alike(python, codec), _code()] if python else command
         self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
 
     def answer(self) -> Weights:
-        """Return the sizes of all payloads: cached sizes, and newly measured sizes for the others."""
+        """Return the sizes of all payloads. Only sizes that are not cached are measured."""
         known = _cached_sizes(self.identity) if self.lasts else {}
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
@@ -56,7 +59,7 @@ class Asked:
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """Return the sizes by identity of the request; at most one process per core runs at a time."""
+    """Return the sizes, by the identity of the request. At most one process per core runs at a time."""
     one_each: dict[str, Asked] = {}
     for one in asked:
         one_each.setdefault(one.identity, one).payloads.update(one.payloads)
@@ -69,7 +72,7 @@ def _alike(python: Interpreter, codec: str) -> list[Any]:
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     versions = codec_interpreter.versions(codec, python)
-    # If a package version is unknown, the package folders distinguish the environments.
+    # If a package version is unknown, the package directories distinguish the environments.
     folders = [] if all(versions) else [(str(each), each.stat().st_mtime_ns) for each in python.packages]
     return [str(python.program.resolve()), versions, folders]
 
@@ -83,7 +86,7 @@ def _code() -> int:
 
 
 def _gpus() -> list[str]:
-    """Return the GPUs and the variables that select them, because the sizes change if a GPU appears or disappears."""
+    """Return the GPUs and the variables that select them. Sizes may change if a GPU appears or disappears."""
     files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
     return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
 
@@ -108,7 +111,7 @@ def _remember(identity: str, known: Weights) -> None:
         beside.write_text(json.dumps({identity: known}))
         beside.replace(path)
     except OSError:
-        pass  # without the cache, only the next plan takes longer
+        pass  # without the cache, the next plan only takes longer
 
 
 def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weights]:
@@ -116,7 +119,7 @@ def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weight
     sizes that may be cached.
 
     The only error that may be cached is a missing GPU, because the fingerprint changes when a GPU appears. Other errors
-    may disappear soon: memory may be freed, or a package may be installed.
+    may disappear soon: memory may become free, or a package may be installed.
     """
     try:
         done = subprocess.run(

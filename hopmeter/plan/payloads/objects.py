@@ -1,4 +1,4 @@
-"""Set the payload size of flows that carry objects; drop cells if their objects cannot be created, with the reason."""
+"""Set the payload size of flows that carry objects. Cells whose objects cannot be created are dropped with a reason."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
-"""The transport with its installation, the codec, the device and the sharing."""
+"""The installed transport, the codec, the device and the way of sharing."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why the codec, device and payload of a cell cannot be combined; empty if they can. `ends` are the
-    languages that encode or decode."""
+    """Return why a cell's codec, device and payload cannot be combined. The text is empty if they can.
+
+    `ends` contains the languages that encode or decode.
+    """
     kind = cell.axes.payload.partition(":")[0]
     if is_message(cell.axes.payload):
         return why_no_message(cell, ends)
@@ -62,7 +64,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return why the memory of an object cannot be shared by a handle; empty if it can."""
+    """Return why an object's memory cannot be shared by a handle. The text is empty if it can."""
     from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -76,7 +78,7 @@ def _no_handle(cell: Cell) -> str:
 
 
 def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells with the sizes of their objects. A cell whose objects cannot be created is dropped with the
+    """Return the cells with the sizes of their objects. Cells whose objects cannot be created are dropped with a
     reason."""
     carried = [cell for cell in cells if cell.has_object and not cell.dropped]
     encoded = [(cell, flow) for cell in carried for flow in _object_flows(cell) if flow.has_codec]
@@ -105,13 +107,13 @@ def _object_flows(cell: Cell) -> list[Flow]:
 
 
 def _manifest(cell: Cell, flow: Flow, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a flow's transport, with the installation that the settings choose."""
+    """Return the manifest of a flow's transport for the installation that its settings choose."""
     carrier = carrier_of(cell, flow)
     return capabilities.manifests[carrier.transport].for_settings(carrier.settings)
 
 
 def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
-    """Return the languages that encode or decode the objects of a flow; the encoding language comes first."""
+    """Return the languages that encode or decode a flow's objects, starting with the encoding language."""
     return message_languages(cell, flow) if is_message(flow.payload) else ["python"]
 
 
@@ -147,12 +149,13 @@ class _Sizes:
     """The sizes of the objects of all cells."""
 
     carriers: Mapping[tuple[str, str], Readiness]
-    """The Python nodes that carry the objects, by codec and by transport with its installation."""
+    """The Python nodes that carry the objects, by installed transport and codec."""
     known: Mapping[Key, Weights]
     capabilities: Capabilities
 
     def set(self, cell: Cell) -> Cell:
-        """Return the cell with the sizes of its objects; dropped with the reason if an object is impossible."""
+        """Return the cell with the sizes of its objects. If an object is impossible, the cell is dropped with a
+        reason."""
         ours = _object_flows(cell)
         reasons = chain(
             ((flow, self._reason(cell, flow)) for flow in ours),
@@ -165,7 +168,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why the object of a flow cannot be created; empty if it can."""
+        """Return why a flow's object cannot be created. The text is empty if it can."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
@@ -182,8 +185,8 @@ class _Sizes:
 
 
 def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
-    """Return why no Python environment has the packages of all codecs of a participant at an end of a flow; empty if
-    one has."""
+    """Return why a participant's codecs cannot share a Python environment. The text is empty if one environment has all
+    their packages."""
     from hopmeter.manifest import codec_interpreter
 
     if cell.workload is None:

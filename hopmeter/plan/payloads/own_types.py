@@ -1,4 +1,5 @@
-"""Flows whose messages a transport carries as a native type: messages of the user's schema, and recorded messages."""
+"""Find flows whose messages a transport carries as its own type: messages of the user's schema and recorded
+messages."""
 
 from __future__ import annotations
 
@@ -28,18 +29,18 @@ CDR, TEXT = "cdr", "ros2msg"
 
 @dataclass(frozen=True)
 class OwnType:
-    """The type with which a transport carries the messages of a flow."""
+    """The type with which a transport carries a flow's messages."""
 
     wanted: RosType
     form: Form
     manifest: Manifest
     languages: tuple[str, ...]
-    """The languages of the nodes that send, pass on or receive the messages."""
+    """The languages of the nodes that send, forward or receive the messages."""
     carrier: Carrier
 
     @property
     def offers(self) -> list[Offer]:
-        """Return the transport's offers in each of the languages."""
+        """Return what the transport supports in each of the languages."""
         return [self.manifest.offers[language] for language in self.languages]
 
     @property
@@ -51,15 +52,15 @@ class OwnType:
         return code_of(self.manifest, offer, self.wanted).facts
 
     def code(self, language: str) -> str:
-        """Return the folder of the code for a node in a language; empty if the code is not built."""
+        """Return the directory of the type's code in a language, or an empty text if the code is not built."""
         found = code_of(self.manifest, self.manifest.offers[language], self.wanted)
         return str(found.folder) if found.facts else ""
 
 
 def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type with which the transport of a flow carries its messages; None if it carries them as bytes.
+    """Return the type with which a flow's transport carries its messages, or None if it carries them as bytes.
 
-    Raises UsageError if the definition of the type is missing.
+    Raises UsageError if the type's definition is missing.
     """
     carrier = carrier_of(cell, flow)
     if flow.bridged or not (is_message(flow.payload) or flow.replay) or not carrier.own_types:
@@ -77,7 +78,7 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
 
 
 def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
-    """Return the type of a flow's messages; None for a recording without ROS 2 messages.
+    """Return the type of a flow's messages, or None for a recording without ROS 2 messages.
 
     Raises UsageError if the type's definition is missing, or if the type is a service but the flow makes no calls.
     """
@@ -91,7 +92,7 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return the form in which the messages of a flow are sent; None if no form is possible, as for calls with encoded
+    """Return the form in which a flow's messages are sent. It is None if no form is possible, as for calls with encoded
     messages."""
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
@@ -99,8 +100,8 @@ def _form(flow: Flow) -> Form | None:
 
 
 def recorded_type(replay: Replay, prefixes_: Sequence[Path]) -> RosType | None:
-    """Return the type of recorded messages; None if they are not ROS 2 messages. Raises UsageError if the definition is
-    missing."""
+    """Return the type of recorded messages, or None if they are not ROS 2 messages. Raises UsageError if the definition
+    is missing."""
     if replay.encoding != CDR or not replay.type:
         return None
     if replay.definition is not None:
@@ -122,8 +123,8 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
-    """Return why the transport of a flow cannot carry a message of the user's schema as a native type; empty if it can,
-    or if it carries the message as bytes."""
+    """Return why a flow's transport cannot carry a schema message as its own type. The text is empty if it can, or if
+    it carries the message as bytes."""
     try:
         found = own_type(cell, flow, known)
         unbuilt = found.unbuilt if found else []
@@ -151,7 +152,8 @@ def _build_command(found: OwnType, flow: Flow) -> str:
 
 
 def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
-    """Describe the type of a flow's messages, for the spec of a node; empty if the transport carries them as bytes."""
+    """Describe the type of a flow's messages for the spec of a node. The result is empty if the transport carries them
+    as bytes."""
     found = usable_type(cell, flow)
     if found is None:
         return {}
@@ -160,8 +162,10 @@ def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
 
 
 def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type with which the transport of a flow carries its messages; None if its code is not completely
-    built, or if the transport carries them as bytes."""
+    """Return the type with which a flow's transport carries its messages.
+
+    Return None if the type's code is not completely built, or if the transport carries the messages as bytes.
+    """
     try:
         found = own_type(cell, flow, known)
         return None if found is None or found.unbuilt or any(end.host for end in _ends(cell, flow)) else found
@@ -170,8 +174,7 @@ def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = N
 
 
 def type_notes(cells: Iterable[Cell], known: Mapping[str, Manifest]) -> list[str]:
-    """Return notes about recorded messages that a transport carries as bytes although it supports types, with the
-    reason."""
+    """Return notes that explain why a transport carries recorded messages as bytes although it supports types."""
     return list(dict.fromkeys(note for cell, flow in _replays(cells) if (note := _note(cell, flow, known))))
 
 
@@ -206,7 +209,7 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
 
 
 def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the types of a cell whose code is not built, each with the offer of a language."""
+    """Yield each message type of a cell whose code is not built, with the offer of its language."""
     for flow in flows(cell):
         try:
             if found := own_type(cell, flow, known):

@@ -1,1 +1,1 @@
-"""Place the processes of a cell on hosts and cores, and determine how hosts reach each other."""
+"""Place the processes of a cell on hosts and cores, and find out how hosts reach each other."""

@@ -1,4 +1,4 @@
-"""The background load of a trial: the cores that it uses, or why these cores are not available."""
+"""Choose the cores for the background load, or explain why they are not available."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Load:
 
     cores: tuple[int, ...]
     cpu_percent: float
-    """The requested use of each core in percent; 0 without CPU load."""
+    """The requested use of each core in percent, or 0 if no CPU load is requested."""
     memory_gb_s: float
-    """The gigabytes per second to copy, on all cores together; 0 without memory load."""
+    """The gigabytes per second to copy on all cores together, or 0 if no memory load is requested."""
 
 
 def load_of(scenario: Scenario, machine: Machine) -> Load | None:
-    """Return the background load that a scenario requests; None without a request. Raises NoCoresError if its cores are
-    missing."""
+    """Return the background load that a scenario requests, or None if it requests none. Raises NoCoresError if its
+    cores are missing."""
     asked = scenario.background
     if asked is None:
         return None

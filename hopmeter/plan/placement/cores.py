@@ -1,4 +1,4 @@
-"""Choose the cores of a cell from the value of `cores`. Cores that the launcher must not use are never chosen."""
+"""Choose the cores of a cell from the value of `cores`. Only cores that the launcher may use are chosen."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """Raised if the requested cores are not available here; the message states the reason."""
+    """Raised if the requested cores are not available here. The message states the reason."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The usable cores, and their topology as reported by the kernel."""
+    """The usable cores, and their topology as the kernel reports it."""
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()
@@ -34,7 +34,7 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """Return the cores to assign to endpoints in order; if the list is empty, endpoints are not pinned."""
+        """Return the cores for the endpoints, in order. If the list is empty, endpoints are not pinned."""
         if word == "free":
             return ()
         if word == "same":
@@ -51,8 +51,7 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Return two physical cores. The last ones are preferred, because interrupts are usually handled by the first
-        ones."""
+        """Return two physical cores. The last cores are preferred, because the first ones usually handle interrupts."""
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:
@@ -82,7 +81,7 @@ def _groups(paths: list[Path]) -> tuple[tuple[int, ...], ...]:
 
 
 def parse_core_list(text: str) -> tuple[int, ...]:
-    """Parse a list of cores in the kernel's format: `0-2,5`."""
+    """Parse a core list in the kernel's format, such as `0-2,5`."""
     cores: list[int] = []
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

@@ -29,9 +29,10 @@ ADDING = "add this host to the file of --hosts, or start a worker with this name
 def assume_hosts(
     scenario: Scenario, ready: Mapping[tuple[str, str], Readiness], machine: Machine
 ) -> dict[str, HostFacts]:
-    """Return assumed facts about the hosts that a scenario names, without contacting them; empty if it names none.
+    """Return assumed facts about the hosts that a scenario names, without contacting them.
 
-    Each host is assumed to be a separate machine with the transports and cores of this machine.
+    Each host is assumed to be a separate machine with the transports and cores of this machine. The result is empty if
+    the scenario names no hosts.
     """
     named = dict.fromkeys(each.host for each in scenario.participant.values() if each.host)
     if not named:
@@ -42,8 +43,7 @@ def assume_hosts(
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
-    """Raise UsageError if a scenario names an unknown host, or requests something that is impossible with several
-    hosts."""
+    """Raise UsageError if a scenario names an unknown host, or requests something impossible with several hosts."""
     named = {name: each.host for name, each in scenario.participant.items() if each.host}
     for name, host in named.items():
         if not hosts:
@@ -68,7 +68,7 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
-    """Assign a host to each endpoint of ordinary cells, cyclically, and to each participant of workloads."""
+    """Assign a host to each endpoint of ordinary cells, in rotation, and to each participant of workloads."""
     return [_place(cell, hosts) if hosts else cell for cell in cells]
 
 
@@ -82,7 +82,7 @@ def _place(cell: Cell, hosts: Hosts) -> Cell:
 
 
 def drop_without_hosts(cells: Iterable[Cell], hosts: Hosts, manifests: Mapping[str, Manifest]) -> list[Cell]:
-    """Drop the cells that their hosts cannot run, with a reason that includes the remedy."""
+    """Drop the cells that their hosts cannot run, with a reason and a remedy."""
     return [
         replace(cell, dropped=next(_faults(cell, hosts, manifests), "")) if hosts and not cell.dropped else cell
         for cell in cells
@@ -116,7 +116,7 @@ def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Ite
 
 
 def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
-    """Yield a reason for each message of a schema that a node encodes or decodes and whose code its host lacks."""
+    """Yield a reason for each schema message whose code is missing on a node's host."""
     for flow in flows(cell):
         if is_message(flow.payload) and any(end.flow == flow.number and end.role in ENDS for end in node):
             language = node[0].language

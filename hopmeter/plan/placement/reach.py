@@ -1,4 +1,4 @@
-"""Determine which hosts the flows of each carrier connect, and the settings that connections between machines need."""
+"""Find out which hosts the flows of each carrier connect, and which settings connections between machines need."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Hosts = Mapping[str, HostFacts]
 
 
 def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
-    """Return each carrier of a cell, with the sets of hosts between which its messages travel."""
+    """Return each carrier of a cell, with the sets of hosts that its messages connect."""
     shape = topology(cell)
     used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
     return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow. The broker, if there is one, runs on the host of the first node."""
+    """Return the hosts of each flow. If there is a broker, it runs on the first node's host."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
@@ -44,11 +44,11 @@ def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
 
 
 def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Cell:
-    """Return a placed cell with the settings that its carriers need to connect several machines. Settings that the
-    scenario gives are not changed.
+    """Return a placed cell with the settings that its carriers need to connect several machines. Settings from the
+    scenario stay unchanged.
 
-    All flows with the same carrier share one process of each participant, so if any of them leaves the machine, all of
-    them get these settings.
+    All flows with the same carrier share one process per participant. If any of them leaves the machine, all of them
+    get these settings.
     """
     if not capabilities.hosts or cell.dropped:
         return cell
@@ -66,8 +66,8 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
 
 
 def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
-    """Return a workload in which the flows that name their own transports have the settings that they need. Different
-    settings may split a participant into several processes."""
+    """Return the cell with the settings that flows with their own transports need. Different settings may split a
+    participant into several processes."""
 
     def reach(flow: Flow) -> Flow:
         if flow.carrier is None or flow.carrier.key not in away:
@@ -83,14 +83,14 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
 
 
 def _settings(carrier: Carrier, given: Iterable[str], capabilities: Capabilities) -> dict[str, Any]:
-    """Return the settings of a transport for connections between machines, and the resulting profile."""
+    """Return a transport's settings for connections between machines, and the resulting profile."""
     manifest = capabilities.manifests[carrier.transport]
     settings = carrier.settings | manifest.network_settings(set(given))
     return {"settings": settings, "profile": profile_of(manifest, settings)}
 
 
 def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iterator[str]:
-    """Yield reasons why messages cannot reach the hosts that the flows of a carrier connect."""
+    """Yield reasons why messages cannot reach the hosts that a carrier's flows connect."""
     for carrier, joined in joined_hosts(cell, manifests):
         manifest = manifests[carrier.transport]
         is_away = any(not hosts[name].is_here for names in joined for name in names)
@@ -104,7 +104,7 @@ def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) ->
 
 
 def _file(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    """Return a file of this machine that a setting names; empty if no setting names a file."""
+    """Return a file on this machine that a setting names, or an empty text if no setting names one."""
     known = manifest.settings
     return next(
         (str(value) for name, value in settings.items() if known[name].file and value != known[name].default), ""
