@@ -14,8 +14,8 @@ OPTIONS = {"transport": "transport", "language": "language", "payload": "payload
 
 
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
-    """Return a command-line option that limits one condition to the values that fit the budget. The text is empty if no
-    such option exists."""
+    """Return a command-line option that limits one condition to the values that fit the budget. The result is empty if
+    no such option exists."""
     requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))

@@ -20,11 +20,11 @@ from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, Capabilities], str]
-"""Returns the reason why a cell is impossible, tagged with a code. The text is empty if the cell is possible."""
+"""Returns the reason why a cell is impossible, tagged with a code. The result is empty if the cell is possible."""
 
 
 def why_not(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why this cell cannot be measured here. The text is empty if it can."""
+    """Return why this cell cannot be measured here. The result is empty if it can."""
     manifest = capabilities.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
@@ -117,7 +117,7 @@ def _shape(cell: Cell, *_: object) -> str:
 
 
 def _waits(cell: Cell) -> str:
-    """Reject a separate wait for each receiver unless all receivers are sinks and there are no relays."""
+    """Reject separate waits for each receiver, unless all receivers are sinks and there are no relays."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -161,7 +161,7 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec on a transport that encodes objects itself. Otherwise objects would be encoded twice, and neither
+    """Reject a codec if the transport encodes objects itself. Otherwise objects would be encoded twice, and neither
     encoding could be measured alone."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
@@ -210,7 +210,7 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a setting that has no effect in this cell, because its row would suggest that the setting makes no
+    """Reject a setting without effect in this cell, because its row would suggest that the setting makes no
     difference."""
     here = {
         "languages": set(languages(cell)),
@@ -244,8 +244,7 @@ def endpoints(cell: Cell) -> int:
 
 def _spinning(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
     cores = len(set(cell.nodes.core_list) or set(capabilities.machine.allowed))
-    # Only receivers with a wait other than `spin` sleep. Sources count as spinning, because they spin before each
-    # message.
+    # Sources count as spinning, because they spin before each message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""

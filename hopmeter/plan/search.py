@@ -12,27 +12,26 @@ from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
-"""For each rate that was tried, whether the transport sustained it."""
+"""Maps each tried rate to whether the transport sustained it."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`; a bound is None if no tried rate shows
-    it."""
+    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`. An unknown bound is None."""
 
     holds_hz: float | None
     fails_hz: float | None
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """Return the bracket conservatively: a sustained rate does not count if a lower rate failed."""
+    """Return a conservative bracket: a sustained rate does not count if a lower rate failed."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
 
 
 def next_rate(search: Search, verdicts: Verdicts) -> float | None:
-    """Return the next rate to try; None if the search is over."""
+    """Return the next rate to try, or None if the search is over."""
     if not verdicts:
         return search.start
     known = bracket(verdicts)
@@ -47,7 +46,7 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket; if the bracket is narrow enough, its lower bound, which ends the
+    """Return the geometric mean of the bracket. If the bracket is narrow enough, return its lower bound, which ends the
     search."""
     finest = search.factor ** (0.5**search.refine)
     # Rates are rounded, so a bracket of the requested width may be slightly wider.
@@ -55,7 +54,7 @@ def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
 
 
 def _round(rate: float) -> float:
-    """Round a rate to four significant digits, so that it is readable."""
+    """Round a rate to four significant digits for readability."""
     return float(f"{rate:.4g}")
 
 
@@ -67,7 +66,7 @@ def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:
-    """Return the case of the scenario to which a cell belongs."""
+    """Return the scenario's case that a cell belongs to."""
     found = asks(scenario)
     return next((ask for ask in found if _is_of(cell, ask)), found[0])
 

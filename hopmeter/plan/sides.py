@@ -1,5 +1,5 @@
-"""The two sides of a run with `--against`: the requested cells (`new`), and the same cells as the reference describes
-them (`old`)."""
+"""Add the second side in a run with `--against`: the requested cells are `new`, and the reference describes the `old`
+ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from hopmeter.system.toml_files import one_of
 
 OLD, NEW = "old", "new"
 SETTINGS = "set:"
-"""The prefix of a reference that names settings of the transport."""
+"""The prefix of a reference that names transport settings."""
 
 
 @dataclass(frozen=True)
 class OldSide:
-    """The old side of a run, with which the cells are compared."""
+    """The old side of a run, with which the requested cells are compared."""
 
     name: str
     """The reference as the user wrote it."""
     capabilities: Capabilities
     cell: Callable[[Cell], Cell]
-    """Returns the old side of a cell; if there is none, a dropped cell with the reason."""
+    """Returns the old side of a cell. If there is none, it returns a dropped cell with a reason."""
     commit: str = ""
-    """The commit if the reference is a git revision; otherwise empty."""
+    """The commit if the reference is a git revision, otherwise empty."""
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
@@ -86,7 +86,7 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 
 
 def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
-    """Return an old side on which a transport uses another node in one language; `why_same` returns why a cell would be
+    """Return an old side on which one language of a transport uses another node. `why_same` returns why a cell would be
     the same on both sides."""
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
@@ -100,7 +100,7 @@ def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: 
 
 
 def why_unused(cell: Cell, transport: str, language: str) -> str:
-    """Return why replacing a node does not change a cell; empty if the cell uses that node."""
+    """Return why replacing a node does not change a cell. The result is empty if the cell uses that node."""
     if cell.axes.transport == transport and language in languages(cell):
         return ""
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
@@ -124,7 +124,7 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Return the values of the settings by transport. A name without a transport applies to every transport with this
+    """Return the given settings of each transport. A name without a transport applies to every transport with that
     setting."""
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):

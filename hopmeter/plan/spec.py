@@ -1,4 +1,4 @@
-"""Write the spec files of a trial; instrument/src/spec.rs defines their fields."""
+"""Write the spec files of a trial. instrument/src/spec.rs defines their fields."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
 SPARE_SAMPLES = 4096
-"""The additional capacity for samples, so that short trials can store more than one duplicate per message."""
+"""Extra capacity for samples. It lets short trials store more than one duplicate per message."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of a duet; messages are due only in the turns of their own side."""
+    """The turns of a duet. Messages are due only in the turns of their own side."""
 
     length_s: float
     sides: int
@@ -37,23 +37,23 @@ class Turns:
 
 @dataclass(frozen=True)
 class TransportContext:
-    """The environment of the nodes of one transport."""
+    """The environment of one transport's nodes."""
 
     directory: Path
-    """The folder for the files of the transport."""
+    """The directory for the transport's files."""
     adapters: dict[str, Path]
-    """The folder of the Python adapter, by language."""
+    """The directory of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker; empty without a broker."""
+    """The address of the transport's broker. Empty if there is no broker."""
     bind: str = LOOPBACK
-    """The address on which the nodes' link ends listen."""
+    """The address on which the nodes listen."""
     advertised: str = LOOPBACK
     """The address at which nodes on other hosts reach these nodes."""
 
 
 @dataclass(frozen=True)
 class TrialContext:
-    """The environment of one trial of a cell, including its folder, run id and seed."""
+    """The environment of one trial of a cell, including its directory, run id and seed."""
 
     run: str
     """16 hexadecimal digits that are unique on this machine."""
@@ -63,26 +63,26 @@ class TrialContext:
     directory: Path
     samples: Path
     adapters: dict[str, Path]
-    """The folder of the Python adapter, by language."""
+    """The directory of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker; empty without a broker."""
+    """The address of the transport's broker. Empty if there is no broker."""
     bind: str = LOOPBACK
-    """The address on which the nodes' link ends listen."""
+    """The address on which the nodes listen."""
     advertised: str = LOOPBACK
     """The address at which nodes on other hosts reach these nodes."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The decoded frames of image and video files, by payload."""
     sites: dict[str, TransportContext] = field(default_factory=dict)
-    """The environments of additional transports, by the key of the carrier."""
+    """The environments of additional transports, by carrier key."""
     recordings: Mapping[str, Path] = field(default_factory=dict)
-    """For each flow that replays a recording, the file with its messages."""
+    """The file with the recorded messages of each flow that replays a recording."""
     why: bool = False
-    """Whether the nodes read the counters of their threads at each message."""
+    """Whether the nodes read their threads' counters at each message."""
     turns: Turns | None = None
-    """The turns of this side in a duet; otherwise None."""
+    """The turns of this side in a duet, or None if the trial is not part of a duet."""
 
     def site(self, carrier: Carrier) -> TransportContext:
-        """Return the environment of the nodes of a carrier."""
+        """Return the environment of a carrier's nodes."""
         return self.sites.get(carrier.key) or TransportContext(
             self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
@@ -136,7 +136,7 @@ def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]
         "transport": carrier.transport,
         "settings": carrier.settings,
         "directory": str(site.directory),
-        "daemon": site.broker,  # the key of the broker's address in the spec format
+        "daemon": site.broker,  # the spec format's name for the broker address
         "bind": site.bind,
         "advertised": site.advertised,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
@@ -173,7 +173,8 @@ def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint
 
 
 def _window(flow: Flow) -> dict[str, Any]:
-    """Return the sending window of a flow whose messages return; empty for a flow with a schedule or a cause."""
+    """Return the sending window of a flow whose messages return. The result is empty for a flow with a schedule or a
+    cause."""
     if flow.window_s is None:
         return {}
     warmup_s, length_s = flow.window_s
@@ -181,7 +182,7 @@ def _window(flow: Flow) -> dict[str, Any]:
 
 
 def _participant(cell: Cell, number: int) -> dict[str, Any]:
-    """Return the spec values that are specific to participants of a workload; empty for an ordinary cell."""
+    """Return the spec values of a workload's participant. The result is empty for an ordinary cell."""
     if cell.workload is None:
         return {}
     one = cell.workload.participants[number]
@@ -196,8 +197,8 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe the object that the source and the last receiver encode and decode; empty for nodes that only pass bytes
-    on."""
+    """Describe the object that the source and the last receiver encode and decode. The result is empty for nodes that
+    only pass on bytes."""
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
@@ -212,7 +213,8 @@ def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict
 
 
 def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
-    """Return the file that contains the payloads; empty if payloads are a fixed pattern or come from another flow."""
+    """Return the file with the payloads. The result is empty if payloads are a fixed pattern or come from another
+    flow."""
     if flow.bridged:
         return {}
     if flow.replay:
@@ -238,7 +240,7 @@ def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
 
 
 def _turns(turns: Turns | None) -> dict[str, Any]:
-    """Return the turns of a duet; empty without turns, so that nodes of an earlier version accept the spec."""
+    """Return the turns of a duet. Without turns the result is empty, so that older nodes accept the spec."""
     if turns is None:
         return {}
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
@@ -261,8 +263,7 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how the receivers of a node wait. If some receivers are polled and others called back, return how the
-    polled receivers wait."""
+    """Return how the receivers of a node wait. If only some of them are polled, the result is how those wait."""
     if cell.workload is not None:
         return cell.workload.participants[hosted[0].participant].wait
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
@@ -273,7 +274,7 @@ def _polled_wait(waits: Sequence[str]) -> str:
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
-    """Return the wait of an endpoint if it shares its node with endpoints that wait differently; otherwise an empty
+    """Return the wait of an endpoint if other endpoints of its node wait differently; otherwise return an empty
     dict."""
     if cell.workload is not None or one.role != "sink":
         return {}
@@ -289,8 +290,10 @@ def _own_wait(cell: Cell, one: Endpoint) -> str:
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work of an endpoint for each message; the work of a call is done by its server. If `work` is a list,
-    each endpoint does the item at its own position."""
+    """Return the work of an endpoint for each message. The work of a call is done by its server.
+
+    If `work` is a list, each endpoint does the item at its own position.
+    """
     before = "none" if flow.is_call else flow.work
     workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": before}
     listed = units.works(workers.get(one.role, "none"))
@@ -298,8 +301,8 @@ def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
 
 
 def capacity(flow: Flow) -> int:
-    """Return the number of samples for which an endpoint allocates memory: two for each message, which allows for a
-    duplicate; for a scatter, two for each reply."""
+    """Return the number of samples for which an endpoint allocates memory. It is twice the number of messages, or of
+    replies for a scatter, to allow for duplicates."""
     each = len(flow.targets) if flow.pattern == "scatter" else 1
     return 2 * each * flow.messages + SPARE_SAMPLES
 

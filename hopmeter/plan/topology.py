@@ -20,18 +20,18 @@ class Endpoint:
     id: int
     role: str
     flow: int
-    """The number of its flow; each pair of an ordinary cell is a flow."""
+    """The number of its flow. Each pair of an ordinary cell is a flow."""
     place: int
-    """The position within its flow: the source or client is 0, and server i of a scatter is i + 1."""
+    """The position within the flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     participant: int
-    """The number of its participant, counted from 0; in an ordinary cell, the number of its node."""
+    """The number of its participant, starting at 0. In an ordinary cell, the number of its node."""
     carrier: Carrier
-    """The carrier of the node that runs the endpoint; a participant has one node for each carrier."""
+    """The carrier of the endpoint's node. A participant has one node per carrier."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     host: str = ""
-    """The name of the host that runs the endpoint; empty if the run has no other hosts."""
+    """The name of the host that runs the endpoint. Empty if all nodes run on this machine."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Topology:
 
     @cached_property
     def nodes(self) -> list[tuple[Endpoint, ...]]:
-        """Return the endpoints of each process, in the order of the participants."""
+        """Return the endpoints of each process, in participant order."""
         found: dict[tuple[int, str], list[Endpoint]] = {}
         for endpoint in self.endpoints:
             found.setdefault((endpoint.participant, endpoint.carrier.key), []).append(endpoint)
@@ -51,27 +51,27 @@ class Topology:
 
     @cached_property
     def flows(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Return the endpoints of each flow by its number; the sending endpoint comes first."""
+        """Return the endpoints of each flow, by flow number. The sending endpoint comes first."""
         found: dict[int, list[Endpoint]] = {}
         for endpoint in self.endpoints:
             found.setdefault(endpoint.flow, []).append(endpoint)
         return {number: tuple(ours) for number, ours in found.items()}
 
     def receivers(self, link: str) -> list[Endpoint]:
-        """Return the endpoints that receive over a link; a client receives the replies to its calls."""
+        """Return the endpoints that receive over a link. A client receives the replies to its calls."""
         is_reply = link.endswith(".reply")
         known = link.removesuffix(".reply").removesuffix(".request")
         return [each for each in self.endpoints if known in (each.outputs if is_reply else each.inputs)]
 
     def provers(self, flow: int) -> frozenset[int]:
-        """Return the ids of the endpoints whose reports prove that a flow works: its sinks, or its source if messages
+        """Return the ids of the endpoints that can confirm that a flow works: its sinks, or its source if messages
         return to it."""
         ours = self.flows[flow]
         return frozenset([each.id for each in ours if each.role == "sink"] or [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
-    """Return the topology of a cell with all its flows; for the row of a flow, only with this flow."""
+    """Return the topology of a cell with all its flows. The row of a flow has only that flow."""
     if cell.workload is not None:
         return _workload_topology(cell)
     endpoints: list[Endpoint] = []
@@ -90,7 +90,7 @@ def topology(cell: Cell) -> Topology:
 
 
 def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
-    """Return the distinct codecs of the objects that a node of the cell carries."""
+    """Return the distinct codecs whose objects a node carries."""
     if cell.workload is None:
         return (cell.axes.codec,) if cell.has_codec else ()
     end = topology(cell).nodes[number][0]
@@ -98,7 +98,7 @@ def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
 
 
 def core_of(cell: Cell, one: Endpoint) -> int | None:
-    """Return the core to which an endpoint is pinned; None if it is not pinned."""
+    """Return the core to which an endpoint is pinned, or None if it is not pinned."""
     cores = cell.nodes.core_list
     if cell.workload is not None:
         cores = cell.workload.participants[one.participant].core_list or cores
@@ -106,8 +106,10 @@ def core_of(cell: Cell, one: Endpoint) -> int | None:
 
 
 def is_chain(cell: Cell) -> bool:
-    """Return whether each message passes from one endpoint to the next and does not return to its source. A workload is
-    not a chain, because its messages may have many effects."""
+    """Return whether messages pass from endpoint to endpoint without returning to their source.
+
+    A workload is not a chain, because a message may have many effects.
+    """
     return cell.workload is None and cell.axes.pattern != "scatter" and not cell.axes.is_ring
 
 
@@ -136,7 +138,7 @@ def _link(pair: int, number: int) -> str:
 
 
 def _links(cell: Cell, pair: int) -> dict[str, int]:
-    """Return the number of receivers of each link of a pair, by link id; with `rpc = "duplex"`, a call uses two
+    """Return the number of receivers of each of a pair's links, by link id. If `rpc` is "duplex", a call uses two
     links."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(pair, number) for number in range(many)]
@@ -148,14 +150,14 @@ def _links(cell: Cell, pair: int) -> dict[str, int]:
 
 
 def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
-    """Return the links of calls with one receiver each: one link for each call, or two with `rpc = "duplex"`."""
+    """Return the links of calls, with one receiver each. A call has one link, or two if `rpc` is "duplex"."""
     if rpc == "duplex":
         return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
     return dict.fromkeys(ids, 1)
 
 
 def _workload_topology(cell: Cell) -> Topology:
-    """Return the endpoints and links of the running flows, with the ids that they have in the whole workload."""
+    """Return the endpoints and links of the running flows. Their ids are those of the whole workload."""
     assert cell.workload is not None, "an ordinary cell has its own topology"
     names = {flow.name for flow in flows(cell)}
     endpoints: list[Endpoint] = []
@@ -171,7 +173,7 @@ def _workload_topology(cell: Cell) -> Topology:
 
 
 def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
-    """Return the endpoints of a flow: first the sender, then one endpoint for each target."""
+    """Return the endpoints of a flow: first the sender, then one endpoint per target."""
     assert cell.workload is not None, "an ordinary cell has its own endpoints"
     programs, ids = cell.workload.participants, _flow_link_ids(flow)
     numbers = {each.name: number for number, each in enumerate(programs)}
@@ -193,8 +195,7 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
-    """Return the ids of a flow's links: one for each server of a scatter, one for each concurrent call, or one for
-    messages."""
+    """Return the ids of a flow's links: one per scatter server, one per concurrent call, or one for messages."""
     many = len(flow.targets) if flow.pattern == "scatter" else flow.concurrency
     return tuple(_link(flow.number, place) for place in range(many))
 

@@ -25,7 +25,7 @@ def is_debug_build(build: str) -> bool:
 
 
 def kind_of_build(build: str) -> str:
-    """Return `debug build` or `release build`. The text is empty if the flags are unknown, as for Python."""
+    """Return `debug build` or `release build`. The result is empty if the flags are unknown, as for Python."""
     return DEBUG if is_debug_build(build) else RELEASE if _LEVEL.search(build) else ""
 
 
@@ -52,7 +52,7 @@ def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
     """Return, in brackets, what distinguishes the build of each row, by the row's `id()`.
 
     The text contains the language if languages differ, "debug build" if it applies, and the library version if rows of
-    the same transport and language differ in it. The text is empty if nothing needs to be distinguished.
+    the same transport and language differ in it. The result is empty if nothing needs to be distinguished.
     """
     several = len({row["language"] for row in rows}) > 1
     languages = {id(row): [language_name(str(row["language"]))] if several else [] for row in rows}

@@ -34,7 +34,7 @@ class Group:
     varied: tuple[str, ...] = ()
     """The conditions that differ between the groups of a report."""
     machine: str = ""
-    """The machine that measured the rows. The text is empty if all groups are from one machine."""
+    """The machine that measured the rows. The result is empty if all groups are from one machine."""
 
     @property
     def id(self) -> str:

@@ -172,7 +172,7 @@ class Run:
         return self.folder.name
 
     def text(self, key: str) -> str:
-        """Return a text from `run.json`, or an empty text if the key is missing."""
+        """Return a string from `run.json`, or an empty string if the key is missing."""
         value = self.about.get(key)
         return "" if value is None else str(value)
 

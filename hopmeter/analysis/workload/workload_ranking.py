@@ -50,7 +50,7 @@ class WorkloadRanking:
         return ranks_of(self.choices, self.decisions)
 
     def decides(self, one: str, other: str) -> str:
-        """Return the criterion that separates two cells, or an empty text if they are undecided."""
+        """Return the criterion that separates two cells, or an empty string if they are undecided."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
     def pair(self, criterion: str, one: str, other: str) -> CellPair | None:

@@ -28,7 +28,7 @@ def object_languages(codec: str, payload: str) -> Sequence[str]:
 
 
 def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and languages cannot carry its message. The text is empty if they can."""
+    """Return why a cell's codec, device and languages cannot carry its message. The result is empty if they can."""
     codec, payload = cell.axes.codec, cell.axes.payload
     if codec == NO_CODEC and cell.carriage.own_types:
         return _why_no_replies(cell)
@@ -50,7 +50,7 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type. The text is empty if they can, or if replies have no
+    """Return why replies cannot be messages of this type. The result is empty if they can, or if replies have no
     payload."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
@@ -76,7 +76,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
 
 
 def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
-    """Return why a message cannot be encoded and decoded in these languages. The text is empty if it can."""
+    """Return why a message cannot be encoded and decoded in these languages. The result is empty if it can."""
     return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
 
 

@@ -32,7 +32,7 @@ Key = tuple[str, str, str, str]
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and payload cannot be combined. The text is empty if they can.
+    """Return why a cell's codec, device and payload cannot be combined. The result is empty if they can.
 
     `ends` contains the languages that encode or decode.
     """
@@ -64,7 +64,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return why an object's memory cannot be shared by a handle. The text is empty if it can."""
+    """Return why an object's memory cannot be shared by a handle. The result is empty if it can."""
     from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -168,7 +168,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why a flow's object cannot be created. The text is empty if it can."""
+        """Return why a flow's object cannot be created. The result is empty if it can."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
@@ -185,8 +185,8 @@ class _Sizes:
 
 
 def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
-    """Return why a participant's codecs cannot share a Python environment. The text is empty if one environment has all
-    their packages."""
+    """Return why a participant's codecs cannot share a Python environment. The result is empty if one environment has
+    all their packages."""
     from hopmeter.manifest import codec_interpreter
 
     if cell.workload is None:

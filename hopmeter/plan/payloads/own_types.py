@@ -52,7 +52,7 @@ class OwnType:
         return code_of(self.manifest, offer, self.wanted).facts
 
     def code(self, language: str) -> str:
-        """Return the directory of the type's code in a language, or an empty text if the code is not built."""
+        """Return the directory of the type's code in a language, or an empty string if the code is not built."""
         found = code_of(self.manifest, self.manifest.offers[language], self.wanted)
         return str(found.folder) if found.facts else ""
 
@@ -123,7 +123,7 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
-    """Return why a flow's transport cannot carry a schema message as its own type. The text is empty if it can, or if
+    """Return why a flow's transport cannot carry a schema message as its own type. The result is empty if it can, or if
     it carries the message as bytes."""
     try:
         found = own_type(cell, flow, known)

@@ -104,7 +104,7 @@ def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) ->
 
 
 def _file(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    """Return a file on this machine that a setting names, or an empty text if no setting names one."""
+    """Return a file on this machine that a setting names, or an empty string if no setting names one."""
     known = manifest.settings
     return next(
         (str(value) for name, value in settings.items() if known[name].file and value != known[name].default), ""

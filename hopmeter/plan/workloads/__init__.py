@@ -1,1 +1,1 @@
-"""The cells of a workload over each transport: bridges, warm-up, message counts, recordings and priorities."""
+"""Plan the cells of a workload over each transport: bridges, warm-up, message counts, recordings and priorities."""

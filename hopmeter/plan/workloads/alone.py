@@ -1,4 +1,4 @@
-"""Add cells that run one flow of a workload alone, to show how much the other flows slow it down."""
+"""Add cells that run one flow of a workload separately, to show how much the other flows slow it down."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopmeter.model.workload import Flow, Workload
 
 
 def add_cells_alone(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells; each workload is followed by a cell for each of its flows that can be measured alone."""
+    """Return the cells. Each workload is followed by one cell per flow that can be measured separately."""
     return [each for cell in cells for each in (cell, *_cells_alone(cell))]
 
 
@@ -23,7 +23,7 @@ def _cells_alone(cell: Cell) -> list[Cell]:
 
 
 def flows_to_isolate(workload: Workload) -> list[Flow]:
-    """Return the flows with a deadline that can be measured alone: the workload contains flows that do not cause
+    """Return the flows with a deadline that can be measured separately: the workload has flows that do not cause
     them."""
     known = {flow.name for flow in workload.flows}
     return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

@@ -1,6 +1,8 @@
-"""Bridges connect the processes of one participant. Each adapter serves a single transport, so a participant whose
-flows use two transports runs as two processes. If a message that arrives in one process causes a message of the other,
-a bridge passes the message on."""
+"""Add bridges between the processes of one participant.
+
+Each adapter serves one transport, so a participant whose flows use two transports runs as two processes. If a message
+that arrives in one process causes a message of the other, a bridge passes it on.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ from hopmeter.plan.carriers import carrier_of, carriers
 
 
 def split_participants(cell: Cell) -> Cell:
-    """Return a workload with the processes of its participants, and with the bridges between them: one bridge for each
-    flow that another process of the receiving participant needs."""
+    """Return a workload with its participants split into processes, and with the bridges between those processes.
+
+    There is one bridge for each flow that another process of the receiving participant needs.
+    """
     assert cell.workload is not None, "an ordinary cell has no participants"
     programs = tuple(replace(each, transports=_transports(cell, each.name)) for each in cell.workload.participants)
     return replace(cell, workload=replace(cell.workload, participants=programs, bridges=_bridges(cell)))
@@ -46,8 +50,11 @@ def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
 
 
 def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) -> Flow:
-    """Return the bridge that passes on each message of the flow `cause`. For calls, the bridge makes calls itself,
-    because a server must reply only when everything that the call causes is done."""
+    """Return the bridge that passes on each message of the flow `cause`.
+
+    For calls, the bridge makes calls itself, because a server may reply only when everything that the call causes is
+    done.
+    """
     return Flow(
         number=number,
         name=f"{cause.name}>{flows[0]}",
@@ -66,7 +73,8 @@ def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) ->
 
 
 def why_not_split(cell: Cell) -> str:
-    """Return why a participant cannot be split into several processes; empty if it can, or if no split is needed."""
+    """Return why a participant cannot be split into several processes. The result is empty if it can, or if no split is
+    needed."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     for each in cell.workload.participants:
         used = each.transports

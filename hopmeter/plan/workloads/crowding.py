@@ -1,4 +1,4 @@
-"""Detect workloads with far more programs than cores; their latencies include the time spent waiting for a core."""
+"""Detect workloads with many more programs than cores. Their latencies include time spent waiting for a core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_PROGRAMS = 4
 
 
 def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
-    """Return the warning about a workload with many more programs than cores; empty if no cell has such a workload."""
+    """Return a warning if a workload has many more programs than cores, or an empty string."""
     found = {many for cell in cells if (many := _programs_and_cores(cell, usable))}
     programs, cores = max(found, key=lambda each: each[0] / each[1], default=(0, 1))
     if programs <= MOST_PROGRAMS * cores:
@@ -25,14 +25,14 @@ def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
 
 
 def why_spinning(threads: int, cores: int) -> str:
-    """Return the reason to drop a cell with more spinning threads than cores."""
+    """Return the reason to drop a cell that has more spinning threads than cores."""
     shared = "1 core" if cores == 1 else f"{cores} cores"
     return tag("D-SPINNING", f"{threads} spinning threads on {shared} would measure the scheduler")
 
 
 def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:
-    """Return the number of processes of a whole workload on this machine and the number of cores that they share; None
-    if unknown."""
+    """Return the number of a workload's processes on this machine, and the number of cores that they share. Return None
+    if either is unknown."""
     if not cell.is_whole_workload or cell.workload is None or cell.comparison.alone:
         return None
     programs = [each for each in cell.workload.participants if not each.host]

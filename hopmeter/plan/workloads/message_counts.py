@@ -1,4 +1,4 @@
-"""How many messages each flow of a workload sends in a trial."""
+"""Compute how many messages each flow of a workload sends in a trial."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from hopmeter.scenario.flow_faults import causes
 from hopmeter.scenario.workload import Flow
 
 MOST_RETURNS_HZ = 200_000
-"""The highest rate for which memory is reserved, for a flow that waits until its messages return."""
+"""The highest rate for which memory is reserved if a flow waits until its messages return."""
 Count = tuple[int, int]
-"""The numbers of messages that count and of warm-up messages."""
+"""The number of measured messages and the number of warm-up messages."""
 
 
 def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Count]) -> dict[str, Count]:
-    """Return the message counts of each flow; for a flow without a schedule, the largest possible counts. `known`
-    contains the counts of flows that replay a recording."""
+    """Return the message counts of each flow, or the maximum counts for a flow without a schedule.
+
+    `known` contains the counts of flows that replay a recording.
+    """
     counts = dict(known)
     for name in scenario.flow:
         _add(name, scenario, duration_s, counts)

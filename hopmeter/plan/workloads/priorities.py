@@ -1,4 +1,4 @@
-"""Threads of a workload that occupy a core: spinning threads, and threads with a real-time priority."""
+"""Check whether spinning or real-time threads of a workload would block a core for other threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.crowding import why_spinning
 
 
 def why_no_threads(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why the threads of a workload cannot run here as requested; empty if they can."""
+    """Return why a workload's threads cannot run here as requested. The result is empty if they can."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     return (
@@ -34,8 +34,7 @@ def _why_no_limit(workload: Workload) -> str:
 
 
 def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
-    """Return the reason if a participant requests a priority that the system does not allow this user; otherwise an
-    empty string."""
+    """Return a reason if a participant requests a priority that this user may not use, or an empty string."""
     for each in workload.participants:
         if each.fifo > capabilities.highest_priority:
             most = f"at most {capabilities.highest_priority}" if capabilities.highest_priority else "none"
@@ -46,9 +45,11 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 
 
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
-    """Return the reason if a participant would starve other threads; otherwise an empty string. A spinning thread with
-    a SCHED_FIFO priority never yields its core to threads of a lower priority, so it needs a dedicated core, and
-    another core must remain free."""
+    """Return a reason if a participant would starve other threads, or an empty string.
+
+    A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. It therefore needs its own
+    core, and another core must remain free.
+    """
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
     if not greedy:
         return ""
@@ -84,7 +85,7 @@ class _Thread:
 
 
 def _spinning_threads(cell: Cell) -> Iterator[_Thread]:
-    """Yield the spinning threads; an endpoint has one for each concurrent call."""
+    """Yield the spinning threads. An endpoint has one thread per concurrent call."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     flows = {flow.number: flow for flow in (*workload.flows, *workload.bridges)}

@@ -13,7 +13,7 @@ from hopmeter.model.workload import Flow, Replay
 from hopmeter.recordings.source import parse_recording
 from hopmeter.scenario.workload import Flow as FlowKeys
 
-if TYPE_CHECKING:  # the functions import these lazily, because few scenarios need NumPy
+if TYPE_CHECKING:  # imported lazily at run time, because few scenarios need NumPy
     from hopmeter.recordings.excerpt import Excerpt
     from hopmeter.recordings.message import RecordedType
     from hopmeter.recordings.replay_file import Timing
@@ -32,11 +32,11 @@ class Replayed:
     warmup: int
     most_bytes: int
     rate_hz: float
-    """The mean rate of the messages."""
+    """The mean message rate."""
 
     @property
     def count(self) -> tuple[int, int]:
-        """Return the number of messages that count, and the number of warm-up messages."""
+        """Return the number of measured messages and the number of warm-up messages."""
         return self.messages, self.warmup
 
     def apply(self, flow: Flow) -> Flow:
@@ -58,8 +58,10 @@ def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: flo
 
 
 def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
-    """Return the replays with the message types that their recordings state. An unreadable recording is ignored here,
-    because reading its messages raises an error later."""
+    """Return the replays with the message types that their recordings declare.
+
+    An unreadable recording is ignored here, because reading its messages raises an error later.
+    """
     from hopmeter.recordings.formats import read_types
     from hopmeter.recordings.source import RecordingError
 
@@ -90,7 +92,7 @@ def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
 
 
 def replay_notes(cells: Iterable[Cell]) -> list[str]:
-    """Return notes about the recordings of a plan for the user, such as messages that are left out."""
+    """Return notes for the user about the recordings of a plan, such as messages that are left out."""
     flows = [flow for cell in cells if cell.workload for flow in cell.workload.flows if flow.replay]
     notes = [
         f"flow {flow.name} ({flow.payload}): {note}" for flow in flows if flow.replay for note in flow.replay.notes
@@ -104,7 +106,7 @@ def _replay(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replay:
 
 
 def timing_of(replay: Replay) -> Timing:
-    """Return the speed, repetition, warm-up and duration that determine when the messages of a replay are due."""
+    """Return the speed, repetition, warm-up and duration, which set the due times of a replay's messages."""
     from hopmeter.recordings.replay_file import Timing
 
     return Timing(replay.speed, replay.loop, round(replay.warmup_s * 1e9), round(replay.duration_s * 1e9))

@@ -1,5 +1,4 @@
-"""The warm-up of a workload: how long all flows send before messages count, and how much each flow sends in that
-time."""
+"""Compute the length of a workload's warm-up, and how many messages each flow sends in it."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from collections.abc import Mapping
 from hopmeter.scenario.workload import Flow
 
 WARMUP_S = 0.2
-"""The least duration of a warm-up in seconds."""
+"""The minimum duration of a warm-up, in seconds."""
 WARMUP_MESSAGES = 2
-"""The number of messages that the slowest relevant flow sends in the warm-up, unless `WARMUP_SHARE` limits it."""
+"""The number of messages that the slowest flow should send during the warm-up. `WARMUP_SHARE` may limit it."""
 WARMUP_SHARE = 0.2
-"""The longest warm-up, as a share of the time in which messages count. A flow with a longer period does not extend the
+"""The maximum length of the warm-up, as a fraction of the measurement. Flows with a longer period do not extend the
 warm-up."""
 ROUNDING = 1e-9
 
@@ -27,11 +26,10 @@ def warmup_s(flows: Mapping[str, Flow], duration_s: float) -> float:
 
 
 def warmup_messages(flow: Flow, spent_s: float) -> int:
-    """Return how many messages a flow with a schedule sends in the warm-up; bursts are not divided."""
+    """Return how many messages a flow with a schedule sends during the warm-up. Bursts are not divided."""
     return int(math.floor((flow.rate or 0.0) * spent_s / flow.burst + ROUNDING) * flow.burst)
 
 
 def first_due_s(flow: Flow, spent_s: float) -> float:
-    """Return when the first message of a flow is due, chosen so that its first message that counts is due at the end of
-    the warm-up."""
+    """Return when a flow's first message is due. Its first measured message is then due at the end of the warm-up."""
     return max(0.0, spent_s - warmup_messages(flow, spent_s) / flow.rate) if flow.rate else 0.0

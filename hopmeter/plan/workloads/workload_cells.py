@@ -1,4 +1,4 @@
-"""Plan the cells of a workload: its graph over each transport, and the row of each flow and path."""
+"""Plan the cells of a workload: the workload over each transport, and a row for each flow and path."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from hopmeter.schemas import is_message
 
 DURATION = "5s"
 WHOLE = "workload"
-"""The payload shown in the row of a whole workload, which has none of its own."""
+"""The payload shown in the row of a whole workload, because it has no payload of its own."""
 
 
 def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of a workload without ids, one for each transport and combination of the other conditions."""
+    """Yield the cells of a workload without ids, one per transport and combination of the other conditions."""
     own = own_carriers(scenario.flow, capabilities.manifests)
-    # If all flows name their transports, the cell uses the manifest of one of them, and the names of all.
+    # If all flows name their transports, the cell uses the manifest of one of them and the names of all.
     only = (
         [capabilities.manifests[each.transport] for each in own.values()][:1]
         if has_own_transports(scenario.flow)
         else []
     )
     for manifest in only or transports_of(ask, capabilities):
-        # Two cores, the default of other scenarios, are too few for all programs of a workload.
+        # Other scenarios use two cores by default, which is too few for all programs of a workload.
         cores = scenario.cores or ["free"]
         for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
@@ -114,7 +114,7 @@ _EACH: dict[str, Any] = {each.key: each.default for each in CONDITIONS if each.s
     "touch": "none",
     "rate": 1.0,
 }
-"""Defaults for conditions that belong to the flows of a workload, and not to the whole cell."""
+"""Defaults for conditions that belong to the flows of a workload instead of the whole cell."""
 
 
 def participant_axes(scenario: Scenario, participant: str, wait: str) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _core_list(word: str | None, capabilities: Capabilities) -> tuple[int, ...]:
 
 
 def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
-    """Return why the cores of a participant are not available here; empty if they are."""
+    """Return why the cores of a participant are not available here. The result is empty if they are."""
     for name, each in scenario.participant.items():
         try:
             capabilities.machine.core_list(each.cores or "free")
@@ -174,7 +174,8 @@ def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
 
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
-    """Return the flows; a flow with a schedule sends during the warm-up and then for the whole duration."""
+    """Return the flows of a workload. A flow with a schedule sends during the warm-up and then for the whole
+    duration."""
     spent_s = warmup_s(scenario.flow, duration_s)
     replayed = plan_replays(scenario.flow, duration_s, spent_s)
     counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
@@ -199,7 +200,7 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload_bytes=units.payload_bytes(keys.payload),
-        # The object is created only once; the sender touches it by encoding, the receiver by decoding.
+        # An object is created only once. The sender touches it by encoding, and the receiver by decoding.
         **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
         | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
         messages=count[0],
@@ -218,8 +219,11 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 
 
 def rows_of(cell: Cell) -> list[Cell]:
-    """Return the rows of a cell: for a workload, the whole, each flow, each bridge and each path; for a flow alone, the
-    cell and this flow; otherwise the cell itself."""
+    """Return the rows of a cell.
+
+    A workload has rows for the whole, each flow, each bridge and each path. A separately measured flow has rows for the
+    cell and the flow. Any other cell has one row.
+    """
     if cell.workload is None or cell.dropped:
         return [cell]
     if cell.comparison.alone:
@@ -239,7 +243,7 @@ def part_place(cell: Cell) -> tuple[int, int]:
 
 
 def whole_id(cell: Cell) -> str:
-    """Return the id of the whole cell to which a row belongs."""
+    """Return the id of the cell that contains a row's flow or path."""
     name = cell.flow or cell.path
     return cell.id.removesuffix(f".{name}") if name else cell.id
 
@@ -285,6 +289,6 @@ def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
 
 
 def drop_flow(cell: Cell, flow: str, reason: str) -> Cell:
-    """Drop a workload because one of its flows is impossible; the reason names the flow."""
+    """Drop a workload because one of its flows is impossible. The reason names the flow."""
     said, code = split_code(reason)
     return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {flow}: {said}"))

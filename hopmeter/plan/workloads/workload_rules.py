@@ -1,4 +1,4 @@
-"""Apply the rules of ordinary cells to each flow of a workload: one impossible flow makes the workload impossible."""
+"""Apply the rules of ordinary cells to each flow of a workload. One impossible flow makes the workload impossible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
 def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
-    """Drop a cell if `judged` is impossible; for a workload, the reason names the flow."""
+    """Drop a cell if `judged` is impossible. For a workload, the reason names the flow."""
     if cell.workload is None:
         return replace(cell, dropped=why_not(judged, capabilities))
     if cell.dropped:
@@ -35,7 +35,7 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             target = workload.participant(name)
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
-            # For an ordinary cell, the pace `closed` requires a ring; in a workload, another flow returns the messages.
+            # In an ordinary cell, the pace `closed` requires a ring. In a workload, another flow returns the messages.
             values: dict[str, Any] = {"wait": wait, "pace": "open" if flow.returns else flow.pace}
             values |= {"language": language, "payload_bytes": flow.payload_bytes}
             yield flow.name, whole.with_values(**values, workload=None, flow="")
