@@ -1,1 +1,1 @@
-"""Plain data that all layers share: cells, trials, columns, paces, and quantities with their units."""
+"""Define the data that all layers share: cells, trials, columns, paces and quantities with units."""

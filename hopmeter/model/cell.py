@@ -1,5 +1,4 @@
-"""A cell: one fully specified configuration, as planned. `cells.parquet` has one row for each cell, with the measured
-values."""
+"""Define a cell: one fully specified configuration, as planned. `cells.parquet` has one row of results per cell."""
 
 from __future__ import annotations
 
@@ -25,17 +24,17 @@ class Cell:
     nodes: NodeSettings = field(default_factory=NodeSettings)
     comparison: Comparison = field(default_factory=Comparison)
     dropped: str = ""
-    """The reason why this cell is not measured; empty if it is measured."""
+    """The reason why this cell is not measured. Empty if it is measured."""
     workload: Workload | None = None
-    """The participants, flows and paths of a workload; None for an ordinary cell, which its axes describe
+    """The participants, flows and paths of a workload. None for an ordinary cell, which its axes describe
     completely."""
     flow: str = ""
-    """The flow to which this row belongs; empty for an ordinary cell and for a whole workload."""
+    """The flow that this row belongs to. Empty for an ordinary cell and for a whole workload."""
     path: str = ""
-    """The path to which this row belongs; otherwise empty."""
+    """The path that this row belongs to. Empty for any other row."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return a value by the name of its column: `cell["pattern"]`. Raises KeyError if there is no such value."""
+        """Return the value of a column, as in `cell["pattern"]`. Raises KeyError if a cell has no such column."""
         for part in (self, self.axes, self.carriage, self.schedule, self.nodes, self.comparison):
             if name not in GROUPS and hasattr(part, name):
                 return getattr(part, name)
@@ -43,31 +42,33 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Return the id of the table in which this cell is ranked; it is the same in every run."""
+        """Return the id of the table in which this cell is ranked. It is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
-        # Conditions that were added later count only if they apply, so that existing ids do not change.
+        # Conditions that were added later are included only if they apply, so that existing ids do not change.
         more = (background, hosts) if hosts else (background,) if background else ()
         return blake2b(repr((*key, *more, *_later(self.axes))).encode(), digest_size=4).hexdigest()
 
     @property
     def is_whole_workload(self) -> bool:
-        """Return whether this row represents a whole workload, and not one of its flows or paths."""
+        """Return whether this row represents a whole workload instead of one of its flows or paths."""
         return self.workload is not None and not self.flow and not self.path
 
     @property
     def part(self) -> str:
-        """Return the flow or path of this row, or `WHOLE` for a whole workload; empty for an ordinary cell."""
+        """Return the flow or path of this row, or `WHOLE` for a whole workload. The result is empty for an ordinary
+        cell."""
         return WHOLE if self.is_whole_workload else self.flow or self.path
 
     @property
     def host_list(self) -> tuple[str, ...]:
-        """Return the hosts over which an ordinary cell is distributed; empty without hosts, and for a workload."""
+        """Return the hosts of an ordinary cell's endpoints. The result is empty for a workload, and for a run without
+        hosts."""
         return tuple(self.nodes.hosts.split(">")) if self.nodes.hosts and self.workload is None else ()
 
     @property
     def deadline_s(self) -> float | None:
-        """Return the deadline of the row's flow or path; None without a deadline."""
+        """Return the deadline of the row's flow or path, or None if it has no deadline."""
         if self.workload is None or not (self.flow or self.path):
             return None
         part = self.workload.flow(self.flow) if self.flow else self.workload.path(self.path)
@@ -75,8 +76,7 @@ class Cell:
 
     @property
     def has_deadline(self) -> bool:
-        """Return whether messages of this row have a deadline; for a whole workload, whether any flow or path has
-        one."""
+        """Return whether messages of this row have a deadline. For a whole workload, any flow or path may have one."""
         if self.workload is None or not self.is_whole_workload:
             return self.deadline_s is not None
         deadlines = [each.deadline_s for part in (self.workload.flows, self.workload.paths) for each in part]
@@ -91,7 +91,7 @@ class Cell:
 
     @property
     def graph(self) -> str:
-        """Return the id of the workload's participants, flows and paths; empty for an ordinary cell."""
+        """Return the id of the workload's participants, flows and paths. The id is empty for an ordinary cell."""
         if self.workload is None:
             return ""
         programs = tuple(replace(each, language="", transports=()) for each in self.workload.participants)
@@ -121,14 +121,14 @@ class Cell:
         return self.schedule.patience_s + (self.axes.ideal_s or 0.0)
 
     def get(self, name: str) -> Any:
-        """Return a value by the name of its column; None if a cell has no such value."""
+        """Return the value of a column, or None if a cell has no such column."""
         try:
             return self[name]
         except KeyError:
             return None
 
     def with_values(self, **values: Any) -> Cell:
-        """Return a copy of this cell with other values, given by the names of their columns."""
+        """Return a copy of this cell with other values, given by column name."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
@@ -137,7 +137,7 @@ class Cell:
 
     @classmethod
     def of(cls, **values: Any) -> Cell:
-        """Make a cell from values, given by the names of their columns."""
+        """Create a cell from values, given by column name."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
         if values:
@@ -145,7 +145,7 @@ class Cell:
         return cls(**own, **parts)
 
     def flat(self) -> dict[str, Any]:
-        """Return all values by the names of their columns."""
+        """Return all values by column name."""
         parts = [asdict(getattr(self, name)) for name in GROUPS]
         return (
             {"id": self.id}
@@ -154,12 +154,12 @@ class Cell:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cell in the form in which `run.json` stores it."""
+        """Return the cell as a JSON object for `run.json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """Make a cell from the JSON object in `run.json`; the inverse of `as_json`."""
+        """Create a cell from the JSON object in `run.json`. This is the inverse of `as_json`."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         workload = Workload.from_json(row["workload"]) if row.get("workload") else None
         made = cls(**{**row, **parts, "workload": workload})
@@ -167,7 +167,7 @@ class Cell:
 
 
 OWN = ("id", "dropped", "workload", "flow", "path")
-"""The fields of a cell that are not in a group."""
+"""The fields of a cell that do not belong to a group."""
 GROUPS: dict[str, type[Any]] = {
     "axes": Axes,
     "carriage": Carriage,
@@ -182,19 +182,19 @@ LATER = {each.name: each.default for each in CONDITIONS_OF_SCENARIOS if not each
 DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
     each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING
 }
-"""The default values of the fields of a cell."""
+"""The default values of a cell's fields."""
 OF_WORKLOAD = ("flow", "path", "graph")
 """The conditions that are empty in an ordinary cell."""
 CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD, "background", "hosts")
-"""The fields in which two cells must agree to be compared: the conditions of a scenario, and fields that follow from
+"""The fields in which two cells must agree to be comparable: the scenario's conditions, and fields derived from
 them."""
 
 
 class Columns(Protocol):
-    """An object with the columns of a cell: a cell, or its row of results."""
+    """An object with the columns of a cell: either a cell or its row of results."""
 
     def get(self, name: str, /) -> Any:
-        """Return a value by the name of its column."""
+        """Return the value of a column."""
 
 
 def table_key(cell: Columns) -> tuple[Any, ...]:
@@ -213,8 +213,7 @@ def table_items(cell: Columns) -> list[tuple[str, Any]]:
 
 
 def _later(planned: object) -> tuple[tuple[str, Any], ...]:
-    """Return the names and values of those conditions of a cell or flow that the first version of ids did not include
-    and that differ from their defaults."""
+    """Return the names and values of the conditions in `LATER` that differ from their defaults."""
     values = ((name, getattr(planned, name, default), default) for name, default in LATER.items())
     return tuple((name, value) for name, value, default in values if value != default)
 
@@ -222,7 +221,7 @@ def _later(planned: object) -> tuple[tuple[str, Any], ...]:
 def _without_facts(flow: Flow) -> Flow:
     """Return a flow with only the facts from the scenario, which are the same in every version.
 
-    As in `table_key`, the size of an encoded object is left out, and so are the properties of a transport.
+    As in `table_key`, the size of an encoded object is left out, and so are the transport's properties.
     """
     size = 0 if flow.has_codec else flow.payload_bytes
     own = flow.carrier and Carrier(flow.carrier.transport, flow.carrier.profile)
@@ -230,7 +229,7 @@ def _without_facts(flow: Flow) -> Flow:
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of one group from the values of a cell, and return the removed values."""
+    """Remove the values of one group from `values`, and return the removed values."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 

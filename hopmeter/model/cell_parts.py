@@ -1,4 +1,4 @@
-"""The parts of a cell: its conditions, its carriage, its schedule, the settings of its nodes, and its comparisons."""
+"""Define the parts of a cell: conditions, carriage, schedule, node settings and comparisons."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Axes(Conditions):
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """Return the waits of the receivers: one for all receivers, or one for each sink."""
+        """Return how the receivers wait: one value for all receivers, or one for each sink."""
         return waits_of(self.wait)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Return the device of a codec's object and how the object is shared: `("gpu", "cuda-ipc")`."""
+        """Return the device of a codec's object and how the object is shared, such as `("gpu", "cuda-ipc")`."""
         return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
@@ -35,8 +35,7 @@ class Axes(Conditions):
 
     @property
     def is_ring(self) -> bool:
-        """Return whether messages return to their source through relays, so that the source is also the last
-        receiver."""
+        """Return whether messages return to their source through relays. The source is then also the last receiver."""
         return self.pattern == "pubsub" and self.pacing.awaits_return and self.relays > 0
 
     @property
@@ -46,18 +45,18 @@ class Axes(Conditions):
 
     @property
     def hops(self) -> int:
-        """Return the number of hops from the source to the last receiver; a ring of n relays also has n + 1 hops."""
+        """Return the number of hops from the source to the last receiver. A ring of n relays also has n + 1 hops."""
         return self.relays + 1
 
     @property
     def ideal_s(self) -> float | None:
-        """Return the total time of the requested work for one message in seconds; None if no time is requested.
+        """Return the total time of the requested work for one message in seconds, or None if no time is requested.
 
-        Servers that are called in parallel work concurrently, so the longest of their times counts.
+        Servers that are called in parallel work at the same time, so only the longest time counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
-            return None  # sinks work after the arrival, so their work does not count
+            return None  # sinks work after the arrival, so their work is not part of the latency
         works_ns = units.works_ns(self.work, many)
         if not works_ns:
             return None
@@ -67,11 +66,11 @@ class Axes(Conditions):
 
 @dataclass(frozen=True)
 class Carriage:
-    """How the transport carries the messages: its settings, and the properties from its manifest."""
+    """How the transport carries the messages: its settings, and properties from its manifest."""
 
     payload_bytes: int
     profile: str = ""
-    """The settings that differ from the manifest's defaults, as `name=value name=value`; empty if none differs."""
+    """The settings that differ from the manifest's defaults, as `name=value name=value`. Empty if none differs."""
     settings: dict[str, Any] = field(default_factory=dict)
     """All settings, including defaults."""
     rpc: str = "duplex"
@@ -79,16 +78,16 @@ class Carriage:
     forward: str = "copy"
     send: str = "nonblocking"
     system_copies: int | None = None
-    """The number of copies of a payload that the operating system makes on each hop, from the manifest."""
+    """The number of copies of a payload that the operating system makes on each hop, according to the manifest."""
     own_encoders: bool = False
-    """Whether the transport encodes the objects of the cell itself. Encoding is then part of the hop and has no
-    separate time."""
+    """Whether the transport itself encodes the cell's objects. Encoding is then part of the hop and has no separate
+    time."""
     own_types: bool = False
-    """Whether the transport can carry messages as the user's own type, and not only as bytes."""
+    """Whether the transport can carry messages as the user's own type instead of as bytes."""
 
     @property
     def frame_bytes(self) -> int:
-        """Return the size of a frame, which consists of header and payload."""
+        """Return the size of a frame: header plus payload."""
         return HEADER_BYTES + self.payload_bytes
 
 
@@ -100,38 +99,40 @@ class Schedule:
     warmup: int = 0
     trials: int = 5
     timed: bool = False
-    """Whether a trial ends after a time, because it has a duration but no rate that determines the number of
-    messages."""
+    """Whether a trial ends after a fixed time. This is the case if it has a duration but no rate."""
     limit_s: float = 60.0
     retry_s: float = 1.0
-    """How long the instrument offers a refused message again."""
+    """How long the instrument retries a refused message."""
     patience_s: float = PATIENCE_S
     """How long a client waits for a reply beyond the requested work, and how long a source with `returns` waits for a
     message."""
     drain_s: float = 0.2
     """How long receivers continue to listen after the last due time."""
     timeout_s: float = 20.0
-    """How long a node may take for each step of its start and its end."""
+    """The time limit for each step of a node's start and stop."""
 
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """How the nodes run. Endpoint i is pinned to the core at index i modulo the length of `core_list`; if the list is
-    empty, endpoints are not pinned."""
+    """How the nodes run.
+
+    Endpoint i is pinned to the core at index i modulo the length of `core_list`. If the list is empty, endpoints are
+    not pinned.
+    """
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
-    """How long a node spins before each due time, in µs; None: each process measures how long it must spin."""
+    """How long a node spins before each due time, in µs. If it is None, each process measures how long it must spin."""
     fifo: int = 0
     mlock: bool = False
     no_idle_states: bool = False
     reply: str = "echo"
     checksum: bool = False
     background: str = ""
-    """The background load, such as `cpu 50%, memory 2GB/s`; empty without a load."""
+    """The background load, such as `cpu 50%, memory 2GB/s`. Empty if there is none."""
     hosts: str = ""
-    """The hosts of the endpoints in order, `a>b>c`; for a workload, the host of each participant: `camera:a motor:b`.
-    Empty if all nodes run on this machine."""
+    """The hosts of the endpoints in order, such as `a>b>c`. For a workload, the host of each participant, such as
+    `camera:a motor:b`. Empty if all nodes run on this machine."""
 
 
 @dataclass(frozen=True)
@@ -147,20 +148,20 @@ class Comparison:
     installable: bool = True
     """False for a reference: a transport that is not a library, such as a floor or a plain socket."""
     search: str = ""
-    """For a step of a search for the highest rate, the id of the first cell of that search; otherwise empty."""
+    """The id of the first cell of the rate search that this cell belongs to. Empty outside a search."""
     side: str = ""
-    """`old` or `new` in a run that measures two sides; empty for a cell without a side."""
+    """`old` or `new` in a run that measures two sides. Empty for a cell without a side."""
     counterpart: str = ""
     """The id of the same cell on the other side."""
     alongside: str = ""
-    """For a flow or path that does not use the transport of its cell, that transport, which carries other flows
-    concurrently; otherwise empty."""
+    """The transport of the cell if this flow or path does not use it. That transport carries other flows at the same
+    time. Otherwise empty."""
     alone: str = ""
-    """The flow that this cell runs alone, with only the flows that cause it; otherwise empty."""
+    """The flow that this cell measures separately, with only the flows that cause it. Otherwise empty."""
     beside: str = ""
-    """If this cell runs a flow alone, the id of the cell that runs the whole workload; otherwise empty."""
+    """The id of the cell with the whole workload if this cell measures one flow separately. Otherwise empty."""
 
 
 def waits_of(word: str) -> tuple[str, ...]:
-    """Return the separate waits in a value of the condition `wait`."""
+    """Split a value of the condition `wait` into its separate waits."""
     return tuple(word.split("+"))

@@ -1,4 +1,4 @@
-"""Generate the types of the columns for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
+"""Generate the column types for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PYTHON = {
 """The Python type of each type in columns.toml."""
 NAMES = {"str": "Text", "int": "Whole", "float": "Real", "bool": "Flag", "list[str]": "Texts"}
 NAMES |= {"list[float | None]": "Reals", "list[int | None]": "Wholes"}
-"""The names of the groups of columns, by their Python type."""
+"""The names of the groups of columns, by Python type."""
 ALWAYS = ("cell", "status")
 """The columns that every row has, in addition to the planned ones."""
 HEAD = '''"""The columns of a row by the types of their values, from columns.toml.
@@ -73,15 +73,14 @@ def write() -> str:
 
 
 def _alias(kind: str, names: list[str]) -> str:
-    """Return the alias for the columns of a type, such as `RealOrNone`; for an enumeration, the alias is the first
-    column's name."""
+    """Return the alias for the columns of a type, such as `RealOrNone`. An enumeration is named after its first
+    column."""
     base = kind.removesuffix(" | None")
     return NAMES.get(base, names[0].capitalize()) + ("" if base == kind else "OrNone")
 
 
 def _names_by_type() -> dict[str, list[str]]:
-    """Return the names of the columns of each type. Planned columns are never null, even in rows that were not
-    measured."""
+    """Return the column names of each type. Planned columns are never null, even in rows that were not measured."""
     never_null = {
         *ALWAYS,
         *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),

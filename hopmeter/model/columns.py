@@ -1,4 +1,4 @@
-"""All columns of a run's tables, read from `columns.toml`: name, type, meaning, and when the column is null."""
+"""Define all columns of a run's tables, read from `columns.toml`: name, type, meaning, and when the column is null."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
 BOUNDED = ("p50", "p99", "p999")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
-"""The units by the suffixes of column names."""
+"""Maps suffixes of column names to units."""
 SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources", "why")
-"""The sections of `cells.parquet`, in the order of its columns."""
+"""The sections of `cells.parquet`, in column order."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several columns with a common meaning; `names` contains their names, separated by spaces.
+    """One column, or several columns with a common meaning. `names` contains their names, separated by spaces.
 
     `type` is text, int, float or bool; `[float]` is a list. `meaning` and `null_when` are phrases for docs/metrics.md.
     """
@@ -28,7 +28,7 @@ class Columns:
     meaning: str
     null_when: str = ""
     values: str = ""
-    """The allowed texts of the column, separated by spaces; empty if any text is allowed."""
+    """The allowed values of a text column, separated by spaces. Empty if any text is allowed."""
     planned: bool = False
     """Whether the columns repeat fields of the cell with the same names."""
 
@@ -38,8 +38,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two points on the path of a message. A latency has a column for each statistic, for
-    each interval bound, and for each of its counts."""
+    """A latency: the time between two points on a message's path. It has one column per statistic, interval bound and
+    count."""
 
     name: str
     between: str
@@ -68,7 +68,7 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` in order, with their types; TRIALS and PROCESSES have the same form."""
+"""The columns of `cells.parquet` in order, with their types. TRIALS and PROCESSES have the same form."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)
@@ -76,7 +76,7 @@ PLANNED = tuple(name for section in TABLE.values() for each in section if each.p
 
 
 def unit(column: str) -> tuple[str, str]:
-    """Split the name of a column into its base name and its unit, which may be empty."""
+    """Split a column name into its base name and its unit. The unit may be empty."""
     for ending, its_unit in UNITS.items():
         if column.endswith(ending):
             return column.removesuffix(ending), its_unit

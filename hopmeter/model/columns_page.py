@@ -1,6 +1,6 @@
-"""Generate the tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
+"""Generate the column tables in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
 
-Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`; the text around the tables is written by hand.
+Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The text around the tables is written by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill_in_tables(page: str) -> str:
-    """Return the page after replacing its tables with tables generated from `columns.toml`."""
+    """Return the page with tables generated from `columns.toml`."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 
@@ -33,7 +33,7 @@ def latencies() -> str:
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Return the table of these columns as Markdown. The part "null when" is omitted if no column can be null."""
+    """Return the table of the given columns as Markdown. "null when" is omitted if no column can be null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

@@ -1,4 +1,4 @@
-"""The declaration of a condition: its key, default, values, scope and descriptions."""
+"""Define how a condition is declared: its key, default, values, scope and descriptions."""
 
 from __future__ import annotations
 
@@ -15,49 +15,48 @@ Scope = Literal["flow", "graph", "run"]
 class Condition:
     """A condition of a cell, for which a scenario may give several values.
 
-    The command-line option, the scenario's key with its schema, the column, and the wording of titles and questions are
+    The command-line option, the scenario's key and schema, the column, and the wording of titles and questions are
     derived from it.
     """
 
     option: str
-    """The help text of its command-line option."""
+    """The help text of the command-line option."""
     meaning: str
-    """The description of its key in a scenario."""
+    """The description of the key in a scenario."""
     flow_meaning: str = ""
-    """The description of its key in a flow of a workload; empty if it equals `meaning`."""
+    """The description of the key in a flow of a workload. Empty if it equals `meaning`."""
     default: Any
-    """The value if a scenario does not give the key."""
+    """The value if a scenario does not set the key."""
     flow_default: Any = ...
-    """The value if a flow does not give the key; `...` if it equals `default`."""
+    """The value if a flow does not set the key. `...` means the same value as `default`."""
     scope: Scope = "flow"
-    """Where a workload specifies the condition: for each `flow`, for the whole `run`, or nowhere because the `graph` of
-    participants and flows determines it."""
+    """Where a workload specifies the condition: for each `flow`, for the whole `run`, or nowhere, because the `graph`
+    of participants and flows determines it."""
     type: type[Any] = str
     """The type of a value: str, int or float."""
     form: str = ""
-    """The name of the check for a text (`scenario.condition_keys.FORMS`); empty if any text is allowed."""
+    """The name of the check for a string (`scenario.condition_keys.FORMS`). Empty if any string is allowed."""
     choices: tuple[str, ...] = ()
-    """The allowed texts; empty if the texts cannot be listed."""
+    """The allowed strings. Empty if they cannot be listed."""
     least: float | None = None
     most: float | None = None
     flow_least: float | None = None
-    """The least value in a flow if it differs from `least`."""
+    """The minimum value in a flow if it differs from `least`."""
     unit: str = ""
-    """The suffix that its column has and its key lacks: `hz` for the column `rate_hz` and the key `rate`."""
+    """The suffix that the column has but the key lacks: `hz` for the column `rate_hz` and the key `rate`."""
     separates_tables: bool = True
-    """Whether cells that differ in this condition are in different tables."""
+    """Whether cells that differ in this condition belong to different tables."""
     in_first_ids: bool = True
-    """Whether the first version of table ids included this condition. A later condition counts in an id only if its
-    value differs from the default, so that existing ids do not change."""
+    """Whether the first version of table ids included this condition. A later condition changes an id only if its value
+    differs from the default, so that existing ids stay the same."""
     leads_title: bool = False
-    """Whether the first words of a table's title mention the condition, so that the list of other conditions does
-    not."""
+    """Whether a table's title starts with this condition. The list of other conditions then omits it."""
     noun: str = ""
-    """What its value counts, such as `relay`."""
+    """What the value counts, such as `relay`."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """The wording of certain values in the title of a table."""
+    """The wording of certain values in a table's title."""
     title: str = "{name} {value}"
-    """The wording of any other value in the title of a table."""
+    """The wording of any other value in a table's title."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """The wording of certain values in a question."""
     phrase: str = "{key} {value}"
@@ -65,9 +64,9 @@ class Condition:
     sentence: str = "{values}"
     """The phrase of a question into which the wordings of all values are inserted."""
     asks_default: bool = True
-    """Whether a question mentions the default value if an option gives it."""
+    """Whether a question mentions the default value if the user sets it explicitly."""
     name: str = ""
-    """The name of its column and of the cell's field."""
+    """The name of the column and of the cell's field."""
 
     @property
     def key(self) -> str:
@@ -76,11 +75,11 @@ class Condition:
 
     @property
     def column_type(self) -> str:
-        """Return the type of its column, as columns.toml names it."""
+        """Return the type of the column, as named in columns.toml."""
         return {str: "text", int: "int", float: "float"}[self.type]
 
     def title_words(self, value: Any) -> str:
-        """Return the wording of a value in the title of a table."""
+        """Return the wording of a value in a table's title."""
         if self.noun:
             return plural(value, self.noun)
         return self.titles.get(str(value), self.title).format(name=self.name, value=value)
@@ -92,5 +91,5 @@ class Condition:
 
 
 def conditions_of(kind: type[Any]) -> tuple[Condition, ...]:
-    """Return the conditions that the fields of a dataclass declare, in the order of the fields."""
+    """Return the conditions that a dataclass declares, in field order."""
     return tuple(replace(each.type.__metadata__[0], name=each.name) for each in fields(kind))  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The conditions by name and by scope, and the values of conditions in a cell or a flow."""
+"""List the conditions by name and by scope, and read their values from a cell or a flow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.paces import PACES, Rates
 
 DECLARED = {each.name: each for each in CONDITIONS}
-"""The conditions, by the names of their columns."""
+"""The conditions, by column name."""
 KEYS = {each.key: each for each in CONDITIONS}
-"""The conditions, by the names of their keys and options."""
+"""The conditions, by key and option name."""
 OF_FLOWS = tuple(each for each in CONDITIONS if each.scope == "flow")
 """The conditions that each flow of a workload specifies separately."""
 PARAMETERS = tuple(KEYS[pace.parameter] for pace in PACES.values() if pace.parameter)
@@ -19,17 +19,17 @@ PARAMETERS = tuple(KEYS[pace.parameter] for pace in PACES.values() if pace.param
 
 
 def flow_values(source: object) -> dict[str, Any]:
-    """Return the flow conditions of a cell's axes or of a flow, by column."""
+    """Return the flow conditions of a cell's axes or of a flow, by column name."""
     return {each.name: getattr(source, each.name) for each in OF_FLOWS}
 
 
 def rates_of(planned: object) -> Rates | None:
-    """Return the rates of a cell's axes or of a flow; None if there is no schedule."""
+    """Return the rates of a cell's axes or of a flow, or None if there is no schedule."""
     return _rates({each.key: getattr(planned, each.name) for each in OF_FLOWS})
 
 
 def rates_of_keys(keys: Mapping[str, Any]) -> Rates | None:
-    """Return the rates that the keys of a scenario or a flow define; None if they define no schedule."""
+    """Return the rates that the keys of a scenario or a flow define, or None if they define no schedule."""
     return _rates(keys)
 
 
@@ -41,6 +41,6 @@ def _rates(keys: Mapping[str, Any]) -> Rates | None:
 
 
 def sending_s(rates: Rates, messages: int, warmup: int) -> float:
-    """Return how long a source with a schedule sends, in seconds: the warm-up at the first rate, then the measured
-    messages."""
+    """Return how long a source with a schedule sends, in seconds. The warm-up is sent at the first rate, before the
+    measured messages."""
     return (messages + warmup * (rates.mean_hz / rates.first_hz)) / rates.mean_hz

@@ -1,6 +1,6 @@
-"""The conditions of a cell, each declared once: type, default, allowed values, scope and wording.
+"""Declare each condition of a cell once: type, default, allowed values, scope and wording.
 
-To add a condition, add a field to `Conditions` and a column to `columns.toml`; if each flow has the condition, also add
+To add a condition, add a field to `Conditions` and a column to `columns.toml`. If each flow has the condition, also add
 a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append new fields at the end.
 """
 
@@ -15,17 +15,19 @@ from hopmeter.model.paces import CHOICES, PACES, PaceName
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
 """A rate outside this range is probably a typing error."""
 LEAST_FLOW_HZ = 1e-6
-"""The lowest rate of a flow, about one message in eleven days; in a workload some flows may be rare."""
+"""The lowest rate of a flow, about one message in eleven days. Some flows of a workload may be rare."""
 MOST_MESSAGES = 1_000_000_000
-"""The largest number of messages in a trial; the samples of more messages would fill any disk."""
+"""The maximum number of messages in a trial. The samples of more messages would fill any disk."""
 MOST_ENDPOINTS = 1000
 UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions for which a scenario may give several values. `language` is source>relay>sink, or one word if all
-    roles use the same language."""
+    """The conditions for which a scenario may give several values.
+
+    `language` is source>relay>sink, or one word if all roles use the same language.
+    """
 
     transport: Annotated[
         str,
@@ -317,4 +319,4 @@ class Conditions:
 
 
 CONDITIONS = conditions_of(Conditions)
-"""All conditions that a scenario may vary, in the order of the fields."""
+"""All conditions that a scenario may vary, in field order."""

@@ -1,4 +1,4 @@
-"""Format programming languages for sentences: `C++`, `C++ to Python`."""
+"""Format programming languages for sentences, such as `C++` or `C++ to Python`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def languages_in(words: str) -> list[str]:
 
 
 def language_name(words: str) -> str:
-    """Return `C++` for `c++`, `C++ to Python` for `c++>python` (source and sink), and `Rust and C++` for `rust+c++`
-    (the programs of a workload)."""
+    """Return the language value as text: `C++` for `c++`, `C++ to Python` for `c++>python`, and `Rust and C++` for
+    `rust+c++`."""
     listed = re.sub(r"\+(?=rust|c\+\+|python)", " and ", words)
     return " to ".join(_WORD.sub(lambda found: NAMES[found[0]], each) for each in listed.split(">"))

@@ -1,5 +1,4 @@
-"""Names of the previous release, which scenarios, command lines, stored runs and manifests may use for one more
-release."""
+"""Accept names of the previous release in scenarios, command lines, stored runs and manifests for one more release."""
 
 from __future__ import annotations
 
@@ -21,24 +20,28 @@ VALUES = {
 }
 """The renamed values, by key or column."""
 MANIFEST_KEYS = {"daemon": "broker", "tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
-"""The renamed keys of a manifest, including its tables of languages and of the broker."""
+"""The renamed keys of a manifest, including its language tables and its broker table."""
 Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return the table of a scenario, including its cases, with current names. Warns about each old name; `source` is
-    where the table came from."""
+    """Return a scenario's table with current names, including its cases. Warns about each old name.
+
+    `source` names the table's origin in warnings.
+    """
     return _convert(table, source)
 
 
 def convert_stored(table: Table) -> Table:
-    """Return the table of a stored run with current names, without warnings, because the user cannot change the run."""
+    """Return a stored run's table with current names. It gives no warnings, because the user cannot change the run."""
     return _convert(table, "")
 
 
 def rename_old_manifest_names(table: Table, source: str) -> Table:
-    """Return the table of a manifest with current names. Warns about each old name; `source` is where the table came
-    from."""
+    """Return a manifest's table with current names. Warns about each old name.
+
+    `source` names the table's origin in warnings.
+    """
     renamed: Table = _rename_keys(table, source)
     if isinstance(languages := renamed.get("languages"), dict):
         renamed["languages"] = {name: _rename_keys(part, source) for name, part in languages.items()}
@@ -47,7 +50,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # the validation of the manifest reports the error
+        return table  # the manifest's validation reports the error
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 

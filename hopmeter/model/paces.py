@@ -1,4 +1,4 @@
-"""The paces of a source and their properties; the instrument's `PaceKind` defines the same paces.
+"""Define the paces of a source and their properties. The instrument's `PaceKind` defines the same paces.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
 instrument/src/pacer.rs. The parameter of a pace is a condition (conditions.py).
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 PaceChoice = Literal["open", "poisson", "burst", "ramp", "closed", "max"]
-"""The paces that a scenario may name. Flows with `replay` use the additional pace `replay`."""
+"""The paces that a scenario may name. Flows that replay a recording have the additional pace `replay`."""
 PaceName = Literal["open", "poisson", "burst", "ramp", "closed", "max", "replay"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
-"""The largest number of messages in a trial that has a duration but no rate."""
+"""The maximum number of messages in a trial that has a duration but no rate."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """The messages per second at the beginning and at the end of a trial; the rate changes linearly between them."""
+    """The messages per second at the beginning and at the end of a trial. The rate changes linearly in between."""
 
     first_hz: float
     last_hz: float
@@ -50,27 +50,27 @@ class PaceKind:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether the pace has a rate, which gives every message a due time. Without a rate, the source sends as soon as it
+    """Whether the pace has a rate, which gives every message a due time. Otherwise the source sends as soon as it
     can."""
     parameter: str = ""
-    """The key of the condition that only this pace uses; empty if there is none."""
+    """The key of the condition that only this pace uses. Empty if there is none."""
     needs_parameter: bool = False
     """Whether the pace requires its parameter. The parameter is then an error with any other pace."""
     rates: Callable[[float, Any], Rates] = _steady
     """Returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
-    """Whether each message is sent only after the previous message has returned; in pubsub, this requires a ring with
+    """Whether each message waits until the previous message has returned. In pubsub, this requires a ring with
     relays."""
     latency: str = "response"
     """The latency that ranks cells with this pace."""
     phrase: str = "at {rate} ({name})"
-    """The format of the pace's description in the report. `{name}` stands for the pace's name; every other placeholder
-    is the key of a rate."""
+    """The format of the pace's description in the report. `{name}` is the pace's name, and every other placeholder is
+    the key of a rate."""
     question: str = ""
     """The phrase for the pace in a question."""
 
     def describe(self, name: str, rates: Mapping[str, str]) -> str:
-        """Return the description of the pace; `rates` contains the formatted rates, by key."""
+        """Return the description of the pace. `rates` contains the formatted rates, by key."""
         return self.phrase.format(name=name, **rates)
 
 

@@ -1,6 +1,6 @@
 """Format payloads as text: `image 640×480` in a title, `an image of 640×480` in a sentence.
 
-The multiplication sign is used only in sizes; the names of files and types are not changed.
+Only sizes use the multiplication sign. Names of files and types are not changed.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class PayloadName:
     kind: str
     name: str = ""
     detail: str = ""
-    """The size of a file's frames, or the values of a message; empty if there are none."""
+    """The size of a file's frames, or the values of a message. Empty if there are none."""
     is_size: bool = False
     """Whether the name is a size, such as `640×480`."""
 
 
 def format_lengths(text: str) -> str:
-    """Return `640×480` for the size `640x480`; any other text is returned unchanged."""
+    """Return `640×480` for the size `640x480`. Any other text is returned unchanged."""
     return text.replace("x", "×") if LENGTHS.fullmatch(text) else text
 
 
 def name_payload(payload: str, with_folder: bool = False) -> str:
-    """Return a payload as a title names it: `image 640×480`, `message robot.State`, `timing message`; empty for bytes,
-    whose only property is their size.
+    """Return the name of a payload for a title: `image 640×480`, `message robot.State`, `timing message`.
 
-    Files are named without their folder unless `with_folder` is set.
+    The name is empty for bytes, whose only property is their size. Files are named without their directory unless
+    `with_folder` is set.
     """
     if payload == "timing":
         return "timing message"
@@ -58,9 +58,10 @@ def name_payload(payload: str, with_folder: bool = False) -> str:
 
 
 def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY) -> str:
-    """Return a payload as a sentence names it: `an image of 640×480`, `a message of 1 kB`, `your message robot.State`.
+    """Return the name of a payload for a sentence: `an image of 640×480`, `a message of 1 kB`, `your message
+    robot.State`.
 
-    `array` is the user's term for the object that a codec makes of an array, such as `a NumPy array`.
+    `array` is the user's term for an array object, such as `a NumPy array`.
     """
     if payload == "timing":
         return "a small message"
@@ -77,8 +78,8 @@ def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY
 
 
 def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
-    """Return distinct descriptions of several payloads; files and messages with equal names are named with their
-    folders."""
+    """Return distinct names of several payloads. Files and messages with equal names are named with their
+    directories."""
     short = [describe_payload(each, array=array) for each in payloads]
     return [
         name if short.count(name) == 1 else describe_payload(payload, True, array)
@@ -92,7 +93,7 @@ def _shape(parts: PayloadName) -> str:
 
 
 def _bytes(size: str) -> str:
-    """Return `64 bytes` for small sizes, and the abbreviated form for sizes of 1,000 bytes or more."""
+    """Return a size as text, such as `64 bytes`. Sizes of 1,000 bytes or more are abbreviated."""
     if not size.isdecimal():
         return size
     return humanize.byte_size(int(size)) if int(size) >= 1000 else humanize.plural(int(size), "byte")
@@ -110,8 +111,10 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 
 
 def _message(text: str, with_folder: bool) -> PayloadName:
-    """Return the type of a message; with its file if `with_folder` is set, and with its values if they are not the
-    default."""
+    """Return the name of a message's type.
+
+    The name includes its file if `with_folder` is set, and its values if they are not the default.
+    """
     file, _, rest = text.partition(":")
     if is_ros2(KIND + text):
         kind, values = "/".join(PurePath(file).with_suffix("").parts[-3:]), rest

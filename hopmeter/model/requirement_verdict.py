@@ -1,4 +1,4 @@
-"""The verdict on the requirements of a row, as a value and as the text of a column."""
+"""The verdict on the requirements of a row, as a value and as column text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The verdict on a requirement; the values are ordered from best to worst."""
+    """The verdict on a requirement. The values are ordered from best to worst."""
 
     MEETS = "meets"
     UNDECIDED = "undecided"
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 
 def overall(verdicts: Iterable[str]) -> Verdict:
-    """Return the combined verdict on several requirements, which is the worst of their verdicts."""
+    """Return the combined verdict on several requirements, which is the worst one."""
     order = list(Verdict)
     return max(map(Verdict, verdicts), key=order.index, default=Verdict.MEETS)
 

@@ -1,4 +1,4 @@
-"""The role of a row in its table, as a value; tables and sentences define the wording."""
+"""Define the role of a row in its table. The report defines the wording."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ class Role(StrEnum):
     """The role of a row in its table."""
 
     CHOICE = "choice"
-    """A transport that you can install. It is ranked, and a recommendation may name it."""
+    """A transport that a user can install. It is ranked, and a recommendation may name it."""
     FLOOR = "floor"
-    """The least time, with which other rows are compared. It is not a library to install, or it is not ranked."""
+    """The floor of other rows. It is unranked, or it is not a library that a user can install."""
     REFERENCE = "reference"
-    """A transport that is not a library to install. It is ranked only if its table has no choice."""
+    """A transport that is not a library. It is ranked only if its table has no choice."""
     UNRANKED = "not ranked"
     """A library that is never ranked."""
 

@@ -1,4 +1,4 @@
-"""The result of one trial, in the form that the launcher passes to the store and the analysis."""
+"""Define the result of one trial, which the launcher passes to the store and the analysis."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """One execution of a cell. Failed trials are also stored, with the reason.
+    """One execution of a cell. Failed trials are also stored, with a reason.
 
-    `nodes` contains the `done` messages of the nodes in node order (see docs/internals.md), each with `version`,
-    `language` and `clock` from the node's `bound` message. `start_ns` is the time of `go` on CLOCK_MONOTONIC.
+    `nodes` contains the `done` messages in node order (see docs/internals.md), each with `version`, `language` and
+    `clock` from the node's `bound` message. `start_ns` is the time of `go` on CLOCK_MONOTONIC.
     """
 
     cell: str
@@ -27,21 +27,19 @@ class TrialResult:
     """The CPU time of all cores, in µs, that the hypervisor gave to other guests during the trial."""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
-    """The Parquet file with the samples, relative to the run folder; empty if nothing was recorded."""
+    """The Parquet file with the samples, relative to the run folder. Empty if nothing was recorded."""
     round: int | None = None
-    """The number of the trial's round. A round contains one trial of each cell of a table, without a break. None in
-    runs of versions that had no rounds."""
+    """The number of the trial's round, which contains one trial of each cell of a table, without a break. Older runs
+    have no rounds, so it is None."""
     steal_share: float | None = None
-    """The share of stolen time, like `steal_us`, but only from `go` until all nodes were done, and only on the nodes'
-    cores."""
+    """The share of CPU time that was stolen on the nodes' cores, from `go` until all nodes were done."""
     turn_s: float | None = None
-    """The length of a turn in a duet, in seconds, during which the nodes of the other side also ran; None for other
-    trials."""
+    """The length of a duet's turn in seconds. None if the trial is not part of a duet."""
     background_cpu_percent: float | None = None
-    """The mean use of each core by the background load, in percent, from `go` until all nodes were done; None without
-    this load."""
+    """The mean use of each core by the background load in percent, from `go` until all nodes were done. None if there
+    is no CPU load."""
     background_memory_gb_s: float | None = None
-    """The gigabytes per second that the background load copied in this time; None without memory load."""
+    """The gigabytes per second that the background load copied in this time. None if there is no memory load."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a JSON object for a line of `trials.jsonl`."""
@@ -49,5 +47,5 @@ class TrialResult:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> TrialResult:
-        """Make a trial from a line of `trials.jsonl`; the inverse of `as_json`."""
+        """Create a trial from a line of `trials.jsonl`. This is the inverse of `as_json`."""
         return cls(**row)

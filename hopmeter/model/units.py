@@ -1,5 +1,4 @@
-"""Parse quantities in the form that scenarios use: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`,
-`copy:frame/none`."""
+"""Parse quantities from scenarios, such as `30s`, `image:1440x1080`, `copy:1000` or `sleep:30ms/40ms/50ms`."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ from hopmeter.schemas.payload import is_message, parse_message
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
-"""The methods by which a receiver copies; the first is the default. instrument/src/copying.rs defines them."""
+"""The methods by which a receiver copies, default first. instrument/src/copying.rs defines them."""
 DESTINATIONS = ("warm", "cold", "fresh")
-"""The kinds of destination of a copy; the first is the default."""
+"""The kinds of destination of a copy, default first."""
 FULL_WORK = re.compile("none$|sleep:|spin:|copy:")
-"""Matches an item of a list that names its own kind of work."""
+"""Matches a list item that names its own kind of work."""
 MOST_S = 1e9
-"""A longer time is probably a typing error, and would exceed the range of the nodes' nanoseconds."""
+"""A longer time is probably a typing error. It would also exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_TRAFFIC = 1e12
-"""The largest traffic in bytes per second; no machine copies more."""
+"""The maximum memory traffic in bytes per second. No machine copies more."""
 MOST_FILE_BYTES = 1 << 30
-"""The largest size of a payload file. Each node has the whole file in memory, and no transport carries more."""
+"""The maximum size of a payload file. Each node loads the whole file, and no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
@@ -56,7 +55,8 @@ def span_ns(text: str) -> int:
 
 
 def percent(text: str) -> float:
-    """Parse a share of a core, such as `50%`: above 0 and at most 100. Raises ValueError, which explains the syntax."""
+    """Parse a share of a core, such as `50%`. It must be above 0 and at most 100. Raises ValueError, which explains the
+    syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -66,7 +66,8 @@ def percent(text: str) -> float:
 
 
 def bytes_per_second(text: str) -> float:
-    """Parse memory traffic in bytes per second: `2GB/s` or `500MB/s`. Raises ValueError, which explains the syntax."""
+    """Parse memory traffic such as `2GB/s` or `500MB/s`, and return bytes per second. Raises ValueError, which explains
+    the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
     if not found:
         said = f'"{text}" is not an amount of memory traffic; write a number and MB/s or GB/s, such as 2GB/s'
@@ -78,7 +79,7 @@ def bytes_per_second(text: str) -> float:
 
 
 def payload_bytes(text: str) -> int:
-    """Return the size of a payload in bytes, without the 64-byte header; a `timing` message has only the header."""
+    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message has only the header."""
     if path := payload_file(text):
         return _size(path)
     if is_message(text):
@@ -105,13 +106,13 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """Return the absolute path of the file whose bytes are the payload; None for any other payload."""
+    """Return the absolute path of the file whose bytes are the payload, or None for any other payload."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
 
 def frame_size(text: str) -> tuple[int, int] | None:
-    """Return the width and height of the frames of an image or video file; None for any other payload."""
+    """Return the width and height of the frames of an image or video file, or None for any other payload."""
     source = parse_source(text)
     if source is None:
         return None
@@ -124,8 +125,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the payload from which a codec makes its object. For an image file it is an image of the same size, for a
-    video it is frames of the same size."""
+    """Return the payload from which a codec creates its object. For an image or video file, it is an image or frames of
+    the same size."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -144,7 +145,7 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """Return a payload as the spec file describes it. Raises ValueError, which explains the syntax."""
+    """Return a payload in the form of the spec file. Raises ValueError, which explains the syntax."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -156,8 +157,10 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Return the work per message as the spec file describes it: one item for all, or one item for each server or sink.
-    An amount without a kind has the kind of the first item."""
+    """Return the work per message in the form of the spec file: one item for all, or one item for each server or sink.
+
+    An item without a kind has the kind of the first item.
+    """
     if "/" not in text:
         return [work(text)]
     kind, _, _ = text.partition("/")[0].partition(":")
@@ -166,8 +169,8 @@ def works(text: str) -> list[dict[str, str | int]]:
 
 
 def work(text: str, whole: str = "") -> dict[str, str | int]:
-    """Return the work of one server per message as the spec file describes it. `whole` is the list that contains it,
-    for error messages."""
+    """Return one server's work per message in the form of the spec file. `whole` is the complete list, for error
+    messages."""
     kind, _, amount = text.partition(":")
     if text == "none":
         return {"kind": "none"}
@@ -202,8 +205,10 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks works on a message, in nanoseconds; None if the work includes
-    copies or no times."""
+    """Return how long each of `many` servers or sinks works on a message, in nanoseconds.
+
+    Return None if the work includes copies or no times.
+    """
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

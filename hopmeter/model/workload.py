@@ -1,6 +1,7 @@
-"""A workload: the programs of a system, the flows of messages and calls between them, and the paths that flows form.
+"""Define a workload: the programs of a system, the flows of messages and calls between them, and the paths that flows
+form.
 
-Every cell has flows. An ordinary cell has one flow for each of its pairs (`plan.flows`); a workload defines its flows.
+Every cell has flows. An ordinary cell has one flow per pair (`plan.flows`), and a workload defines its own flows.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ PER_FLOW = "per-flow"
 NO_CODEC = "none"
 """The value of `codec` for a flow whose messages are bytes or are encoded by the transport."""
 MESSAGE = "message:"
-"""The prefix of a payload that is a message of a schema."""
+"""The prefix of a payload that is a schema message."""
 
 
 @dataclass(frozen=True)
 class Participant:
-    """A program: one process, in which several flows may start and end."""
+    """A program in which several flows may start and end."""
 
     name: str
     language: str
     wait: str
     """How the participant waits for messages: `spin`, `block` or `callback`."""
     core_list: tuple[int, ...] = ()
-    """The cores of its threads; empty if the threads are not pinned."""
+    """The cores of its threads. Empty if the threads are not pinned."""
     fifo: int = 0
-    """The SCHED_FIFO priority; 0 is the ordinary scheduler."""
+    """The SCHED_FIFO priority, or 0 for the ordinary scheduler."""
     threads: str = PER_FLOW
     """`per-flow`, or the number of messages that the participant handles at once."""
     transports: tuple[str, ...] = ()
-    """The transports of its flows, with their settings; the participant has one process for each. Empty if a single
-    process suffices."""
+    """The transports of its flows, with their settings. The participant has one process per transport. Empty if a
+    single process is enough."""
     host: str = field(default="", repr=False)
-    """The host that runs the participant; empty for this machine. `repr` omits it, so that the graph's id does not
+    """The host that runs the participant. Empty for this machine. `repr` omits it, so that the graph's id does not
     depend on hosts."""
 
 
@@ -55,7 +56,7 @@ class Carrier:
     encodes: bool = False
     """Whether the transport encodes objects itself."""
     own_types: bool = False
-    """Whether the transport can carry messages as the user's own type, and not only as bytes."""
+    """Whether the transport can carry messages as the user's own type instead of as bytes."""
 
     @property
     def key(self) -> str:
@@ -79,34 +80,34 @@ class Replay:
     loop: bool = False
     """Whether the recording starts again when it ends."""
     warmup_s: float = 0.0
-    """The duration of the warm-up, which precedes the replay. During the warm-up, the first messages of the recording
-    are sent but not counted."""
+    """The duration of the warm-up before the replay. It sends the first messages of the recording without measuring
+    them."""
     duration_s: float = 0.0
     mean_bytes: float = 0.0
-    """The mean size of the messages that count."""
+    """The mean size of the measured messages."""
     ends_s: float | None = None
-    """When the last message is due if the recording ends before `duration_s`; otherwise None."""
+    """When the last message is due if the recording ends before `duration_s`. Otherwise None."""
     type: str = field(default="", repr=False)
-    """The type of the messages, such as `nav_msgs/msg/Odometry`; empty if the recording does not name it."""
+    """The type of the messages, such as `nav_msgs/msg/Odometry`. Empty if the recording does not name it."""
     encoding: str = field(default="", repr=False)
     """The encoding of the messages, such as `cdr`."""
     definition: str | None = field(default=None, repr=False)
-    """The definition of the type and of all types that it contains; None if the recording has no definition in ROS 2
+    """The definition of the type and of all types that it contains. None if the recording has no definition in ROS 2
     text format."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Notes about messages that were left out, with the reason. They are not compared, because another version may read
-    the recording better."""
+    """Notes that explain why messages were left out. They are not compared, because another version may read the
+    recording better."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A stream of messages or calls, from one participant to one or more others."""
+    """A stream of messages or calls from one participant to one or more others."""
 
     number: int
-    """The flow's number, which is in the header of each of its frames."""
+    """The flow's number, which is part of each frame's header."""
     payload: str
     payload_bytes: int
-    """The size of a message; for a replayed recording, the size of the largest message."""
+    """The size of a message. For a replayed recording, the size of the largest message."""
     name: str = ""
     source: str = ""
     """The participant that sends the messages or makes the calls."""
@@ -120,47 +121,46 @@ class Flow:
     share: str = "none"
     pace: PaceName = "open"
     rate_hz: float | None = None
-    """The rate in messages per second; None for a flow without a schedule."""
+    """The rate in messages per second, or None for a flow without a schedule."""
     burst: int = 1
     ramp_to_hz: float | None = field(default=None, repr=False)
     """The rate at the end of a trial with the pace `ramp`."""
     messages: int = 0
-    """The number of messages that each trial measures. For a flow without a schedule, it is the largest possible
-    number; with the pace `closed`, the largest number that is measured."""
+    """The number of messages that each trial measures. For a flow without a schedule, it is an upper limit."""
     warmup: int = 0
     first_due_s: float = 0.0
-    """When the first message of a flow with a schedule is due, relative to the start of the schedule. The first message
-    that counts is due at the end of the warm-up."""
+    """When the first message of a flow with a schedule is due, relative to the start of the schedule. The first
+    measured message is then due at the end of the warm-up."""
     work: str = "none"
     """The work of the sender before a message that another message causes, or of the server for each call."""
     receiver_work: str = "none"
     """The work of each receiver for each message."""
     dispatch: str = "parallel"
     after: tuple[str, ...] = ()
-    """The flows whose arrival at `source` causes a message of this flow; empty for a flow with a schedule."""
+    """The flows whose arrival at `source` causes a message of this flow. Empty for a flow with a schedule."""
     join: str = "any"
-    """With several flows in `after`: whether a message is sent for each arrival (`any`), or when each flow has a new
-    arrival (`all`)."""
+    """How several flows in `after` are combined: a message is sent for each arrival (`any`), or when each flow has a
+    new arrival (`all`)."""
     every: int = 1
-    """A message is caused only by every `every`-th arrival."""
+    """Only every `every`-th arrival causes a message."""
     repeat: int = 1
     """The number of messages that each such arrival causes, sent one after the other."""
     latest: str = ""
-    """The flow whose newest message is the basis of each message of this flow; empty if there is none."""
+    """The flow whose newest message each message of this flow is based on. Empty if there is none."""
     during: str = ""
-    """The call during which `source` makes this call; empty if there is none."""
+    """The call during which `source` makes this call. Empty if there is none."""
     replay: Replay | None = None
-    """The recording that provides the messages; None for messages of a fixed size."""
+    """The recording that provides the messages, or None for messages of a fixed size."""
     concurrency: int = 1
-    """The largest number of concurrent calls."""
+    """The maximum number of concurrent calls."""
     returns: str = ""
-    """With the pace `closed`: the flow whose arrival at `source` lets this flow send its next message."""
+    """The flow whose arrival at `source` lets this flow send its next message. Used only with the pace `closed`."""
     window_s: tuple[float, float] | None = None
-    """With the pace `closed`: the duration of the warm-up, and the duration of the measurement, in seconds."""
+    """The durations of the warm-up and of the measurement, in seconds. Used only with the pace `closed`."""
     deadline_s: float | None = None
-    """The longest allowed time from when a message is due until it arrives, or until its reply arrives."""
+    """The maximum time from when a message is due until the message or its reply arrives."""
     carrier: Carrier | None = None
-    """The flow's own transport; None if the flow uses the transport of the cell."""
+    """The flow's own transport, or None if the flow uses the transport of the cell."""
     bridged: str = ""
     """For a bridge: the flow whose messages the bridge passes on to another process of the same participant."""
     bridged_to: tuple[str, ...] = ()
@@ -188,12 +188,12 @@ class Flow:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the flows that cause messages of this flow, including those whose newest message it uses or on whose
-        return it waits."""
+        """Return the flows that cause messages of this flow. They include flows whose newest message it uses or whose
+        return it awaits."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:
-        """Return whether this flow is the bridge from the flow `before` to the flow `after`, which it causes."""
+        """Return whether this flow is the bridge from the flow `before` to the flow `after`."""
         return self.bridged == before and after in self.bridged_to
 
 
@@ -214,14 +214,14 @@ class Workload:
     flows: tuple[Flow, ...]
     paths: tuple[Path, ...] = ()
     bridges: tuple[Flow, ...] = ()
-    """The bridges between processes of the same participant. Which bridges a graph needs depends on the transports."""
+    """The bridges between processes of the same participant. The transports determine which bridges are needed."""
 
     def flow(self, name: str) -> Flow:
-        """Return the flow or bridge with this name."""
+        """Return the flow or bridge with the given name."""
         return next(each for each in (*self.flows, *self.bridges) if each.name == name)
 
     def chain(self, name: str) -> frozenset[str]:
-        """Return the names of a flow and of all flows that cause it, directly or through other flows."""
+        """Return the names of a flow and of all flows that cause it, directly or indirectly."""
         found: set[str] = set()
         open_ = [name]
         while open_:
@@ -232,11 +232,11 @@ class Workload:
         return frozenset(found)
 
     def participant(self, name: str) -> Participant:
-        """Return the participant with this name."""
+        """Return the participant with the given name."""
         return next(each for each in self.participants if each.name == name)
 
     def path(self, name: str) -> Path:
-        """Return the path with this name."""
+        """Return the path with the given name."""
         return next(each for each in self.paths if each.name == name)
 
     def route(self, name: str) -> list[Flow]:
@@ -249,7 +249,7 @@ class Workload:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
-        """Make a workload from the JSON object in `run.json`; the inverse of `dataclasses.asdict`."""
+        """Create a workload from the JSON object in `run.json`. This is the inverse of `dataclasses.asdict`."""
         return cls(
             participants=tuple(_make(Participant, each) for each in row["participants"]),
             flows=tuple(map(_make_flow, row["flows"])),

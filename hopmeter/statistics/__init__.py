@@ -1,5 +1,5 @@
-"""Statistics of rounds: ranks, ratios with intervals, verdicts and stopping rules. This package uses no run, cell or
-file."""
+"""Compare cells by rounds: ranks, ratios with intervals, verdicts and stopping rules. This package knows nothing of
+runs, cells or files."""
 
 from hopmeter.statistics.detection import detectable, rounds_for_ratio, rounds_needed
 from hopmeter.statistics.duets import pair_turns

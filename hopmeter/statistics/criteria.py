@@ -1,4 +1,4 @@
-"""Order cells by several criteria: each criterion tests only the pairs that the more important criteria left
+"""Rank cells by several criteria. Each criterion tests only the pairs that the more important criteria left
 undecided."""
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from hopmeter.statistics.ranking import CellPair
 
 Ids = tuple[str, str]
 Decisions = dict[Ids, str]
-"""The name of the criterion that decided each pair. The key of a pair names the better cell first."""
+"""Maps each decided pair, better cell first, to the name of the criterion that decided it."""
 Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
-"""Compares the given pairs of cells. The error rate of its decisions is controlled over all pairs together."""
+"""Compares the given pairs of cells, and controls the error rate over all of them together."""
 
 
 def share_level(alpha: float, criteria: int) -> float:
@@ -22,10 +22,11 @@ def share_level(alpha: float, criteria: int) -> float:
 def decide_in_order(
     cells: Sequence[str], criteria: Mapping[str, Compare]
 ) -> tuple[dict[str, Sequence[CellPair]], Decisions]:
-    """Return the pairs that each criterion compared, and all decisions; the most important criterion comes first.
+    """Return the pairs that each criterion compared, and all decisions. `criteria` must start with the most important
+    one.
 
-    A decision is dropped if it would form a cycle with earlier decisions: if A is before B, a later criterion must not
-    put B before C and C before A.
+    A decision is dropped if it would form a cycle with earlier decisions. For example, if A is before B, a later
+    criterion cannot put both B before C and C before A.
     """
     compared: dict[str, Sequence[CellPair]] = {}
     decisions: Decisions = {}

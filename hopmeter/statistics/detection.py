@@ -1,4 +1,4 @@
-"""Compute the smallest ratio that a test could have detected, and how many rounds a given ratio needs."""
+"""Compute the smallest ratio that a test could detect, and how many rounds are needed to detect a given ratio."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ NORMAL_POWER = 0.8416
 
 
 def detectable(error: float, freedom: float, level: float) -> float:
-    """Return the smallest ratio that a test detects with a power of 80 %; `error` is the standard error of its
+    """Return the smallest ratio that a test detects with a power of 80 %. `error` is the standard error of the ratio's
     logarithm."""
     return on_scale("ratio", reach(level, freedom) * error)
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
-    """Return how many rounds decide a ratio (or difference) with a power of 80 %.
+    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %.
 
-    Without `a` and `b`, this is the median over all pairs; with them, over the pairs that contain them. The result is
-    None if no pair has an interval, or if `ratio` means no difference.
+    The result is the median over all pairs, or over the pairs that contain `a` and `b` if they are given. It is None if
+    no pair has an interval, or if `ratio` means no difference.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -35,8 +35,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds decide a pair with a power of 80 % if its true difference is the estimate; None if
-    unknown."""
+    """Return how many rounds are needed to decide a pair with a power of 80 %, assuming that its estimate is true.
+    Return None if the number is unknown."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None
@@ -44,9 +44,9 @@ def pair_rounds_needed(pair: CellPair) -> int | None:
 
 
 def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> float | None:
-    """Return how many rounds decide this ratio for three quarters of the pairs, given the noise of each pair.
+    """Return how many rounds are needed to detect this ratio in three quarters of the pairs, given each pair's noise.
 
-    The result is None if no pair has an interval, or if the pairs are compared as differences.
+    Return None if no pair has an interval, or if the pairs are compared as differences.
     """
     known = [each for each in pairs if each.low is not None and each.ratio is not None]
     needs = [_need(each.error, each.freedom, each.rounds, level, math.log(ratio)) for each in known]
@@ -54,8 +54,7 @@ def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> f
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:
-    """Solve for the number of rounds iteratively: more rounds reduce the error by their square root, and add degrees of
-    freedom."""
+    """Solve for the number of rounds iteratively. More rounds reduce the standard error and add degrees of freedom."""
     found = 3.0
     for _ in range(6):
         errors = reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))
@@ -64,5 +63,5 @@ def _need(error: float, freedom: float, rounds: int, level: float, distance: flo
 
 
 def reach(level: float, freedom: float) -> float:
-    """Return how many standard errors a difference must have to be detected with a power of 80 %."""
+    """Return how many standard errors a difference must span to be detected with a power of 80 %."""
     return quantile(level, freedom) + NORMAL_POWER

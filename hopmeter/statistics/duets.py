@@ -1,4 +1,5 @@
-"""A duet measures two cells at once in alternating turns, so that neighbouring turns are exposed to the same noise."""
+"""Compare the two cells of a duet. They run in alternating turns, so neighbouring turns are exposed to the same
+noise."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ Medians = Sequence[float | None]
 
 
 def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
-    """Return one value for each cell, computed from the medians of its turns; None if no turn has two medians above
+    """Return one value per cell, computed from the medians of its turns. Return None if no turn has two medians above
     zero.
 
-    The ratio of the two values is the median of the ratios of neighbouring turns. If some turns are disturbed, this
-    ratio changes less than the ratio of the trials' medians.
+    The ratio of the two values is the median ratio of neighbouring turns. If some turns are disturbed, this ratio
+    changes less than the ratio of the trials' medians.
     """
     both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
     if not both:

@@ -1,8 +1,8 @@
-"""Families of pairs: the pairs of one family share a significance level of 5 %, and families do not affect each other.
+"""Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %, and families do not
+affect each other.
 
-The choices are the cells that are ranked. References have no rank, so all pairs with a reference are a family of their
-own. That family is not limited to the pairs with the best choice, because the best choice is known only from the same
-data.
+Choices are the cells that are ranked. References have no rank, so all pairs with a reference form a separate family.
+This family contains more than the pairs with the best choice, because the best choice is only known from the same data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFERENCES: Name = "references"
 
 @dataclass(frozen=True)
 class Family:
-    """A family of pairs: the indices of its pairs among all pairs, and the divisor of the level at each step of the
+    """A family of pairs: the indices of its pairs, and the divisor of the significance level at each step of the
     procedure."""
 
     name: Name
@@ -33,10 +33,10 @@ class Family:
 
 
 def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], best: int | None = None) -> list[Family]:
-    """Return the non-empty families: the pairs of choices (with `best`, only its pairs), and the pairs with a
-    reference.
+    """Return the non-empty families: the pairs of choices, and the pairs with a reference.
 
-    `first` and `second` contain the indices of the two cells of each pair.
+    If `best` is given, the first family contains only the pairs with that choice. `first` and `second` contain the
+    indices of each pair's cells.
     """
     among = is_choice[first] & is_choice[second]
     chosen = among if best is None else among & ((first == best) | (second == best))
@@ -51,7 +51,8 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), ascending; for three cells 0, 1 or 3.
+    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order. For three cells
+    these are 0, 1 and 3.
 
     The numbers for fewer cells are stored as the set bits of an integer, because listing all partitions of 100 cells
     would take too long.
@@ -65,14 +66,14 @@ def _counts_of_ties(cells: int) -> tuple[int, ...]:
 
 
 def _divisors(pairs: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Return, for each number of undecided pairs from `pairs` down to 1, the largest of the ascending `counts` that
-    does not exceed this number."""
+    """Return the largest of `counts` that does not exceed each number of undecided pairs, from `pairs` down to 1."""
     return tuple(counts[bisect_right(counts, left) - 1] for left in range(pairs, 0, -1))
 
 
 @lru_cache(maxsize=64)
 def all_pairs_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisor of the level at each step if all pairs of cells are compared (Shaffer's first procedure)."""
+    """Return the divisor of the significance level at each step if all pairs of cells are compared (Shaffer's first
+    procedure)."""
     return _divisors(cells * (cells - 1) // 2, _counts_of_ties(cells))
 
 
@@ -80,8 +81,8 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
     """Return the divisors if only some pairs of the cells are compared, such as the undecided pairs.
 
-    Each connected set of cells is counted separately. If all pairs of such a set are compared, the possible numbers of
-    equal pairs are those of a table of these cells; otherwise any number is possible.
+    Each connected set of cells is counted separately. If all pairs of such a set are compared, `_counts_of_ties` limits
+    how many of them can be equal; otherwise any number is possible.
     """
     counts = {0}
     for cells, many in _components(pairs):
@@ -102,8 +103,8 @@ def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozen
 
 
 def best_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisors if every cell is compared with the best one. Any of the remaining cells could have been the
-    best."""
+    """Return the divisors if every cell is compared with the best one. At each step, any of the remaining cells may be
+    the true best."""
     return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
 
 

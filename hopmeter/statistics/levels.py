@@ -1,4 +1,5 @@
-"""The level of each cell, with an interval that includes the spread between rounds. Handles many tables at once."""
+"""Compute the level of each cell, with an interval that includes the spread between rounds. All functions handle many
+tables at once."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS
 
 
 def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
-    """Return the levels of the cells and the half-widths of their intervals; a half-width is NaN below three rounds.
+    """Return the level of each cell and the half-width of its interval. The half-width is NaN if there are fewer than
+    three rounds.
 
-    The width is computed from the cell's own trials, with clipped outliers. A trial that lost time to steal has less
+    The width is computed from the cell's own trials, with clipped outliers. Trials with stolen CPU time have less
     weight.
     """
     levels = model.effects.cells

@@ -1,8 +1,8 @@
 """Schedule the interim analyses ("looks") of a run with a budget, and divide the significance level among them.
 
-Each look can make a false decision, so all looks share one level. The spending function of Lan and DeMets (of the
-O'Brien-Fleming type) limits the level that is spent up to each look. The levels of all looks sum to at most `ALPHA`,
-which bounds the error rate of the procedure under any dependence between the looks.
+Each look can make a false decision, so all looks share one significance level. The Lan-DeMets spending function of the
+O'Brien-Fleming type limits how much of the level is spent by each look. The levels of all looks sum to at most `ALPHA`,
+which bounds the error rate however the looks depend on each other.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from hopmeter.statistics.ranking import ALPHA, CellPair, Ranking, on_scale, rank
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
 LEAST_ROUNDS_FOR_WIDTH = 8
-"""With fewer rounds the width of an interval is itself too uncertain."""
+"""With fewer rounds, the width of an interval is itself too uncertain."""
 WIDTH_ALLOWANCE = 1.15
-"""An interval must be narrower than required by this factor, because the first interval that is narrow enough is often
-narrow by chance."""
+"""An interval must be narrower than requested by this factor. The first interval that is narrow enough is often narrow
+by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the level of this look. The caller passes the level to `fit`, and adds it to `spent_so_far`.
+    """Return the significance level of this look. The caller passes it to `fit`, and adds it to `spent_so_far`.
 
     `share_of_rounds` is the number of rounds so far divided by the number that fits the budget; it is 1 for the last
-    look. The intervals at this level are repeated confidence intervals: the intervals of all looks hold simultaneously.
+    look. The resulting intervals are repeated confidence intervals: those of all looks hold simultaneously.
     """
     from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
 
@@ -38,7 +38,8 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
 
 
 def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
-    """Return the level for the result after `rounds` rounds; `looks` are the looks that `run.json` lists.
+    """Return the significance level of the final result after `rounds` rounds. `looks` contains the looks from
+    `run.json`.
 
     If the run was interrupted after its last look, the result includes new rounds and uses the whole remaining level.
     """
@@ -59,11 +60,11 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the later ranking, with the pairs that only the earlier look decided taken from the earlier ranking.
+    """Return the later ranking, but keep the pairs that only the earlier look decided.
 
-    Such a pair keeps the interval of the earlier look, which is still valid if `spend` gave the levels. The interval is
-    extended to contain the later estimate of the ratio. If the later estimate has the opposite order, the pair of the
-    later look is used.
+    Such a pair keeps its earlier interval, which is still valid if the levels come from `spend`. The interval is
+    extended to contain the later estimate. If the later estimate has the opposite order, the later pair is used
+    instead.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)
@@ -80,7 +81,7 @@ def _retain(earlier: CellPair | None, later: CellPair, ranking: Ranking) -> Cell
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
-    """Return whether a cell's level is known to the relative precision `within`, from at least eight rounds."""
+    """Return whether a cell's level is known with the relative precision `within`, from at least eight rounds."""
     value, low, high = result.levels[cell]
     if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
         return False

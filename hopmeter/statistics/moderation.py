@@ -1,5 +1,5 @@
-"""Moderated variances (empirical Bayes): each cell's variance is shrunk towards a common value, more so if the
-variances of the cells are similar."""
+"""Moderate variances (empirical Bayes): shrink each cell's variance towards a common value. Shrinkage is stronger if
+the cells' variances are similar."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 LEAST_CELLS = 5
-"""With fewer cells the variances are not moderated."""
+"""With fewer cells, variances are not moderated."""
 ALLOWANCE = 2.0
 """The spread of the cells' variances is increased by this many of its standard errors."""
 
 
 def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """Return the moderated variances and their degrees of freedom; the axes are table and cell.
+    """Return the moderated variances and their degrees of freedom. The axes are table and cell.
 
-    The variances of the cells are modelled by a scaled inverse chi-square distribution. Its parameters are fitted to
-    the logarithms of the variances (Smyth 2004), after outliers are clipped. `ALLOWANCE` standard errors are added to
-    the spread, because too strong a prior would understate the variance of noisy cells.
+    The cells' variances are modelled by a scaled inverse chi-square distribution, fitted to the logarithms of the
+    variances (Smyth 2004) after outliers are clipped. `ALLOWANCE` standard errors are added to the spread, because too
+    strong a prior would understate the variance of noisy cells.
     """
     if variances.shape[1] < LEAST_CELLS:
         return variances, freedoms
@@ -44,7 +44,7 @@ def _clip_odd(values: Floats) -> Floats:
 
 
 def _inverse_trigamma(values: Floats) -> Floats:
-    """Solve trigamma(x) = value by Newton's method on 1 / trigamma, which is almost linear.
+    """Solve trigamma(x) = value with Newton's method on 1 / trigamma, which is almost linear.
 
     Hurwitz's zeta function at 2 is trigamma, and at 3 it is -1/2 times the derivative of trigamma.
     """

@@ -1,8 +1,7 @@
-"""The noise of trials: variance grows with stolen time, differs between cells, and is robust to outliers. Handles many
-tables at once.
+"""Model the noise of trials. The variance grows with stolen CPU time, differs between cells, and is robust to outliers.
 
-The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: a residual
-beyond `CLIP` standard deviations is clipped to `CLIP` standard deviations.
+The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: residuals are
+clipped at `CLIP` standard deviations. All functions handle many tables at once.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ CLIPPED_VARIANCE = 0.9521
 """The variance of a standard normal variable after clipping at ±`CLIP`."""
 PASSES = 12
 STEAL_PASSES = (1, 3, 5)
-"""The passes, counted from 0, that estimate the steal weight again."""
+"""The passes, counted from 0, in which the steal weight is estimated again."""
 STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
 USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
-"""The standard deviation of the weak prior of log(1 + g); the mean of the prior is at `USUAL_STEAL_WEIGHT`."""
+"""The standard deviation of the weak prior of log(1 + g). The prior's mean is at `USUAL_STEAL_WEIGHT`."""
 LEAST_VARIANCE = 0.3
-"""The least variance that the weights use, as a share of the median variance: a single quiet cell must not determine
-the effects of the rounds."""
+"""The minimum variance that the weights use, as a fraction of the median variance. Otherwise a single quiet cell would
+determine the effects of the rounds."""
 FLOOR = 1e-18
 BEYOND_USE = 10.0
-"""A trial with more than this multiple of the usual variance is beyond use."""
+"""A trial is beyond use if its variance is more than this multiple of the usual variance."""
 
 
 def is_beyond_use(steal: float, usual_steal: float) -> bool:
@@ -42,11 +41,10 @@ def is_beyond_use(steal: float, usual_steal: float) -> bool:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Fitted effects and noise; the axes are table, cell and round.
+    """Fitted effects and noise. The axes are table, cell and round.
 
-    `values` are the trials with clipped outliers; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of
-    freedom of the moderated variances, and `own_freedoms` are the degrees of freedom of each cell's unmoderated
-    variance.
+    `values` contains the trials with clipped outliers, and `inflation` is `1 + g · steal²`. `freedoms` contains the
+    degrees of freedom of the moderated variances, and `own_freedoms` those of each cell's unmoderated variance.
     """
 
     effects: TwoWay
@@ -62,7 +60,8 @@ class NoiseModel:
 def fit_noise(
     values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
 ) -> NoiseModel:
-    """Fit the effects and variances, and the steal weight unless it is known, alternately in `PASSES` passes."""
+    """Fit the effects and the variances alternately, in `PASSES` passes. The steal weight is also fitted unless it is
+    known."""
     fixed = known_steal_weight is not None or not steal.any()
     steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
     inflation = _inflation(steal, steal_weight)
@@ -94,8 +93,8 @@ def _inflation(steal: Floats, steal_weight: Floats) -> Floats:
 
 
 def _first_scales(values: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return initial scales from absolute deviations after the medians of cells and rounds are removed. Each scale is
-    averaged with the mean scale of the table."""
+    """Return initial standard deviations from absolute deviations, after removing the medians of cells and rounds. Each
+    value is averaged with the table's mean."""
     holes = np.where(known, values, np.nan)
     centred = holes - np.nanmedian(holes, axis=2, keepdims=True)
     empty = ~known.any(axis=1, keepdims=True)
@@ -112,7 +111,8 @@ def _weights(variances: Floats, inflation: Floats, known: NDArray[np.bool_]) -> 
 
 
 def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
-    """Return the variance of each cell; with fewer than `LEAST_CELLS` cells, all cells get one common variance."""
+    """Return the variance of each cell. If there are fewer than `LEAST_CELLS` cells, they all get one common
+    variance."""
     if squares.shape[1] >= LEAST_CELLS:
         return np.maximum(squares / np.maximum(freedoms, 1e-3), FLOOR)
     common = squares.sum(axis=1, keepdims=True) / np.maximum(freedoms.sum(axis=1, keepdims=True), 1e-3)
@@ -120,8 +120,8 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the share of trials that are not clipped, corrected for the number of fitted parameters. Clipping reduces
-    the slope of the mean residual by this factor."""
+    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
+    reduces the slope of the mean residual by this factor."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts
@@ -130,8 +130,7 @@ def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Float
 
 
 def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Choose the g with the highest posterior density; the likelihood is that of Student's t with 4 degrees of
-    freedom."""
+    """Return the g with the highest posterior density. The likelihood is Student's t with 4 degrees of freedom."""
     squares = residuals**2 / np.maximum(spare, 1e-3)
     losses = np.stack([_loss(squares, 1 + weight * steal**2, known) for weight in STEAL_WEIGHTS])
     distance = np.log1p(STEAL_WEIGHTS) - np.log1p(USUAL_STEAL_WEIGHT)
@@ -141,7 +140,7 @@ def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArra
 
 
 def _loss(squares: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return twice the negative log-likelihood; the scale of each cell is fitted in four iterations."""
+    """Return twice the negative log-likelihood. The scale of each cell is fitted in four iterations."""
     scaled = squares / inflation
     counts = np.maximum(known.sum(axis=2), 1)
     scale = np.maximum((np.sqrt(scaled) * known).sum(axis=2) / counts, FLOOR**0.5) ** 2

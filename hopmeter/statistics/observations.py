@@ -1,4 +1,4 @@
-"""Trials of one table as arrays, with one row for each cell and one column for each round."""
+"""Arrange the trials of one table as arrays, with one row per cell and one column per round."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ Scale = Literal["ratio", "difference"]
 
 @dataclass(frozen=True)
 class Observation:
-    """One trial of a cell: a percentile of its latency in µs, and the share of the measured cores' time that was
-    stolen.
+    """One trial of a cell: a latency percentile in µs, and the share of CPU time that the hypervisor stole.
 
-    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation with the `value` NaN is
-    ignored.
+    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation with a `value` of NaN
+    is ignored.
     """
 
     cell: str
@@ -31,9 +30,9 @@ class Observation:
 
 @dataclass(frozen=True)
 class Table:
-    """Values and steal shares by cell and round; `known` marks the existing trials.
+    """Values and steal shares by cell and round. `known` marks the trials that exist.
 
-    On the scale `ratio` the values are logarithms.
+    If the scale is `ratio`, the values are logarithms.
     """
 
     cells: tuple[str, ...]
@@ -45,7 +44,7 @@ class Table:
 
 
 def make_table(observations: Iterable[Observation], scale: Scale | None = None) -> Table:
-    """Arrange observations as a table; several trials of one cell in one round are averaged.
+    """Arrange observations as a table. Several trials of one cell in one round are averaged.
 
     If `scale` is None, the scale is `ratio` if all values are positive, otherwise `difference`.
     """
@@ -73,5 +72,5 @@ def _sums(
 
 
 def _share(steal: float | None) -> float:
-    """Return the steal share clipped to the range from 0 to 1; 0 if it is unknown."""
+    """Return the steal share, clipped to the range from 0 to 1. An unknown share counts as 0."""
     return min(max(steal, 0.0), 1.0) if steal is not None and math.isfinite(steal) else 0.0

@@ -1,4 +1,5 @@
-"""Test all pairs of cells with a step-down procedure: each decision relaxes the level for the remaining pairs."""
+"""Test all pairs of cells with a step-down procedure: each decision relaxes the significance level for the remaining
+pairs."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ LEAST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class PairTests:
-    """Differences of pairs (first minus second), with standard errors and degrees of freedom; the axes are table and
-    pair."""
+    """The differences of pairs (first minus second), with standard errors and degrees of freedom. The axes are table
+    and pair."""
 
     first: Places
     second: Places
@@ -29,7 +30,7 @@ class PairTests:
     common: Floats
 
     def p_values(self) -> Floats:
-        """Return the two-sided p-value of each pair; 1 if the pair has too few common rounds."""
+        """Return the two-sided p-value of each pair. It is 1 if the pair has too few common rounds."""
         enough = self.common >= LEAST_ROUNDS
         if not enough.any():
             return np.ones(enough.shape)
@@ -40,8 +41,8 @@ class PairTests:
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
-    """Compare all pairs of cells. With few cells their variances cannot be distinguished, so each pair is fitted
-    separately."""
+    """Compare all pairs of cells. In a small table each pair is fitted separately, because too few cells cannot show
+    different variances."""
     first, second = np.triu_indices(values.shape[1], 1)
     known = model.known.astype(float)
     common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])
@@ -53,7 +54,7 @@ def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests
 def _compare_alone(
     model: NoiseModel, steal: Floats, values: Floats, first: Places, second: Places
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit each pair as a table of two cells, with the steal weight estimated from all cells."""
+    """Fit each pair as a table of two cells. The steal weight is estimated from all cells."""
     tables, pairs, rounds = len(values), len(first), values.shape[2]
     both, shape = np.stack([first, second], axis=1), (tables * pairs, 2, rounds)
     known = model.known[:, both].reshape(shape)
@@ -65,7 +66,7 @@ def _compare_alone(
 
 
 def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple[Floats, Floats, Floats]:
-    """Return differences, standard errors, and degrees of freedom by Satterthwaite's approximation."""
+    """Return the differences, their standard errors, and their degrees of freedom by Satterthwaite's approximation."""
     cells, covariance = model.effects.cells, model.effects.covariance
     own = np.diagonal(covariance, axis1=1, axis2=2)
     squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
@@ -77,10 +78,11 @@ def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple
 
 
 def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | float:
-    """Return the factor that enlarges standard errors, because the variances and so the weights are estimates.
+    """Return the factor that enlarges standard errors, because the variances, and therefore the weights, are only
+    estimates.
 
-    Formula and coefficients are from simulation: without this factor, tables of 3 to 5 rounds have up to 9 % false
-    decisions.
+    The formula and its coefficients come from simulation. Without this factor, tables of 3 to 5 rounds have up to 9 %
+    false decisions.
     """
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
@@ -90,7 +92,8 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs are decided, and the level at which each pair was tested; the last axis is the pair.
+    """Return which pairs are decided, and the significance level at which each pair was tested. The last axis is the
+    pair.
 
     After the first undecided pair, all further pairs are tested at the level of that pair.
     """

@@ -1,4 +1,4 @@
-"""Rank the cells of a table by comparing their trials within rounds. docs/method.md gives the reasons."""
+"""Rank the cells of a table by comparing their trials within rounds. docs/method.md explains why."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS, PairTests, compare_cell
 ALPHA = 0.05
 BEST = "best"
 LEAST_DIFFERENCE = 1e-9
-"""The lower bound of a pair's interval, on the scale of the fit, if only a later step of the procedure decides the
-pair."""
+"""If only a later step of the procedure decides a pair, this is the lower bound of the pair's interval, on the fit's
+scale."""
 
 
 @dataclass(frozen=True)
 class CellPair:
     """Two cells of a table; `a` is the faster cell by the estimate.
 
-    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are its confidence interval, which is
-    simultaneous over all pairs of the `family`. If the table contains values that are not positive, `ratio` is None,
-    and `difference` (b minus a in µs) has the interval. The interval is None below three common rounds. `error` and
-    `freedom` are the standard error and the degrees of freedom on the scale of the fit; `level` is the significance
-    level of this pair's test.
+    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are its confidence interval, which holds
+    simultaneously for all pairs of the `family`. Below three common rounds, the interval is None.
+
+    If the table contains values that are not positive, `ratio` is None, and the interval is that of `difference` (b
+    minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom on the fit's scale. `level`
+    is the significance level of this pair's test.
     """
 
     a: str
@@ -55,10 +56,10 @@ class CellPair:
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of the trials: standard deviation without steal (of logarithms on the scale `ratio`) and steal weight
-    g.
+    """The noise of the trials: the standard deviation without steal, and the steal weight g.
 
-    A steal share s multiplies the variance of a trial by 1 + g · s². `worst_steal` is the largest share.
+    If the scale is `ratio`, the standard deviation is that of logarithms. A steal share s multiplies a trial's variance
+    by 1 + g · s². `worst_steal` is the largest share.
     """
 
     sd: float
@@ -71,7 +72,7 @@ Bounds = tuple[float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Ranking:
-    """The result of comparing the cells of one table by rounds. `levels` are in µs; `CellPair` explains `scale`.
+    """The result of comparing a table's cells by rounds. `levels` are in µs; `CellPair` explains `scale`.
 
     `choices` are the cells that have ranks; the other cells are references. `best` is None if there is no choice.
     """
@@ -88,8 +89,8 @@ class Ranking:
     noise: Noise
 
     def distance(self, a: str, b: str) -> float:
-        """Return the level of `b` divided by the level of `a`; on the scale `difference`, the level of `b` minus that
-        of `a`."""
+        """Return the level of `b` divided by that of `a`. If the scale is `difference`, return the level of `b` minus
+        that of `a`."""
         here, there = self.levels[a][0], self.levels[b][0]
         return there / here if self.scale == "ratio" else there - here
 
@@ -103,8 +104,8 @@ def fit(
 ) -> Ranking:
     """Compare cells by their trials: all pairs of choices, and all pairs with a reference.
 
-    If `versus` is `"best"`, only the pairs with the best choice are compared among the choices. `references` are cells
-    without a rank. `alpha` is the significance level of each family. `scale` is passed to `make_table`.
+    If `versus` is `"best"`, each choice is compared only with the best choice. `references` are cells without a rank.
+    `alpha` is the significance level of each family. `scale` is passed to `make_table`.
     """
     table = make_table(observations, scale)
     if not table.cells:
@@ -150,8 +151,11 @@ def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list
 def _pair(
     table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name
 ) -> CellPair:
-    """Make a pair. Its interval uses the level of the first step, so that all intervals hold simultaneously. If only a
-    later step decides the pair, the interval excludes equality by a negligible amount."""
+    """Return the comparison of one pair.
+
+    Its interval uses the significance level of the first step, so that all intervals hold simultaneously. If only a
+    later step decides the pair, the interval excludes equality by a negligible amount.
+    """
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])
     a, b = names if distance <= 0 else names[::-1]
@@ -176,12 +180,12 @@ def quantile(level: float, freedom: float) -> float:
 
 
 def on_scale(scale: Scale, value: float) -> float:
-    """Convert a value of the fit to a ratio; on the scale `difference` it is returned unchanged."""
+    """Convert a fitted value to a ratio. If the scale is `difference`, return the value unchanged."""
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
 def rank_ranges(choices: Sequence[str], pairs: Iterable[CellPair]) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst possible rank of each choice; pairs with a reference do not count."""
+    """Return the best and the worst possible rank of each choice. Pairs with a reference do not count."""
     faster, slower = (dict.fromkeys(choices, 0) for _ in range(2))
     for each in pairs:
         if each.decided and each.family == CHOICES:

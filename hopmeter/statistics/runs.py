@@ -1,4 +1,4 @@
-"""The variance between runs: how much the level of a cell varies from run to run (Kalibera and Jones 2013).
+"""Estimate the variance between runs: how much a cell's level varies from run to run (Kalibera and Jones 2013).
 
 Few runs may agree by chance, so the variance is at least what the trials within the runs imply.
 
@@ -16,12 +16,13 @@ from hopmeter.statistics.moderation import LEAST_CELLS, moderate
 from hopmeter.statistics.observations import Floats
 
 LEAST_COMMON = 0.5
-"""The common part of the variance is at least this share of a cell's own part, because few runs may agree by chance."""
+"""The minimum ratio of the common part of the variance to a cell's own part. Without it, few runs that agree by chance
+would make the common part too small."""
 
 
 @dataclass(frozen=True)
 class RunDifferences:
-    """New minus old level of each cell, with standard errors and degrees of freedom."""
+    """The new minus the old level of each cell, with standard errors and degrees of freedom."""
 
     differences: Floats
     errors: Floats
@@ -29,9 +30,9 @@ class RunDifferences:
 
 
 def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunDifferences:
-    """Compare the runs of two sides; the axes are run and cell, the values are logarithms.
+    """Compare the runs of two sides. The axes are run and cell, and the values are logarithms.
 
-    `within` contains the variance of each run's level, estimated from its own trials; the old runs come first. Both
+    `within` contains the variance of each run's level, estimated from its own trials, with the old runs first. Both
     sides together need at least three runs, so that the variance between runs can be estimated.
     """
     residuals = np.vstack([old - old.mean(axis=0), new - new.mean(axis=0)])
@@ -43,12 +44,12 @@ def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunD
 
 
 def _alone(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return each cell's variance without separating its two parts, because few cells cannot distinguish them."""
+    """Return each cell's variance without separating its two parts, because too few cells cannot distinguish them."""
     return (residuals**2).sum(axis=0) / freedom, np.full(residuals.shape[1], float(freedom))
 
 
 def _separate(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return the sum of both parts, with degrees of freedom by Satterthwaite's approximation."""
+    """Return the sum of both parts of the variance, with degrees of freedom by Satterthwaite's approximation."""
     cells = residuals.shape[1]
     together = residuals.mean(axis=1, keepdims=True)
     alone = freedom * (1 - 1 / cells)

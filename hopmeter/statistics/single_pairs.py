@@ -1,4 +1,4 @@
-"""Compare pairs of cells whose observations differ from pair to pair, with a common error rate over all pairs."""
+"""Compare pairs of cells that each have their own observations, with a common error rate over all pairs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scal
 
 @dataclass(frozen=True)
 class Question:
-    """Two cells, and the observations that compare them: one observation of each cell in each round.
+    """Two cells and the observations that compare them: one observation of each cell in each round.
 
-    `least_p_value` is the p-value of another test that must be significant too.
+    `least_p_value` is the p-value of another test, which must be significant too.
     """
 
     a: str
@@ -28,9 +28,10 @@ class Question:
 
 
 def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[CellPair]:
-    """Compare pairs; the probability of any false decision among them is at most `alpha`.
+    """Compare pairs so that the probability of any false decision is at most `alpha`.
 
-    Each pair is fitted separately, as `fit` does for few cells. A pair without common observations is left out.
+    Each pair is fitted separately, as `fit` does if there are few cells. A pair without common observations is left
+    out.
     """
     found = [(each.least_p_value, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
     known = [(least, pair) for least, (pair, *_) in (each for each in found if each[1])]
@@ -42,7 +43,7 @@ def judge_pairs(
 ) -> list[CellPair]:
     """Decide fitted pairs so that the probability of any false decision is at most `alpha`.
 
-    `least_p_values` are the p-values of other tests that must be significant too.
+    `least_p_values` contains the p-values of other tests, which must be significant too.
     """
     if not pairs:
         return []
@@ -57,7 +58,7 @@ def judge_pairs(
 
 
 def _p_value(pair: CellPair) -> float:
-    """Return the two-sided p-value of a pair; 1 if the pair has too few common rounds."""
+    """Return the two-sided p-value of a pair, or 1 if the pair has too few common rounds."""
     if pair.rounds < LEAST_ROUNDS:
         return 1.0
     from scipy.special import stdtr  # slow to import, and most commands need no statistics
@@ -70,7 +71,7 @@ def _distance(pair: CellPair) -> float:
 
 
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
-    """Return the pair with its decision and its interval, which is simultaneous with the intervals of all other pairs.
+    """Return the pair with its decision and its interval. The intervals of all pairs hold simultaneously.
 
     The interval is adapted to the decision: it excludes equality if and only if the pair is decided.
     """

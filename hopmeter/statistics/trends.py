@@ -1,6 +1,6 @@
-"""Test whether values grow over time, by a line that is fitted to the logarithms of consecutive blocks.
+"""Test whether values grow over time, by fitting a line to the logarithms of consecutive blocks.
 
-Neighbouring blocks are correlated, because a machine stays busy for a while. The standard error allows for this
+Neighbouring blocks are correlated, because a machine stays busy for a while. The standard error accounts for this
 correlation by a smaller effective number of blocks. docs/method.md has the error rates.
 """
 
@@ -21,29 +21,29 @@ BIAS = 4.0
 """The factor of the bias correction for a correlation estimated from few blocks. With a factor of 1, correlated blocks
 are mistaken for growth too often."""
 FREEDOM = 0.15
-"""The share of the degrees of freedom that is used, because the correlation is itself an estimate."""
+"""The fraction of the degrees of freedom that is used. It is less than 1 because the correlation is itself an
+estimate."""
 LEAST_FREEDOM = 2.0
 MOST_CORRELATED = 0.95
 
 
 @dataclass(frozen=True)
 class Trend:
-    """The logarithm of the ratio of the final to the initial value, with its standard error and its degrees of
-    freedom."""
+    """The logarithm of the final value divided by the initial value, with its standard error and degrees of freedom."""
 
     growth: float
     error: float
     freedom: float
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the ratio at a significance level, such as 0.05."""
+        """Return the interval of the ratio at a significance level such as 0.05."""
         half = quantile(level, self.freedom) * self.error
         return math.exp(max(self.growth - half, -700.0)), math.exp(min(self.growth + half, 700.0))
 
 
 def fit_trend(blocks: Floats) -> Trend:
-    """Fit a line to the logarithms of `BLOCKS` positive values. The residual error is computed after a parabola is
-    removed too, so curved growth does not increase the error."""
+    """Fit a line to the logarithms of `BLOCKS` positive values. A parabola is removed before the residual error is
+    computed, so that curved growth does not increase the error."""
     values, many = np.log(blocks), len(blocks)
     place = (np.arange(many) - (many - 1) / 2) / many
     slope = float(place @ values / (place @ place))

@@ -1,6 +1,6 @@
 """Fit effects of cells and rounds by weighted least squares, for many tables at once.
 
-All arrays have the axes table, cell, round. A trial's weight is the inverse of its variance, or 0 if the trial is
+All arrays have the axes table, cell and round. A trial's weight is the inverse of its variance, or 0 if the trial is
 missing.
 """
 
@@ -32,7 +32,7 @@ class TwoWay:
 
 
 def fit_two_way(values: Floats, weights: Floats) -> TwoWay:
-    """Estimate the effects by the weights of the trials: a noisy cell has little influence on the effect of a round."""
+    """Estimate the effects from weighted trials. A noisy cell has little influence on a round's effect."""
     totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * (1 + RIDGE)
     shares = weights / totals
     weighted = weights * values

@@ -10,10 +10,10 @@ MARGIN = 1.05
 
 
 def verdict(ratio: float | None, low: float | None, high: float | None, margin: float = MARGIN) -> Verdict:
-    """Return the verdict on the new latency divided by the old one, from its 95 % interval.
+    """Return the verdict on the new latency divided by the old one, from the ratio's 95 % interval.
 
-    `much_slower`: the whole interval is above the margin; `same`: the whole interval is within the margin, even if it
-    excludes 1; `slower`: the whole interval is above 1. `faster` and `much_faster` are defined likewise.
+    `much_slower`: the whole interval is above the margin. `same`: the whole interval is within the margin, even if it
+    excludes 1. `slower`: the whole interval is above 1. `faster` and `much_faster` are defined likewise.
     """
     if ratio is None or low is None or high is None:
         return "undecided"

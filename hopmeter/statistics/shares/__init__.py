@@ -1,1 +1,1 @@
-"""Shares of rare events: late messages, and high percentiles of short trials."""
+"""Estimate and compare shares of rare events: late messages, and high percentiles of short trials."""

@@ -1,6 +1,6 @@
-"""The share of late messages, with an interval that allows for clustering of late messages within trials.
+"""Estimate the share of late messages, with an interval that accounts for late messages clustering within trials.
 
-All arrays have the axes trial and threshold, or only threshold. docs/method.md gives the reasons.
+All arrays have the axes trial and threshold, or only threshold. docs/method.md explains why.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_TIMES = 1000
 
 @dataclass(frozen=True)
 class Dispersion:
-    """The overdispersion of the numbers of late messages between trials.
+    """The overdispersion of the number of late messages between trials.
 
-    `factor` is their variance divided by the variance of independent messages, at least 1. `freedom` contains its
-    degrees of freedom, which are fewer than trials - 1 if a few trials cause most of the variance.
+    `factor` is the variance divided by the variance of independent messages, and is at least 1. `freedom` contains its
+    degrees of freedom. They are fewer than trials - 1 if a few trials cause most of the variance.
     """
 
     factor: Floats
@@ -29,7 +29,7 @@ class Dispersion:
 
 
 def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
-    """Measure the overdispersion of `late` at each threshold; `counts` are the messages of each trial."""
+    """Measure the overdispersion of `late` at each threshold. `counts` is the number of messages in each trial."""
     total, trials = counts.sum(), len(counts)
     share = late.sum(axis=0) / total
     excess = late - counts[:, None] * share
@@ -43,8 +43,10 @@ def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
 
 
 def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, alpha: float) -> tuple[Floats, Floats]:
-    """Return the interval of the share of `late` messages among `count`: the Clopper-Pearson interval for the effective
-    number of independent messages (Korn and Graubard 1998)."""
+    """Return the interval of the share of `late` messages among `count` messages.
+
+    It is the Clopper-Pearson interval for the effective number of independent messages (Korn and Graubard 1998).
+    """
     from scipy.special import betaincinv, ndtri, stdtrit  # slow to import, and most commands need no statistics
 
     worth = (ndtri(alpha / 2) / stdtrit(dispersion.freedom, alpha / 2)) ** 2 / dispersion.factor
@@ -55,7 +57,7 @@ def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, 
 
 
 def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
-    """Return the interval of a share of late, missed or lost messages; `late` and `counts` are the numbers of each
+    """Return the interval of a share of late, missed or lost messages. `late` and `counts` contain the numbers of each
     trial."""
     events, sent = np.asarray(late, float)[:, None], np.asarray(counts, float)
     low, high = share_interval(events.sum(axis=0), sent.sum(), measure_dispersion(events, sent), alpha)
@@ -63,11 +65,11 @@ def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float
 
 
 def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limit: float, alpha: float) -> int | None:
-    """Return how many trials show that the share of late messages is above or below a limit, if the share stays the
-    same.
+    """Return how many trials are needed to show that the share of late messages is above or below a limit, if the share
+    stays the same.
 
-    So far each of `trials` trials had `late` late messages among `count` messages on average, with the dispersion
-    `seen`. The result is None if more than `MOST_TIMES` times as many trials would be needed.
+    So far, each of `trials` trials had on average `late` late messages among `count`, with the dispersion `seen`. The
+    result is None if more than `MOST_TIMES` times as many trials would be needed.
     """
     many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
     later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))

@@ -1,4 +1,4 @@
-"""Compare shares of rare events between runs of different hours, with the variance between runs and within them.
+"""Compare shares of rare events between runs from different hours, using the variance between runs and within runs.
 
 Shares are compared as log odds, because a drift by a constant factor then has the same effect on all runs.
 docs/compare.md has the error rates.
@@ -19,9 +19,11 @@ Run = Sequence[ShareTrial]
 
 @dataclass(frozen=True)
 class ShareRuns:
-    """The log odds of the old side, and the difference of the new side from it. `errors` contains two standard errors
-    of the difference, from the variance between runs and from that within them; `freedoms` are their degrees of
-    freedom."""
+    """The log odds of the old side, and how much those of the new side differ.
+
+    `errors` contains two standard errors of the difference: from the variance between runs, and from the variance
+    within runs. `freedoms` contains their degrees of freedom.
+    """
 
     old: float
     difference: float
@@ -30,8 +32,7 @@ class ShareRuns:
 
 
 def compare_share_runs(old: Sequence[Run], new: Sequence[Run]) -> ShareRuns:
-    """Compare the runs of two sides. Both sides together need at least three runs, each with a trial that has
-    messages."""
+    """Compare the runs of two sides. Both sides together need at least three runs, each with at least one message."""
     before, after = ([_log_odds(run) for run in side] for side in (old, new))
     freedom = len(old) + len(new) - 2
     squares = sum((each - fmean(side)) ** 2 for side in (before, after) for each in side)
@@ -52,8 +53,8 @@ def _log_odds(run: Run) -> float:
 
 
 def _variance(run: Run) -> float:
-    """Return the variance of a run's log odds, from the differences between its trials, but at least that of
-    independent messages."""
+    """Return the variance of a run's log odds, estimated from its trials. It is at least the variance of independent
+    messages."""
     events, messages = _sums(run)
     some, others = events + 0.5, messages - events + 0.5
     squares = sum((each.events - events / messages * each.messages) ** 2 for each in run)

@@ -1,4 +1,4 @@
-"""Compare shares of rare events between cells: by the shares of each round, and by the total counts."""
+"""Compare shares of rare events between cells, by the shares of each round and by the total counts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ShareTrial:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """The difference of two shares, averaged over rounds, with its standard error and degrees of freedom, and the
-    p-value of a test of the total counts."""
+    """The difference of two shares, averaged over rounds, with its standard error and degrees of freedom.
+    `counts_p_value` comes from a test of the total counts."""
 
     difference: float
     error: float
@@ -35,12 +35,12 @@ class ShareDifference:
 
 
 def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
-    """Compare the shares of pairs of cells by rounds; in a result, `a` has the smaller share, and `difference` is the
+    """Compare the shares of pairs of cells by rounds. In each result `a` has the smaller share, and `difference` is the
     share of `b` minus that of `a`.
 
-    A pair is decided only if two tests agree. The test of the rounds covers the variance between trials, which messages
-    of a single trial do not show. The test of the counts covers the randomness of few events, which similar rounds may
-    hide.
+    A pair is decided only if two tests agree. The test of the rounds covers the variance between trials, which the
+    messages of a single trial do not show. The test of the counts covers the randomness of few events, which similar
+    rounds may hide.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
@@ -48,7 +48,7 @@ def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]
 
 
 def compare_share_of_two(old: str, new: str, trials: Iterable[ShareTrial]) -> ShareDifference | None:
-    """Return the share of `new` minus the share of `old`; None with fewer than three common rounds."""
+    """Return the share of `new` minus the share of `old`, or None if there are fewer than three common rounds."""
     question = _question(old, new, [each for each in trials if each.messages])
     pair = next(iter(fit(question.observations, scale="difference").pairs), None)
     if pair is None or pair.rounds < LEAST_ROUNDS:
@@ -70,8 +70,8 @@ def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:
 
 
 def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
-    """Return whether any two cells together have enough events for their counts to differ significantly at the level
-    `alpha` (Tarone 1990)."""
+    """Return whether any two cells have enough events for their counts to differ significantly at the level `alpha`
+    (Tarone 1990)."""
     sums: dict[str, tuple[int, int]] = {}
     for each in trials:
         events, messages = sums.get(each.cell, (0, 0))
@@ -84,10 +84,10 @@ def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
 
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
-    """Return the two-sided p-value of two counts, by the binomial test of how the rarer outcome divides among the
+    """Return the two-sided p-value of two counts, from a binomial test of how the rarer outcome divides between the
     cells.
 
-    The test treats messages as independent. If the share is not small, the p-value is too large, never too small.
+    The test treats messages as independent. If the share is not small, the p-value is conservative.
     """
     if 2 * sum(events) > sum(messages):
         events = [many - each for many, each in zip(messages, events, strict=True)]

@@ -1,7 +1,7 @@
-"""The interval of a high percentile, from trials that are each too short to resolve this percentile.
+"""Compute the interval of a high percentile from trials that are each too short to resolve the percentile.
 
 p99 is below a threshold if and only if less than 1 % of the messages are later than the threshold. A lost message is
-later than any threshold. docs/method.md gives the reasons.
+later than any threshold. docs/method.md explains why.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hopmeter.statistics.observations import Floats
 from hopmeter.statistics.shares.late_shares import Dispersion, measure_dispersion, share_interval, trials_needed
 
 LEAST_LATE = 10
-"""At a threshold with fewer late messages, the dispersion is unknown."""
+"""With fewer late messages at a threshold, the dispersion is unknown."""
 SEARCHED = 20
-"""The lower bound is searched among the slowest messages: this multiple of the share `beyond`."""
+"""The lower bound is searched for among the slowest messages: this multiple of the share `beyond`."""
 THRESHOLDS = 400
 """The maximum number of samples that serve as thresholds."""
 
@@ -33,17 +33,20 @@ class Tail:
     """The late messages of each trial. The thresholds are in descending order, so the late counts increase."""
 
     beyond: float
-    """The share of messages beyond the percentile: 0.01 for p99."""
+    """The share of messages beyond the percentile, such as 0.01 for p99."""
     thresholds: Floats
     late: Floats
-    """The number of messages later than each threshold; the axes are trial and threshold."""
+    """The number of messages later than each threshold. The axes are trial and threshold."""
     counts: Floats
-    """The number of messages of each trial, lost messages included."""
+    """The number of messages in each trial, including lost ones."""
 
     @cached_property
     def dispersion(self) -> Dispersion:
-        """Return the dispersion to use at each threshold: the larger of the dispersion near this threshold and the
-        dispersion at the threshold that twice the allowed messages exceed."""
+        """Return the dispersion to use at each threshold.
+
+        It is the larger of two: the dispersion near this threshold, and the dispersion where twice the allowed number
+        of messages are late.
+        """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
         twice = np.maximum(near, self._first_with(2 * self.beyond * self.counts.sum()))
@@ -52,28 +55,30 @@ class Tail:
         )
 
     def _first_with(self, late: float) -> int:
-        """Return the index of the first threshold that at least `late` messages exceed, or of the last threshold if
-        none has so many."""
+        """Return the index of the first threshold that at least `late` messages exceed. If there is none, return the
+        index of the last threshold."""
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the percentile. A bound is infinite if there are too few messages for it, or if too
-        many messages are lost."""
+        """Return the interval of the percentile. A bound is infinite if there are too few messages or too many lost
+        ones."""
         low, high = share_interval(self.late.sum(axis=0), self.counts.sum(), self.dispersion, alpha)
         few = int(np.logical_and.accumulate(high < self.beyond).sum())
         many = int(np.logical_and.accumulate((low > self.beyond)[::-1]).sum())
         return self._lower_end(many), float(self.thresholds[few - 1]) if few else self._beyond_all(float(high[0]))
 
     def _lower_end(self, many: int) -> float:
-        """Return the smallest value above the `many` lowest thresholds, each of which is exceeded by too many
-        messages."""
+        """Return the smallest value above the `many` lowest thresholds. Too many messages exceed each of these
+        thresholds."""
         if many == len(self.thresholds):
             return math.inf
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
 
     def _beyond_all(self, share: float) -> float:
-        """Return the upper bound if a `share` of the messages may be later than all observed ones. The tail is
-        extrapolated: twice the latency is at most half as frequent."""
+        """Return the upper bound if a `share` of the messages may be later than all observed ones.
+
+        The tail is extrapolated, assuming that twice the latency is at most half as frequent.
+        """
         return float(self.thresholds[0]) * share / self.beyond if self._is_extensible else math.inf
 
     @property
@@ -81,8 +86,8 @@ class Tail:
         return bool(self.thresholds[0] > 0 and not self.late[:, 0].any())
 
     def trials_needed(self, threshold: float, alpha: float) -> int | None:
-        """Return how many trials show whether the percentile is above or below a threshold if the shares stay the same;
-        None if too many trials would be needed."""
+        """Return how many trials are needed to show whether the percentile is above or below a threshold, if the shares
+        stay the same. Return None if the number is too large."""
         at = min(int(np.searchsorted(-self.thresholds, -threshold)), len(self.thresholds) - 1)
         seen = Dispersion(self.dispersion.factor[at], self.dispersion.freedom[at])
         times = max(threshold / self.thresholds[0], 1.0) if self._is_extensible else 1.0
@@ -91,7 +96,7 @@ class Tail:
 
 
 def count_late(trials: Sequence[Samples], lost: Sequence[int], beyond: float) -> Tail:
-    """Count the late messages of each trial. `lost` contains the lost messages of each trial; at least one message must
+    """Count the late messages of each trial. `lost` contains the lost messages of each trial. At least one message must
     have arrived."""
     both = list(zip(trials, lost, strict=True))
     thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond)
@@ -106,10 +111,10 @@ def _later_than(samples: Samples, thresholds: Floats) -> NDArray[np.intp]:
 
 
 def _thresholds(samples: Floats, beyond: float) -> Floats:
-    """Return descending thresholds from the largest sample down; the largest samples are all included, the others are
-    thinned out.
+    """Return thresholds in descending order from the largest sample. All of the largest samples are included, and the
+    others are thinned out.
 
-    The value just below each chosen sample is a threshold too, because many samples may be equal.
+    The value just below each chosen sample is also a threshold, because many samples may be equal.
     """
     deepest = min(len(samples), math.ceil(SEARCHED * beyond * len(samples)) + LEAST_LATE)
     ordered = np.sort(np.partition(samples, len(samples) - deepest)[len(samples) - deepest :])[::-1]
