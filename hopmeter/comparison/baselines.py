@@ -1,4 +1,5 @@
-"""Baselines: at least three runs, an hour or more apart, copied next to the results without their samples."""
+"""Create and read baselines: at least three runs, an hour or more apart, copied next to the results without their
+samples."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class Baseline:
 
 
 def baselines_folder() -> Path:
-    """Return the folder that contains all baselines."""
+    """Return the directory that contains all baselines."""
     return paths.results() / FOLDER
 
 
@@ -46,7 +47,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Baseline:
-    """Read a baseline. Raises UsageError if there is no baseline of this name."""
+    """Read a baseline. Raises UsageError if there is no baseline with this name."""
     folder = baselines_folder() / name
     if not NAMES.fullmatch(name) or not folder.is_dir():
         known = f"there are {', '.join(names())}" if names() else "`hopmeter baseline NAME RUN RUN RUN` makes one"
@@ -58,8 +59,8 @@ def load(name: str) -> Baseline:
 def store(name: str, folders: Sequence[Path]) -> Baseline:
     """Create a baseline from runs, and return it.
 
-    Raises UsageError if the name is invalid or taken, fewer than three runs are an hour apart, the runs come from
-    several machines, or they have no cell in common.
+    Raises UsageError if the name is invalid or taken, if fewer than three runs are an hour apart, if the runs come from
+    several machines, or if they have no cell in common.
     """
     final = baselines_folder() / name
     if not NAMES.fullmatch(name):
@@ -107,7 +108,7 @@ def _start(run: Run) -> datetime:
 
 
 def _hours(starts: Sequence[datetime]) -> int:
-    """Return how many of these times are pairwise at least an hour apart."""
+    """Return how many of these times are at least an hour apart from each other."""
     found: list[datetime] = []
     for start in sorted(starts):
         if not found or (start - found[-1]).total_seconds() >= HOUR_S:

@@ -29,17 +29,17 @@ LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial
 
 @dataclass(frozen=True)
 class Level:
-    """A cell's latency level in one run, in us, and the variance of its logarithm as estimated from the run's
-    trials."""
+    """A cell's latency level in one run in µs, and the variance of its logarithm estimated from the run's trials."""
 
     value: float
     variance: float
     clock_us: float = 0.0
-    """The maximum error of the level in us that clock offsets between hosts cause; it differs from run to run."""
+    """The maximum error of the level, in µs, that clock offsets between hosts cause. It differs from run to run."""
 
     @classmethod
     def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
-        """Return the level of a ranked cell. Its variance follows from its interval, which excludes the clock error."""
+        """Return the level of a ranked cell. Its variance is computed from its interval, which excludes the clock
+        error."""
         value, _, high = bounds
         if high is None or value <= 0:
             return cls(value, math.nan, clock_us)
@@ -47,7 +47,7 @@ class Level:
 
     @property
     def clock_errors(self) -> tuple[float, float]:
-        """Return by how much the level's logarithm may be too large and too small because of the clocks."""
+        """Return how far clock errors may make the level's logarithm too large and too small."""
         least = self.value - self.clock_us
         return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
@@ -65,7 +65,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The rows and levels of each run of one side, by cell."""
+    """The rows and levels of each run on one side, by cell."""
 
     rows: list[dict[Key, Row]]
     levels: list[Levels]
@@ -92,7 +92,7 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
 
 
 def detectable(side: Runs, metric: str = "p50") -> list[float]:
-    """Return, for each cell that all runs have, the smallest ratio that one more run would detect in 80 % of cases."""
+    """Return the smallest ratio that one more run would detect in 80 % of cases, for each cell that all runs have."""
     measured = _Measured.of(side, metric)
     common = set.intersection(*(set(run) for run in measured.levels))
     tables = _tables(measured.rows).values()
@@ -111,12 +111,12 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratios of the control cells, by name; they show how much the machine itself changed."""
+    """Return the ratios of the control cells, by name. They show how much the machine itself changed."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return each cell's level in one run: the median that the run's table shows or, for another metric, a level fitted
+    """Return each cell's level in one run. It is the median in the run's table or, for another metric, a level fitted
     to the trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
@@ -159,7 +159,7 @@ def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Chang
 
 
 def _side(key: Key, side: _Measured) -> Side | None:
-    """Return one side of a cell, with the geometric mean of its runs as value; None if no run has the cell."""
+    """Return one side of a cell with the geometric mean of its runs, or None if no run has the cell."""
     own = [run[key] for run in side.rows if key in run]
     values = [run[key].value for run in side.levels if key in run]
     if not own:
@@ -169,12 +169,12 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Give the reason why the change between two single runs is undecided."""
+    """Return the change with the reason why two single runs leave it undecided."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Add estimates to the undecided changes of cells that all runs have; other undecided changes get the reason."""
+    """Add estimates to the undecided changes of cells that all runs have. Other undecided changes get a reason."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [
@@ -195,8 +195,8 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
 
 
 def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
-    """Return by how much the logarithm of new / old may be too large and too small; each run has its own clock
-    error."""
+    """Return how far clock errors may make the logarithm of new / old too large and too small. Each run has its own
+    clock error."""
     (old_high, old_low), (new_high, new_low) = (
         np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
     )

@@ -1,4 +1,4 @@
-"""The change of one cell between two sides: its ratio, the ratio's interval, and the verdict."""
+"""Define the change of one cell between two sides: its ratio, the ratio's interval, and the verdict."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Estimate:
     error: float
     freedom: float
     below: float = 0.0
-    """By how much clock offsets between hosts may make `difference` too large."""
+    """How far clock offsets between hosts may make `difference` too large."""
     above: float = 0.0
-    """By how much clock offsets between hosts may make `difference` too small."""
+    """How far clock offsets between hosts may make `difference` too small."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the ratio is at most `threshold`."""
@@ -83,7 +83,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Side:
-    """A cell on one side: its latency in us or its share of missed deadlines, its status, and its losses and
+    """A cell on one side: its latency in µs or its share of missed deadlines, its status, and its losses and
     failures."""
 
     value: float | None
@@ -95,7 +95,7 @@ class Side:
 
     @classmethod
     def of(cls, rows: Sequence[Row], value: float | None) -> Side:
-        """Return a side that combines the status, losses and failures of the cell in all runs of the side."""
+        """Return a side with the combined status, losses and failures of the cell in all runs of that side."""
         worst = next((row for row in rows if row["status"] != "ok"), rows[0])
         lost = sum(int(row["lost"] or 0) for row in rows)
         failed = sum(not trial["good"] for row in rows for trial in row.trials)
@@ -104,13 +104,12 @@ class Side:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one cell between two sides. Without an estimate the verdict may be `undecided`, and `reason` says
-    why."""
+    """The change of one cell between two sides. If `verdict` is `undecided` without an estimate, `reason` says why."""
 
     row: Row
     """The cell's row in the newest run that contains it."""
     metric: str
-    """The compared column: `response_p50_us` or `missed_share`."""
+    """The compared column, such as `response_p50_us` or `missed_share`."""
     old: Side | None
     new: Side | None
     estimate: Estimated | None = None
@@ -120,9 +119,9 @@ class Change:
     detectable: float | None = None
     reason: str = ""
     alpha: float = ALPHA
-    """The significance level that all changes of a table share; smaller if interim analyses have used part of it."""
+    """The significance level that all changes of a table share. It is smaller if looks have used part of it."""
     is_control: bool = False
-    """Whether the cell shows how the machine drifts: a floor, or `synthetic`."""
+    """Whether the cell shows how the machine drifts. Such cells are floors or `synthetic`."""
 
     @property
     def cell(self) -> Cell:
@@ -131,19 +130,19 @@ class Change:
 
     @property
     def is_share(self) -> bool:
-        """Return whether the change is a difference of two shares of missed deadlines."""
+        """Return whether the change is a difference between two shares of missed deadlines."""
         return self.metric == SHARE
 
     @property
     def difference(self) -> float | None:
-        """Return the new share minus the old share; None for latencies."""
+        """Return the new share minus the old share, or None for latencies."""
         values = [side.value for side in (self.old, self.new) if side is not None and side.value is not None]
         return values[1] - values[0] if self.is_share and len(values) == 2 else None
 
     @property
     def ratio(self) -> float | None:
-        """Return the displayed new value divided by the displayed old value; None for shares. The interval comes from
-        the estimate."""
+        """Return the displayed new value divided by the displayed old value, or None for shares. The interval comes
+        from the estimate."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value
@@ -191,7 +190,7 @@ def judge_tables(changes: Sequence[Change]) -> list[Change]:
 
 
 def judge(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of one table with verdicts, from intervals that hold simultaneously."""
+    """Return the changes of one table with verdicts. Their intervals hold simultaneously."""
     many = sum(each.estimate is not None for each in changes)
     return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
 
@@ -215,7 +214,7 @@ def no_ratio(who: str) -> str:
 
 
 def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:
-    """Return the verdict and the reason of a cell that cannot be compared; both are empty if both sides have a
+    """Return the verdict and the reason for a cell that cannot be compared. Both are empty if both sides have a
     value."""
     if old is None or new is None:
         return (ONLY_NEW, "") if old is None else (ONLY_OLD, "")

@@ -1,4 +1,4 @@
-"""The gate of a continuous integration job: its rules say which changes make the job fail."""
+"""Define the gate of a CI job: rules that decide which changes make the job fail."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ STRICT = "undecided"
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. `p99:slower:10%` allows a p99 that is up to 10 % higher; `missed:1%` allows a share of missed deadlines
-    that is up to one percentage point higher."""
+    """One rule of a gate.
+
+    `p99:slower:10%` allows a p99 that is up to 10 % higher. `missed:1%` allows a share of missed deadlines that is up
+    to one percentage point higher.
+    """
 
     metric: str
     percent: float
 
     @property
     def threshold(self) -> float:
-        """Return the largest allowed ratio, or the largest allowed difference of shares."""
+        """Return the maximum allowed ratio, or the maximum allowed difference of shares."""
         return self.percent / 100 + (self.metric != MISSED)
 
     @property
     def why(self) -> str:
-        """Return how a change breaks this rule, in words."""
+        """Return in words how a change breaks this rule."""
         if self.metric != MISSED:
             return f"slower by more than {self.percent:g} %"
         return "misses more deadlines" + (f", by more than {self.percent:g} points" if self.percent else "")
@@ -37,12 +40,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Gate:
-    """All rules of a gate; if `strict`, an undecided change also fails the gate."""
+    """All rules of a gate. If it is `strict`, an undecided change also fails the gate."""
 
     rules: tuple[Rule, ...]
     strict: bool = False
     asks_for_deadlines: bool = False
-    """Whether the user gave a rule for deadlines; otherwise the gate allows no increase of missed deadlines."""
+    """Whether the user gave a rule for deadlines. If not, the gate allows no increase in missed deadlines."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -59,8 +62,8 @@ class Failure:
 
 
 def parse(texts: Sequence[str]) -> Gate | None:
-    """Return the gate that the values of `--fail-if` define; None if there are none. Raises UsageError for an invalid
-    rule."""
+    """Return the gate that the values of `--fail-if` define, or None if there are none. Raises UsageError for an
+    invalid rule."""
     rules = tuple(_rule(text) for text in texts if text != STRICT)
     if not texts:
         return None
@@ -82,8 +85,7 @@ def _rule(text: str) -> Rule:
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return the failures of the gate for the changes of each metric. Holm's procedure corrects for testing many
-    changes."""
+    """Return the changes that fail the gate. Holm's procedure corrects for testing many changes."""
     broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
     found = [*broken, *_worse(gate, changes)]
     if gate.strict:
@@ -110,7 +112,7 @@ def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]
 
 
 def _breakage(change: Change) -> str:
-    """Return what went wrong only on the new side, such as lost messages; empty if nothing did."""
+    """Return what went wrong only on the new side, such as lost messages. The result is empty if nothing did."""
     old, new = change.old, change.new
     if old is None or new is None or old.status != "ok":
         return ""

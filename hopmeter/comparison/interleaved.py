@@ -1,4 +1,4 @@
-"""Compare the two sides of one run, which were measured in the same rounds or at once as a duet."""
+"""Compare the two sides of one run. They were measured in the same rounds, or at the same time as a duet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def has_sides(run: Run) -> bool:
 
 
 def is_comparable(run: Run) -> bool:
-    """Return whether a run has two sides and the file `trials.parquet`, without which a report can still be written."""
+    """Return whether a run has two sides and the file `trials.parquet`."""
     return has_sides(run) and (run.folder / "trials.parquet").is_file()
 
 
@@ -39,9 +39,9 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
 
 
 def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
-    """Compare two sides turn by turn, with each launch of a duet as a round; None if they were not measured as duets.
+    """Compare two sides turn by turn, or return None if they were not measured as duets.
 
-    A turn has too few messages for a higher percentile than the median.
+    Each launch of a duet counts as a round. A turn has too few messages for percentiles above the median.
     """
     is_possible = metric == "p50" and old["status"] == new["status"] == "ok"
     observations = trial_values.duet_observations(old, new, trials) if is_possible else []
@@ -59,7 +59,7 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell; its value is the median that the run's table shows or, for another metric, the fitted
+    """Return one side of a cell. Its value is the median in the run's table or, for another metric, the fitted
     level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
@@ -78,8 +78,8 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 def estimate(pair: CellPair, new: str) -> Estimate:
     """Convert a pair's ratio of the slower to the faster cell to an estimate of new / old.
 
-    Its degrees of freedom come from the rounds of this pair alone: the table's other cells add none, because the noise
-    of cells is correlated.
+    The degrees of freedom come from this pair's rounds alone. The table's other cells add none, because the noise of
+    cells is correlated.
     """
     assert pair.ratio is not None
     size = math.log(pair.ratio)

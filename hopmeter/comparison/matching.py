@@ -13,11 +13,11 @@ from hopmeter.plan.sides import OLD
 
 Key = tuple[Any, ...]
 CONTROLS = ("memory", "shm", "synthetic")
-"""Transports whose latency changes only if the machine or hopmeter itself changes."""
+"""Transports that get slower or faster only if the machine or hopmeter itself changes."""
 
 
 def key(cell: Cell) -> Key:
-    """Return the properties that identify a cell in every run; a library's version is not one of them."""
+    """Return the properties that identify a cell in every run. A library's version is not one of them."""
     named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
     return *named, *table_key(cell)
 
@@ -28,12 +28,12 @@ def rows_by_key(run: Run) -> dict[Key, Row]:
 
 
 def compared_rows(run: Run) -> list[Row]:
-    """Return the measured rows that have a latency. A whole workload has none, but its flows and paths have one."""
+    """Return the measured rows that have a latency. A whole workload has none, but its flows and paths do."""
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
 def deadline_rows(run: Run) -> list[Row]:
-    """Return the measured rows with deadlines: whole workloads, and their flows and paths."""
+    """Return the measured rows with deadlines: whole workloads, flows and paths."""
     return [row for row in run.measured_rows if row.cell.has_deadline]
 
 
@@ -43,7 +43,7 @@ def is_control(cell: Cell) -> bool:
 
 
 def check_machine(runs: Sequence[Run], remedy: str) -> None:
-    """Raise UsageError if the runs come from different machines, whose levels always differ."""
+    """Raise UsageError if the runs come from different machines. Their levels would always differ."""
     found = machine_names.machines(runs)
     if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)

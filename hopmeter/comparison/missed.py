@@ -20,7 +20,7 @@ from hopmeter.statistics.shares.share_tests import ShareDifference, ShareTrial, 
 MARGIN = 0.01
 """Two shares count as the same if they differ by at most one percentage point."""
 Counts = dict[Key, tuple[Row, list[ShareTrial]]]
-"""The rows of a run, each with the missed deadlines of its trials."""
+"""Maps each cell of a run to its row and to the missed deadlines of its trials."""
 
 
 def verdict(low: float, high: float) -> str:
@@ -32,8 +32,10 @@ def verdict(low: float, high: float) -> str:
 
 @dataclass(frozen=True)
 class BetweenRounds:
-    """The difference within one run. Two tests must agree: one uses the spread between trials, the other treats the
-    counts as random."""
+    """The difference within one run.
+
+    Two tests must agree: one uses the spread between trials, and the other treats the counts as random.
+    """
 
     found: ShareDifference
 
@@ -45,7 +47,7 @@ class BetweenRounds:
         return max(float(by_rounds), self.found.counts_p_value / 2)
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference at a significance level; it includes 0 if the counts do not differ
+        """Return the interval of the difference at a significance level. It includes 0 if the counts do not differ
         significantly."""
         half = quantile(level, self.found.freedom) * self.found.error
         low, high = self.found.difference - half, self.found.difference + half
@@ -62,12 +64,14 @@ class BetweenRounds:
 
 @dataclass(frozen=True)
 class BetweenRuns:
-    """The difference between runs at different hours. Two tests must agree: one uses the spread between runs, the other
-    the chance in each run's counts."""
+    """The difference between runs from different hours.
+
+    Two tests must agree: one uses the spread between runs, and the other uses the spread within runs.
+    """
 
     found: ShareRuns
     difference: float
-    """The new minus the old share over all messages; the interval always includes this value."""
+    """The new minus the old share over all messages. The interval always includes this value."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
@@ -103,7 +107,7 @@ def _share(log_odds: float) -> float:
 
 
 def compare_sides(run: Run) -> list[Change]:
-    """Return the change of each row that has deadlines and two sides; empty for a run without deadlines."""
+    """Return the change of each row with deadlines and two sides. The list is empty if the run has no deadlines."""
     trials, by_id = trial_values.values(run), {row.id: row for row in run.rows}
     news = [row for row in matching.deadline_rows(run) if row.cell.comparison.side == NEW]
     return judge_tables([_compare_sides(by_id[row.cell.comparison.counterpart], row, trials) for row in news])
@@ -121,7 +125,8 @@ def _compare_sides(old: Row, new: Row, trials: trial_values.Values) -> Change:
 
 
 def compare_runs(old: Runs, new: Runs) -> list[Change]:
-    """Return the change of each row with deadlines, between two runs or baselines; empty if no run has deadlines."""
+    """Return the change of each row with deadlines between two runs or baselines. The list is empty if no run has
+    deadlines."""
     before, after = ([_counts(run) for run in side.runs] for side in (old, new))
     keys = dict.fromkeys(key for run in (*after, *before) for key in run)
     return judge_tables([_compare_runs(key, before, after) for key in keys])
@@ -155,6 +160,6 @@ def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[R
 
 
 def _share_of_missed(trials: Sequence[ShareTrial]) -> float | None:
-    """Return the share of missed deadlines over all these trials; None if there are no messages."""
+    """Return the share of missed deadlines over all these trials, or None if there are no messages."""
     messages = sum(each.messages for each in trials)
     return sum(each.events for each in trials) / messages if messages else None

@@ -1,4 +1,4 @@
-"""Sentences about the two sides of a comparison: which runs they are, and what else differs between them."""
+"""Write sentences about the two sides of a comparison: which runs they are, and what else differs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def notes_of_sides(run: Run) -> list[str]:
 
 
 def describe(side: Runs) -> str:
-    """Return the side's name and start times: `main (3 runs from 2026-11-21 04:12 to 2026-11-22 05:00)`."""
+    """Return a side's name and start times, such as `main (3 runs from 2026-11-21 04:12 to 2026-11-22 05:00)`."""
     starts = sorted(map(_start, side.runs))
     if len(starts) == 1:
         return f"{side.name} ({starts[0]})"
@@ -44,7 +44,7 @@ def describe(side: Runs) -> str:
 
 
 def _start(run: Run) -> str:
-    """Return the start of a run to the minute; the stored text if it is not a date."""
+    """Return a run's start time to the minute, or the stored text if it is not a date."""
     text = run.text("started")
     try:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"

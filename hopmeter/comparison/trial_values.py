@@ -1,4 +1,4 @@
-"""The percentiles of single trials, on which all comparisons are based."""
+"""Read the percentiles of single trials, on which all comparisons are based."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ Values = dict[tuple[str, int], dict[str, Any]]
 
 
 def values(run: Run) -> Values:
-    """Return all rows of `trials.parquet`, and the trial rows of each flow and path of a workload, by cell and trial
-    number."""
+    """Return all rows of `trials.parquet` by cell and trial number. Trials of the flows and paths of a workload are
+    included."""
     rows = [*read_rows(run.folder / "trials.parquet"), *run.flow_trials]
     return {(row["cell"], row["trial"]): row for row in rows}
 
 
 def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
-    """Return the missed deadlines of a row's good trials, by round; empty for a run that did not record them."""
+    """Return the missed deadlines of a row's good trials, by round. The list is empty if the run did not record
+    them."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
         ShareTrial(row.id, number, trial["missed"], trial["deadlines"], trial.get("steal_share"))
@@ -36,7 +37,7 @@ def column(row: Row, metric: str) -> str:
 
 
 def observations(rows: Iterable[Row], trials: Values, metric: str) -> list[Observation]:
-    """Return an observation for each good trial of these cells, by round."""
+    """Return one observation per good trial of these cells."""
     return [each for row in rows for each in _of_row(row, trials, metric)]
 
 
@@ -51,7 +52,8 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
 
 
 def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
-    """Return the values of both sides of each duet, compared between neighbouring turns; empty if there was no duet."""
+    """Return the values of both sides of each duet, computed from neighbouring turns. The list is empty if there was no
+    duet."""
     found = []
     earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
     for number in earlier.keys() & afters.keys():
@@ -73,8 +75,11 @@ def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
 
 
 def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
-    """Return a trial's percentile. Its median needs no minimum number of messages, because the noise shows between
-    rounds. The p99 of a flow or path needs none either, because a trial may have few messages of a flow."""
+    """Return a trial's percentile.
+
+    A median needs no minimum number of messages, because its noise shows between rounds. The p99 of a flow or path has
+    no minimum either, because a trial may have few messages of a flow.
+    """
     if row.cell.workload is not None:
         return trial.get("median_us" if metric == "p50" else f"{metric}_us")
     median = trial.get("median_us") if metric == "p50" else None
@@ -82,12 +87,12 @@ def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
 
 
 def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the round of each trial; runs of versions without rounds use the trial number instead."""
+    """Return the round of each trial. Older runs have no rounds, so the trial number is used instead."""
     return [trial["trial"] if trial.get("round") is None else trial["round"] for trial in trials]
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Return rows by the table in which they are ranked."""
+    """Group rows by the table in which they are ranked."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.cell.group, []).append(row)

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def to_arrow(values: Array, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return the numbers as an Arrow array, with null where `valid` is false. A contiguous array is not copied."""
+    """Return numbers as an Arrow array, with null where `valid` is false. A contiguous array is not copied."""
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(np.ascontiguousarray(values))])
@@ -30,7 +30,7 @@ def to_table(columns: Mapping[str, Array]) -> pa.Table:
 
 
 def to_numpy(column: pa.ChunkedArray, null: int = 0) -> Array:
-    """Return a column of numbers as a NumPy array; nulls are replaced with `null`."""
+    """Return a column of numbers as a NumPy array, with `null` in place of null values."""
     kind = np.dtype(column.type.to_pandas_dtype())
     parts = [_chunk_numbers(chunk, kind, null) for chunk in column.chunks if len(chunk)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])

@@ -1,5 +1,5 @@
-"""Store which message of a workload caused which: raw files that nodes write, and a Parquet file next to the
-samples."""
+"""Store which messages of a workload caused which others. Nodes write raw files, which are combined into a Parquet file
+next to the samples."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ from hopmeter.store.samples import PARQUET
 MAGIC = b"HMCAUSES"
 HEAD_BYTES = 64
 RECORD = np.dtype([("seq", "<u8"), ("cause_seq", "<u8"), ("cause_endpoint", "<u4"), ("unused", "<u4")])
-"""A record in a raw file; instrument/src/causes.rs defines each field."""
+"""A record in a raw file. instrument/src/causes.rs defines each field."""
 COLUMNS = ("endpoint", "seq", "cause_endpoint", "cause_seq")
 AGAIN = "measure the trial again; if it happens again, check the disk"
 
 Causes = dict[str, NDArray[np.int64]]
-"""For each cause, the endpoint and `seq` of the message, and the endpoint and `seq` of the message that caused it."""
+"""For each cause: the endpoint and `seq` of a message, and the endpoint and `seq` of the message that caused it."""
 
 
 def causes_path(samples: Path) -> Path:
-    """Return the path of the causes of a trial, which is next to its samples."""
+    """Return the path of a trial's cause file, which is next to its samples."""
     return samples.with_suffix(".causes.parquet")
 
 
 def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
-    """Combine the cause files next to a trial's sample files into one Parquet file; without cause files, nothing is
-    written.
+    """Combine the cause files of a trial into one Parquet file. If there are no cause files, nothing is written.
 
     Raises StoreError if a file is damaged or cannot be written.
     """
@@ -49,7 +48,7 @@ def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
 
 
 def read_causes(samples: Path) -> Causes:
-    """Return the causes of a trial; empty arrays if no message was caused by another.
+    """Return the causes of a trial. The arrays are empty if no message was caused by another.
 
     Raises StoreError if the file is damaged.
     """
@@ -71,7 +70,7 @@ def _read(path: Path) -> Causes:
 
 
 def remove_samples(samples: Path) -> None:
-    """Remove the samples and the causes of a trial, because one of these files is damaged or could not be written."""
+    """Remove the samples and the causes of a trial, because one of the files is damaged or incomplete."""
     for path in (samples, causes_path(samples)):
         path.unlink(missing_ok=True)
 

@@ -1,5 +1,4 @@
-"""The clocks of a run with several hosts: the file `clocks.jsonl`, with one line for each batch and each clock
-state."""
+"""Read and write `clocks.jsonl`, the clock measurements of a run on several hosts."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ def add_clocks(folder: Path, *found: Batch | ClockState) -> None:
 
 
 def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
-    """Return the batches and clock states of a run; both are empty if the run has no clock file. Raises StoreError if
-    the file is damaged."""
+    """Return the batches and clock states of a run. Both are empty if there is no clock file. Raises StoreError if the
+    file is damaged."""
     path = folder / FILE
     if not path.exists():
         return [], []
@@ -43,7 +42,7 @@ def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the complete lines; an incomplete last line is skipped, because the run may have been killed."""
+    """Return the complete lines. An incomplete last line is skipped, because the run may have been killed."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES} bytes")
     return [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]

@@ -20,15 +20,15 @@ class StoreError(HopmeterError):
 
 
 class DamagedRunError(StoreError, UsageError):
-    """A run that the user named is damaged, or is not a run."""
+    """The run that the user named is damaged, or is not a run."""
 
 
 class DiskFullError(StoreError):
-    """The disk is full; results that were stored earlier are safe."""
+    """The disk is full. Results that were stored earlier are safe."""
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
-    """Raise DamagedRunError if one of these files is missing from a run folder."""
+    """Raise DamagedRunError if any of these files is missing from a run folder."""
     for name in names:
         if not (folder / name).is_file():
             remedy = "restore it from a copy, or measure again"
@@ -37,7 +37,7 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Convert an operating system error during the writing of `path` to an error with a remedy."""
+    """Convert operating system errors while writing `path` to errors with a remedy."""
     try:
         yield
     except OSError as cause:
@@ -56,7 +56,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file, which replaces `path` when the block ends without an error.
+    """Yield a temporary path. The file replaces `path` when the block ends without an error.
 
     Two programs may write the same file at once: each uses its own temporary name, and the last writer wins. If `path`
     is a link, its target is replaced. If `path` is a pipe or a device, it is written directly.
@@ -77,8 +77,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk. Some network file systems report a full disk only at this call. The content must also be on
-    the disk before the file is renamed."""
+    """Flush a file to disk before it is renamed. Some network file systems report a full disk only at this call."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -90,7 +89,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def append_lines(path: Path, *values: Any) -> None:
-    """Append lines of JSON and flush them to disk; if that fails, the file is truncated to its previous length."""
+    """Append lines of JSON and flush them to disk. On failure, the file is truncated to its previous length."""
     line = b"".join(_utf8(json.dumps(value, ensure_ascii=False)) for value in values)
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -110,7 +109,7 @@ def _utf8(line: str) -> bytes:
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Truncate a file if possible; failures are ignored, because readers skip an incomplete last line."""
+    """Truncate a file if possible. Failures are ignored, because readers skip an incomplete last line."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

@@ -1,7 +1,7 @@
-"""The format of a run folder, and the conversion of earlier formats to it.
+"""Define the format of a run folder, and convert earlier formats to it.
 
-Format 1 stored the values of a cell in a flat table, used other names for some columns and values, and called the
-endpoints of a node participants.
+Format 1 stored a cell's values in a flat table, had other names for some columns and values, and called a node's
+endpoints participants.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _maker(about: dict[str, Any]) -> str:
-    """Return text about the version of hopmeter that made the run. A development version may have the same version
-    number as this hopmeter."""
+    """Return text about the version of hopmeter that wrote the run. A development version may have the same number as
+    this hopmeter."""
     made = about.get("hopmeter")
     if made is None:
         return ""
@@ -60,7 +60,6 @@ def _maker(about: dict[str, Any]) -> str:
 
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a cell of format 1."""
     return Cell.of(**_rename(row, OLD_KEYS)).as_json()
 
 
@@ -72,17 +71,17 @@ def convert_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the reports of a trial's nodes, including that of the broker."""
+    """Convert the reports of a trial's nodes and broker."""
     return [_rename(node, {"participants": "endpoints"}) | _facts(node) for node in nodes]
 
 
 def _facts(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a node under current names; empty if the node has no facts."""
+    """Return the facts of a node under current names. The result is empty if the node has no facts."""
     return {"facts": _rename(node["facts"], {"daemon": "broker"})} if "facts" in node else {}
 
 
 def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Return values under current names, with current words."""
+    """Rename keys and values to their current names."""
     return {names.get(name, name): _word(name, value) for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""The valid names of runs and cells, which are also used as file names."""
+"""Check names of runs and cells, which are also used as file names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ NAMES = re.compile(NAME)
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise UsageError if a name is not valid; `what` is the kind of object, for the message."""
+    """Raise UsageError if a name is not valid. `what` is the kind of object, for the error message."""
     if not NAMES.fullmatch(name):
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")

@@ -1,7 +1,7 @@
-"""Pack a run into one ZIP file, and unpack it to a folder.
+"""Pack a run into one ZIP file, and unpack it into a directory.
 
-The layout is fixed: JSON files are compressed, and Parquet files are not, because Parquet compresses its data itself. A
-ZIP file with any other content is rejected before any file is written.
+The layout is fixed. JSON files are compressed; Parquet files are not, because Parquet compresses its data itself. A ZIP
+file with any other content is rejected before any file is written.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ FILE = (
     rf"(?:samples|cpu|why)/{NAME}\.parquet"
 )
 MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
-"""Matches the names in the ZIP file: the name of the run, and the name of a file in its folder."""
+"""Matches the names in the ZIP file: the run's name, then the name of a file in its folder."""
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")
 TEXTS = (".json", ".jsonl")
 MAX_JSON_BYTES = 1 << 28
-"""The largest size of a text file. No other file can be larger than the ZIP file, because it is not compressed."""
+"""The maximum size of a text file. Other files are not compressed, so they cannot be larger than the ZIP file."""
 MAX_FILES = 200_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
 """The exceptions that the ZIP library raises for damaged and encrypted files."""
 CHUNK = 1 << 20
 TIME = (1980, 1, 1, 0, 0, 0)
-"""The time stamp of every file in a pack; it is fixed, so that packing a run again gives the same bytes."""
+"""The timestamp of every file in a pack. It is fixed, so that packing a run again produces the same bytes."""
 
 
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
@@ -88,7 +88,7 @@ def _compression(name: str) -> int:
 
 
 def unpack(file: Path, into: Path) -> Path:
-    """Unpack a run atomically into a folder inside `into`, and return that folder.
+    """Unpack a run atomically into a subdirectory of `into`, and return that subdirectory.
 
     Raises UsageError if the run already exists there, and StoreError if the file is damaged or is not a packed run.
     """
@@ -110,14 +110,14 @@ def unpack(file: Path, into: Path) -> Path:
 
 
 def refuse_packed(path: Path) -> None:
-    """Raise UsageError if the run is packed, because a packed run cannot be continued."""
+    """Raise UsageError if the run is packed, because a packed run cannot be resumed."""
     if path.is_file():
         raise UsageError("E-RUN-PACKED", f"{path} is a packed run", f"unpack it: `hopmeter unpack {path}`")
 
 
 def run_directory(path: Path) -> Path:
-    """Return the folder of a run. A packed run is unpacked into a temporary folder, which exists until this process
-    ends."""
+    """Return the directory of a run. A packed run is unpacked into a temporary directory, which is removed when this
+    process ends."""
     if not path.is_file():
         return path
     found = path.stat()
@@ -151,7 +151,7 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
-    """Return the name of the run. Raises StoreError if the file has content that a packed run does not have."""
+    """Return the name of the run. Raises StoreError if the file has content that does not belong to a packed run."""
     _check_format(file, archive.comment)
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)
@@ -178,7 +178,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return the reason why the file is not a packed run; empty if no fault is found."""
+    """Return why the file is not a packed run. The result is empty if no fault is found."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

@@ -1,4 +1,4 @@
-"""The rows of `processes.parquet`, which contain the resources of each process of a trial; docs/metrics.md describes
+"""Create the rows of `processes.parquet`, which contain the resource use of each process. docs/metrics.md describes
 each column."""
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; the broker comes
-    last."""
+    """Yield a row for each process of a trial that reported its resource use, in node order. The broker comes last."""
     nodes: list[Node] = trial["nodes"]
     names, messages = process_names(nodes), _messages(nodes)
     for number, node in enumerate(nodes):
@@ -29,7 +28,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the readings of a node as columns; None for a missing reading."""
+    """Return the readings of a node as columns. A missing reading is None."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {
@@ -59,7 +58,9 @@ def _messages(nodes: list[Node]) -> int:
 
 def process_names(nodes: list[Node]) -> list[str]:
     """Return the names of the processes, such as `source`, `relay 2`, `source, 20 relays and sink` or `nats-server`.
-    Roles that occur several times are numbered. In a workload, processes are named after their participants."""
+
+    Roles that occur several times are numbered. In a workload, processes are named after their participants.
+    """
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
     programs = Counter(node.get("participant") for node in nodes)
@@ -67,7 +68,8 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return `detector`, or `detector (zeromq)` if the participant has several processes; empty outside a workload."""
+    """Return `detector`, or `detector (zeromq)` if the participant has several processes. The name is empty outside a
+    workload."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

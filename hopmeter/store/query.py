@@ -26,14 +26,14 @@ TABLES = {
     "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
-"""For each view, the pattern of its files and an expression that finds the run's name in their paths."""
+"""For each view, the pattern of its files, and a regular expression that extracts the run's name from their paths."""
 
 NEEDED = ("cells", "trials")
-"""The views that every run has; runs of an older hopmeter lack `processes`."""
+"""The views that every run has. Runs of an older hopmeter lack `processes`."""
 OF_TRIALS = ("samples", "cpu")
-"""The views with one file for each trial. A damaged file is left out, and the other files remain valid."""
+"""The views with one file per trial. If a file is damaged, only that file is left out."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
-"""Finds the cell and the trial in the name of a file of one trial."""
+"""Extracts the cell and the trial from a trial's file name."""
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
@@ -69,8 +69,10 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 
 
 def _is_whole(path: Path, view: str) -> bool:
-    """Return whether the footer of a Parquet file is readable; the footer describes the content. Raises StoreError
-    unless the file belongs to a single trial."""
+    """Return whether the footer of a Parquet file is readable.
+
+    Raises StoreError for an unreadable file unless it belongs to a single trial.
+    """
     try:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:

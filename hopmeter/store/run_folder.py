@@ -1,4 +1,4 @@
-"""The run folder: all results of one execution of a scenario, complete and readable after every trial."""
+"""Read and write a run folder: all results of one execution of a scenario, readable after every trial."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 LATER = ("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s")
-"""The columns of trials that runs of earlier versions lack."""
+"""The trial columns that older runs lack."""
 BY_HAND = "by-hand.json"
 """The file that an interactive measurement writes instead of `run.json`: the request, the machines and the result."""
 
@@ -47,7 +47,7 @@ class RunFolder:
     def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
         """Create the folder of a new run.
 
-        Raises UsageError if a finished or unfinished run of this name exists, and StoreError if the folder cannot be
+        Raises UsageError if a finished or unfinished run with this name exists, and StoreError if the folder cannot be
         written.
         """
         check_name(name, "run")
@@ -65,7 +65,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, trials: bool = True) -> RunFolder:
-        """Open a finished, unfinished or packed run for reading. With `trials=False`, its trials are not read.
+        """Open a finished, unfinished or packed run for reading. If `trials` is False, its trials are not read.
 
         Raises UsageError if there is no such run, and StoreError if the run is damaged.
         """
@@ -79,7 +79,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """Open a run to continue it. Good trials are kept, all other trials will be repeated."""
+        """Open a run to resume it. Good trials are retained, and all other trials will be repeated."""
         refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
@@ -93,22 +93,22 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the run is finished, so that its folder has its final name."""
+        """Return whether the run is finished. A finished run's folder has its final name."""
         return not self.path.name.startswith(".")
 
     @property
     def final_path(self) -> Path:
-        """Return the path of the folder after the run is finished; `open` also accepts this path before that."""
+        """Return the path of the folder after the run is finished. `open` also accepts this path before that."""
         return _final(self.path)
 
     @property
     def logs(self) -> Path:
-        """Return the folder of the nodes' logs."""
+        """Return the directory of the nodes' logs."""
         return self.path / "logs"
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the planned cells, including dropped cells. Raises StoreError if this version of hopmeter cannot read
+        """Return the planned cells, including dropped ones. Raises StoreError if this version of hopmeter cannot read
         them."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
@@ -121,11 +121,11 @@ class RunFolder:
 
     @property
     def trials(self) -> list[TrialResult]:
-        """Return all trials so far, in the order of their execution."""
+        """Return all trials so far, in execution order."""
         return list(self._trials.values())
 
     def trials_of(self, cell: str) -> list[TrialResult]:
-        """Return the trials of one cell, by number."""
+        """Return the trials of one cell, sorted by number."""
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
@@ -133,7 +133,7 @@ class RunFolder:
         return (cell, trial) in self._trials
 
     def cpu_path(self, cell: str, trial: int) -> Path:
-        """Return the path of the CPU samples of a trial."""
+        """Return the path of a trial's CPU samples."""
         return self.path / "cpu" / f"{cell}-{trial}.parquet"
 
     def note(self, **facts: Any) -> None:
@@ -144,8 +144,8 @@ class RunFolder:
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
         """Store a trial and its samples, and return the trial as stored.
 
-        A trial with missing or damaged samples is stored as failed, with the reason. Raises DiskFullError or StoreError
-        if the trial cannot be written; earlier trials are safe then.
+        A trial with missing or damaged samples is stored as failed, with a reason. Raises DiskFullError or StoreError
+        if the trial cannot be written; earlier trials are then still safe.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -155,8 +155,7 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store the samples of a trial, and return the trial with their path. For a failed trial, missing samples are
-        not an error."""
+        """Store the samples of a trial, and return the trial with their path. A failed trial may lack samples."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -175,14 +174,14 @@ class RunFolder:
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
-        """Record the result of the analysis for a trial, for `trials.parquet`: whether the trial is good, and its
-        statistics."""
+        """Record the analysis of a trial for `trials.parquet`: whether the trial is good, and its statistics."""
         names = ("good", "reason", "remedy", "order", "round", "start_ns", "steal_us", "steal_share")
         verdict = {name: getattr(trial, name) for name in names}
         self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
-        """Write the tables, rename the folder to its final name and return its path. `cells` are rows of `analyse`."""
+        """Write the tables, rename the folder to its final name and return its path. `cells` are rows from
+        `analyse`."""
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
@@ -199,7 +198,7 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`; the run may be unfinished."""
+        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`. The run may be unfinished."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [each.as_json() | {"nodes": json.dumps(each.nodes)} | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
@@ -217,7 +216,7 @@ class RunFolder:
         return write_pack(self.path, [each.samples for each in self.trials if each.samples], out)
 
     def _flow_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each trial of each flow and path of a workload; these are parts of the workload's trials."""
+        """Return the rows of `flows.parquet`: one per trial of each flow and path of a workload."""
         own = {(trial.cell, trial.trial) for trial in self.trials}
         return [
             {"cell": cell, "trial": trial} | values
@@ -298,7 +297,7 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials from JSON lines; an incomplete last line belongs to a trial that did not finish, and is
+    """Read the trials from JSON lines. An incomplete last line belongs to a trial that did not finish, and is
     skipped."""
     try:
         lines = read_text(path).split("\n")

@@ -1,4 +1,4 @@
-"""The lock of a run folder: only one process at a time may write a measurement into the folder."""
+"""Lock a run folder, so that only one process at a time writes a measurement into it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Lock a run against other processes; the folder may be renamed meanwhile. Raises UsageError if another process is
-    measuring into the run."""
+    """Lock a run against other processes. The folder may be renamed while it is locked. Raises UsageError if another
+    process is measuring into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:

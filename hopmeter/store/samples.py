@@ -23,7 +23,7 @@ MAGIC = b"HMSAMPLE"
 VERSION = 1
 PARQUET = ".parquet"
 NONE_NS = np.iinfo(np.int64).min
-"""Stands for a missing time in raw files and in arrays; Parquet files use null instead."""
+"""Represents a missing time in raw files and in arrays. Parquet files use null instead."""
 
 TIMES = ("due_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
@@ -36,8 +36,8 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS_AT_ONCE = 1 << 20
-"""The largest number of rows in a row group. Each group belongs to one endpoint, so that the rows of one endpoint can
-be read separately."""
+"""The maximum number of rows in a row group. Each group belongs to one endpoint, so that each endpoint's rows can be
+read separately."""
 
 ENDED = "the node ended before it had written all samples; read the log of the node"
 AGAIN = "measure the trial again; if it happens again, check the disk"
@@ -97,9 +97,9 @@ def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAM
 
 
 def read_raw(path: Path) -> NDArray[Any]:
-    """Map the records of a raw file into memory without a copy, in the order of recording.
+    """Map the records of a raw file into memory without copying, in recording order.
 
-    Raises StoreError like `read_head`, and if a record belongs to another endpoint.
+    Raises StoreError like `read_head`, and also if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -111,10 +111,10 @@ def read_raw(path: Path) -> NDArray[Any]:
 
 
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
-    """Combine the sample files of a trial into one Parquet file, and return the number of samples. The files are raw,
-    or Parquet files from another host.
+    """Combine the sample files of a trial into one Parquet file, and return the number of samples.
 
-    Raises StoreError if a file is damaged or `path` cannot be written; `path` does not exist then.
+    The files are raw, or Parquet files from another host. Raises StoreError if a file is damaged or `path` cannot be
+    written; `path` then does not exist.
     """
     parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
     many = 0
@@ -127,7 +127,7 @@ def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    # Times grow steadily, so delta encoding reduces the file to a fifth of the size of the raw file.
+    # Times grow steadily, so delta encoding reduces the file to a fifth of the raw file's size.
     encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
 
@@ -176,7 +176,8 @@ class Samples:
         return sorted(self._groups)
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the stored samples as tables, each for one endpoint. Raises StoreError if the file is damaged."""
+        """Yield the stored samples as tables, each with rows of a single endpoint. Raises StoreError if the file is
+        damaged."""
         for endpoint in self.endpoints:
             for group in self._groups[endpoint]:
                 try:
@@ -186,7 +187,7 @@ class Samples:
                     raise _sample_error(self.path, "are damaged") from cause
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
-        """Return columns of one endpoint in the order of recording, with NONE_NS for null; the arrays are empty if the
+        """Return columns of one endpoint in recording order, with NONE_NS for null. The arrays are empty if the
         endpoint recorded no sample.
 
         Raises StoreError if the file is damaged.

@@ -1,4 +1,4 @@
-"""The Arrow schemas of a run's tables."""
+"""Define the Arrow schemas of a run's tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": 
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """Return the Arrow type for a type of `columns.toml`; `[float]` is a list."""
+    """Return the Arrow type for a type of `columns.toml`. `[float]` is a list."""
     return pa.list_(TYPES[name[1:-1]]) if name.startswith("[") else TYPES[name]
 
 
 def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
-    """Convert rows to an Arrow table that always contains all columns in `types`."""
+    """Convert rows to an Arrow table that contains all columns in `types`."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     return rows_to_table(rows, schema)

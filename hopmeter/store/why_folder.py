@@ -1,4 +1,4 @@
-"""The data that explain why messages are slow: for each cell, an additional trial with readings of the threads'
+"""Store the data that explains why messages are slow: one additional trial per cell, with readings of the threads'
 counters."""
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ READING = np.dtype(
         ("unused", "<u8"),
     ]
 )
-"""A reading in a raw file; instrument/src/thread_log.rs defines each field."""
+"""A reading in a raw file. instrument/src/thread_log.rs defines each field."""
 Readings = NDArray[Any]
 
 
 class WhyFolder:
-    """The folder `why/` of a run: for each cell, its additional trial with samples and readings."""
+    """The directory `why/` of a run: the additional trial of each cell, with samples and readings."""
 
     def __init__(self, run: Path) -> None:
         self.path = run / "why"
 
     def add(self, result: TrialResult, raw_files: Sequence[Path]) -> None:
-        """Store the additional trial of a cell. If its files are damaged, the trial is stored as failed, with the
+        """Store the additional trial of a cell. If its files are damaged, the trial is stored as failed, with a
         reason."""
         with writing(self.path):
             self.path.mkdir(exist_ok=True)
@@ -59,7 +59,8 @@ class WhyFolder:
         return self.path / f"{cell}.parquet"
 
     def results(self) -> dict[str, TrialResult]:
-        """Return the additional trials by cell; empty if the run has none. Raises StoreError if the file is damaged."""
+        """Return the additional trials by cell. The result is empty if the run has none. Raises StoreError if the file
+        is damaged."""
         path = self.path / "trials.jsonl"
         try:
             rows = [json.loads(line) for line in read_text(path).splitlines()]
@@ -70,7 +71,7 @@ class WhyFolder:
             raise _damage_error(path, cause) from cause
 
     def readings(self, cell: str) -> dict[int, Readings]:
-        """Return the readings of a cell's additional trial by endpoint. Raises StoreError if they are missing or
+        """Return the readings of a cell's additional trial, by endpoint. Raises StoreError if they are missing or
         damaged."""
         path = self._readings_path(cell)
         try:
