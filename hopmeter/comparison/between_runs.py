@@ -34,12 +34,11 @@ class Level:
     value: float
     variance: float
     clock_us: float = 0.0
-    """The maximum error of the level, in µs, that clock offsets between hosts cause. It differs from run to run."""
+    """The maximum error of the level, in µs, due to clock offsets between hosts. The error differs from run to run."""
 
     @classmethod
     def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
-        """Return the level of a ranked cell. Its variance is computed from its interval, which excludes the clock
-        error."""
+        """Return the level of a ranked cell. The variance is computed from the interval without the clock error."""
         value, _, high = bounds
         if high is None or value <= 0:
             return cls(value, math.nan, clock_us)
@@ -111,13 +110,13 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratios of the control cells, by name. They show how much the machine itself changed."""
+    """Return the ratios of the control cells, by name. Control cells show how much the machine itself changed."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return each cell's level in one run. It is the median in the run's table or, for another metric, a level fitted
-    to the trials."""
+    """Return each cell's level in one run: the median in the run's table or, for another metric, a level fitted to the
+    trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
         return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}

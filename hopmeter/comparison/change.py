@@ -119,9 +119,9 @@ class Change:
     detectable: float | None = None
     reason: str = ""
     alpha: float = ALPHA
-    """The significance level that all changes of a table share. It is smaller if looks have used part of it."""
+    """The significance level that all changes of a table share. The level is smaller if looks have used part of it."""
     is_control: bool = False
-    """Whether the cell shows how the machine drifts. Such cells are floors or `synthetic`."""
+    """Whether the cell shows how the machine drifts, such as a floor or `synthetic`."""
 
     @property
     def cell(self) -> Cell:
@@ -190,7 +190,7 @@ def judge_tables(changes: Sequence[Change]) -> list[Change]:
 
 
 def judge(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of one table with verdicts. Their intervals hold simultaneously."""
+    """Return the changes of one table with verdicts. The intervals of all changes hold simultaneously."""
     many = sum(each.estimate is not None for each in changes)
     return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
 
@@ -214,7 +214,7 @@ def no_ratio(who: str) -> str:
 
 
 def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:
-    """Return the verdict and the reason for a cell that cannot be compared. Both are empty if both sides have a
+    """Return the verdict and the reason for a cell that cannot be compared, or two empty strings if both sides have a
     value."""
     if old is None or new is None:
         return (ONLY_NEW, "") if old is None else (ONLY_OLD, "")

@@ -112,7 +112,7 @@ def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]
 
 
 def _breakage(change: Change) -> str:
-    """Return what went wrong only on the new side, such as lost messages. The result is empty if nothing did."""
+    """Return what went wrong only on the new side, such as lost messages, or an empty string."""
     old, new = change.old, change.new
     if old is None or new is None or old.status != "ok":
         return ""

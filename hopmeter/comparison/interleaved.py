@@ -1,4 +1,4 @@
-"""Compare the two sides of one run. They were measured in the same rounds, or at the same time as a duet."""
+"""Compare the two sides of one run. Both sides were measured in the same rounds, or at the same time as a duet."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell. Its value is the median in the run's table or, for another metric, the fitted
+    """Return one side of a cell with its value: the median in the run's table or, for another metric, the fitted
     level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)

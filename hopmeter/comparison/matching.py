@@ -43,7 +43,7 @@ def is_control(cell: Cell) -> bool:
 
 
 def check_machine(runs: Sequence[Run], remedy: str) -> None:
-    """Raise UsageError if the runs come from different machines. Their levels would always differ."""
+    """Raise UsageError if the runs come from different machines, because levels on different machines always differ."""
     found = machine_names.machines(runs)
     if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)

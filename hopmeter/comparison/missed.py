@@ -47,8 +47,8 @@ class BetweenRounds:
         return max(float(by_rounds), self.found.counts_p_value / 2)
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference at a significance level. It includes 0 if the counts do not differ
-        significantly."""
+        """Return the interval of the difference at a significance level. The interval includes 0 if the counts do not
+        differ significantly."""
         half = quantile(level, self.found.freedom) * self.found.error
         low, high = self.found.difference - half, self.found.difference + half
         return (min(low, 0.0), max(high, 0.0)) if self.found.counts_p_value > level else (low, high)

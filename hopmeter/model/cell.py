@@ -24,14 +24,13 @@ class Cell:
     nodes: NodeSettings = field(default_factory=NodeSettings)
     comparison: Comparison = field(default_factory=Comparison)
     dropped: str = ""
-    """The reason why this cell is not measured. Empty if it is measured."""
+    """The reason why this cell is not measured, or an empty string if it is measured."""
     workload: Workload | None = None
-    """The participants, flows and paths of a workload. None for an ordinary cell, which its axes describe
-    completely."""
+    """The participants, flows and paths of a workload, or None for an ordinary cell."""
     flow: str = ""
-    """The flow that this row belongs to. Empty for an ordinary cell and for a whole workload."""
+    """The flow that this row belongs to, or an empty string for an ordinary cell and for a whole workload."""
     path: str = ""
-    """The path that this row belongs to. Empty for any other row."""
+    """The path that this row belongs to, or an empty string for any other row."""
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a column, as in `cell["pattern"]`. Raises KeyError if a cell has no such column."""
@@ -42,7 +41,7 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Return the id of the table in which this cell is ranked. It is the same in every run."""
+        """Return the id of the table in which this cell is ranked, which is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
         # Conditions that were added later are included only if they apply, so that existing ids do not change.
@@ -56,14 +55,13 @@ class Cell:
 
     @property
     def part(self) -> str:
-        """Return the flow or path of this row, or `WHOLE` for a whole workload. The result is empty for an ordinary
+        """Return the flow or path of this row, `WHOLE` for a whole workload, or an empty string for an ordinary
         cell."""
         return WHOLE if self.is_whole_workload else self.flow or self.path
 
     @property
     def host_list(self) -> tuple[str, ...]:
-        """Return the hosts of an ordinary cell's endpoints. The result is empty for a workload, and for a run without
-        hosts."""
+        """Return the hosts of an ordinary cell's endpoints, or an empty tuple for a workload or a run without hosts."""
         return tuple(self.nodes.hosts.split(">")) if self.nodes.hosts and self.workload is None else ()
 
     @property
@@ -159,7 +157,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """Create a cell from the JSON object in `run.json`. This is the inverse of `as_json`."""
+        """Create a cell from the JSON object in `run.json`, which `as_json` created."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         workload = Workload.from_json(row["workload"]) if row.get("workload") else None
         made = cls(**{**row, **parts, "workload": workload})

@@ -70,7 +70,7 @@ class Carriage:
 
     payload_bytes: int
     profile: str = ""
-    """The settings that differ from the manifest's defaults, as `name=value name=value`. Empty if none differs."""
+    """The settings that differ from the manifest's defaults, as `name=value name=value`."""
     settings: dict[str, Any] = field(default_factory=dict)
     """All settings, including defaults."""
     rpc: str = "duplex"
@@ -99,7 +99,7 @@ class Schedule:
     warmup: int = 0
     trials: int = 5
     timed: bool = False
-    """Whether a trial ends after a fixed time. This is the case if it has a duration but no rate."""
+    """Whether a trial ends after a fixed time, because it has a duration but no rate."""
     limit_s: float = 60.0
     retry_s: float = 1.0
     """How long the instrument retries a refused message."""
@@ -129,10 +129,13 @@ class NodeSettings:
     reply: str = "echo"
     checksum: bool = False
     background: str = ""
-    """The background load, such as `cpu 50%, memory 2GB/s`. Empty if there is none."""
+    """The background load, such as `cpu 50%, memory 2GB/s`, or an empty string if there is none."""
     hosts: str = ""
     """The hosts of the endpoints in order, such as `a>b>c`. For a workload, the host of each participant, such as
-    `camera:a motor:b`. Empty if all nodes run on this machine."""
+    `camera:a motor:b`.
+
+    The string is empty if all nodes run on this machine.
+    """
 
 
 @dataclass(frozen=True)
@@ -148,18 +151,18 @@ class Comparison:
     installable: bool = True
     """False for a reference: a transport that is not a library, such as a floor or a plain socket."""
     search: str = ""
-    """The id of the first cell of the rate search that this cell belongs to. Empty outside a search."""
+    """The id of the first cell of the rate search that this cell belongs to, or an empty string outside a search."""
     side: str = ""
-    """`old` or `new` in a run that measures two sides. Empty for a cell without a side."""
+    """`old` or `new` in a run that measures two sides, otherwise an empty string."""
     counterpart: str = ""
     """The id of the same cell on the other side."""
     alongside: str = ""
-    """The transport of the cell if this flow or path does not use it. That transport carries other flows at the same
-    time. Otherwise empty."""
+    """The cell's transport, which carries other flows at the same time, if this flow or path uses a different
+    transport."""
     alone: str = ""
-    """The flow that this cell measures separately, with only the flows that cause it. Otherwise empty."""
+    """The flow that this cell measures separately, with only the flows that cause it, or an empty string."""
     beside: str = ""
-    """The id of the cell with the whole workload if this cell measures one flow separately. Otherwise empty."""
+    """The id of the cell with the whole workload if this cell measures one flow separately, or an empty string."""
 
 
 def waits_of(word: str) -> tuple[str, ...]:

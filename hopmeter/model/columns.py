@@ -28,7 +28,7 @@ class Columns:
     meaning: str
     null_when: str = ""
     values: str = ""
-    """The allowed values of a text column, separated by spaces. Empty if any text is allowed."""
+    """The allowed values of a text column, separated by spaces, or an empty string if any text is allowed."""
     planned: bool = False
     """Whether the columns repeat fields of the cell with the same names."""
 
@@ -38,8 +38,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two points on a message's path. It has one column per statistic, interval bound and
-    count."""
+    """A latency: the time between two points on a message's path. A latency has one column per statistic, interval
+    bound and count."""
 
     name: str
     between: str

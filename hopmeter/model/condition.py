@@ -24,7 +24,7 @@ class Condition:
     meaning: str
     """The description of the key in a scenario."""
     flow_meaning: str = ""
-    """The description of the key in a flow of a workload. Empty if it equals `meaning`."""
+    """The description of the key in a flow of a workload, or an empty string if it equals `meaning`."""
     default: Any
     """The value if a scenario does not set the key."""
     flow_default: Any = ...
@@ -35,9 +35,10 @@ class Condition:
     type: type[Any] = str
     """The type of a value: str, int or float."""
     form: str = ""
-    """The name of the check for a string (`scenario.condition_keys.FORMS`). Empty if any string is allowed."""
+    """The name of the check for a string (`scenario.condition_keys.FORMS`), or an empty string if any string is
+    allowed."""
     choices: tuple[str, ...] = ()
-    """The allowed strings. Empty if they cannot be listed."""
+    """The allowed strings, or an empty tuple if the strings cannot be listed."""
     least: float | None = None
     most: float | None = None
     flow_least: float | None = None
@@ -50,7 +51,7 @@ class Condition:
     """Whether the first version of table ids included this condition. A later condition changes an id only if its value
     differs from the default, so that existing ids stay the same."""
     leads_title: bool = False
-    """Whether a table's title starts with this condition. The list of other conditions then omits it."""
+    """Whether a table's title starts with this condition, so that the list of other conditions omits it."""
     noun: str = ""
     """What the value counts, such as `relay`."""
     titles: Mapping[str, str] = field(default_factory=dict)

@@ -33,7 +33,8 @@ def rename_old_names(table: Table, source: str) -> Table:
 
 
 def convert_stored(table: Table) -> Table:
-    """Return a stored run's table with current names. It gives no warnings, because the user cannot change the run."""
+    """Return a stored run's table with current names. Old names give no warnings, because the user cannot change the
+    run."""
     return _convert(table, "")
 
 

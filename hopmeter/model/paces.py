@@ -50,10 +50,10 @@ class PaceKind:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether the pace has a rate, which gives every message a due time. Otherwise the source sends as soon as it
+    """Whether the pace has a rate, which gives every message a due time. Without a rate, the source sends as soon as it
     can."""
     parameter: str = ""
-    """The key of the condition that only this pace uses. Empty if there is none."""
+    """The key of the condition that only this pace uses, or an empty string if there is none."""
     needs_parameter: bool = False
     """Whether the pace requires its parameter. The parameter is then an error with any other pace."""
     rates: Callable[[float, Any], Rates] = _steady

@@ -22,7 +22,7 @@ IN_SENTENCE = {
     "file": "the file {}",
 }
 ARRAY = "an array"
-"""The noun for an array whose codec is unknown."""
+"""The noun for an array with an unknown codec."""
 SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
 
 
@@ -33,7 +33,7 @@ class PayloadName:
     kind: str
     name: str = ""
     detail: str = ""
-    """The size of a file's frames, or the values of a message. Empty if there are none."""
+    """The size of a file's frames or the values of a message, or an empty string if there are none."""
     is_size: bool = False
     """Whether the name is a size, such as `640×480`."""
 
@@ -46,8 +46,8 @@ def format_lengths(text: str) -> str:
 def name_payload(payload: str, with_folder: bool = False) -> str:
     """Return the name of a payload for a title: `image 640×480`, `message robot.State`, `timing message`.
 
-    The name is empty for bytes, whose only property is their size. Files are named without their directory unless
-    `with_folder` is set.
+    The name of bytes is empty, because their only property is their size. Files are named without their directory
+    unless `with_folder` is set.
     """
     if payload == "timing":
         return "timing message"

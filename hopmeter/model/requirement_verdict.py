@@ -26,5 +26,5 @@ def verdict_text(requirement: str, verdict: Verdict) -> str:
 
 
 def unmet(texts: Iterable[str] | None) -> list[str]:
-    """Return the texts from `require_each` whose requirements are missed or undecided."""
+    """Return the texts from `require_each` for requirements that are missed or undecided."""
     return [text for text in texts or () if not text.endswith(f": {Verdict.MEETS}")]

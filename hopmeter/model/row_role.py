@@ -9,11 +9,11 @@ class Role(StrEnum):
     """The role of a row in its table."""
 
     CHOICE = "choice"
-    """A transport that a user can install. It is ranked, and a recommendation may name it."""
+    """A ranked transport that a user can install. A recommendation may name it."""
     FLOOR = "floor"
-    """The floor of other rows. It is unranked, or it is not a library that a user can install."""
+    """The floor of other rows, if it is unranked or is not a library that a user can install."""
     REFERENCE = "reference"
-    """A transport that is not a library. It is ranked only if its table has no choice."""
+    """A transport that is not a library. A reference is ranked only if its table has no choice."""
     UNRANKED = "not ranked"
     """A library that is never ranked."""
 

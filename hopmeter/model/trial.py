@@ -27,19 +27,19 @@ class TrialResult:
     """The CPU time of all cores, in µs, that the hypervisor gave to other guests during the trial."""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
-    """The Parquet file with the samples, relative to the run folder. Empty if nothing was recorded."""
+    """The Parquet file with the samples, relative to the run folder, or an empty string if nothing was recorded."""
     round: int | None = None
-    """The number of the trial's round, which contains one trial of each cell of a table, without a break. Older runs
-    have no rounds, so it is None."""
+    """The number of the trial's round, which contains one trial of each cell of a table, without a break. In older runs
+    without rounds, the number is None."""
     steal_share: float | None = None
     """The share of CPU time that was stolen on the nodes' cores, from `go` until all nodes were done."""
     turn_s: float | None = None
-    """The length of a duet's turn in seconds. None if the trial is not part of a duet."""
+    """The length of a duet's turn in seconds, or None if the trial is not part of a duet."""
     background_cpu_percent: float | None = None
-    """The mean use of each core by the background load in percent, from `go` until all nodes were done. None if there
-    is no CPU load."""
+    """The mean use of each core by the background load in percent, from `go` until all nodes were done, or None if
+    there is no CPU load."""
     background_memory_gb_s: float | None = None
-    """The gigabytes per second that the background load copied in this time. None if there is no memory load."""
+    """The gigabytes per second that the background load copied in this time, or None if there is no memory load."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a JSON object for a line of `trials.jsonl`."""
@@ -47,5 +47,5 @@ class TrialResult:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> TrialResult:
-        """Create a trial from a line of `trials.jsonl`. This is the inverse of `as_json`."""
+        """Create a trial from a line of `trials.jsonl`, which `as_json` created."""
         return cls(**row)

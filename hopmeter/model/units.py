@@ -20,7 +20,7 @@ DESTINATIONS = ("warm", "cold", "fresh")
 FULL_WORK = re.compile("none$|sleep:|spin:|copy:")
 """Matches a list item that names its own kind of work."""
 MOST_S = 1e9
-"""A longer time is probably a typing error. It would also exceed the range of the nodes' nanoseconds."""
+"""A longer time is probably a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_TRAFFIC = 1e12
 """The maximum memory traffic in bytes per second. No machine copies more."""
@@ -55,8 +55,7 @@ def span_ns(text: str) -> int:
 
 
 def percent(text: str) -> float:
-    """Parse a share of a core, such as `50%`. It must be above 0 and at most 100. Raises ValueError, which explains the
-    syntax."""
+    """Parse a share of a core, such as `50%`, above 0 and at most 100. Raises ValueError, which explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -106,7 +105,7 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """Return the absolute path of the file whose bytes are the payload, or None for any other payload."""
+    """Return the absolute path of the file that provides the payload bytes, or None for any other payload."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
@@ -205,10 +204,8 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks works on a message, in nanoseconds.
-
-    Return None if the work includes copies or no times.
-    """
+    """Return how long each of `many` servers or sinks works on a message in nanoseconds, or None if the work includes
+    copies or no times."""
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

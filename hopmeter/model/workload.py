@@ -15,7 +15,7 @@ from hopmeter.model.paces import PaceName
 PER_FLOW = "per-flow"
 """The value of `threads` for a participant that handles each flow on a separate thread."""
 NO_CODEC = "none"
-"""The value of `codec` for a flow whose messages are bytes or are encoded by the transport."""
+"""The value of `codec` for a flow with messages that are bytes or are encoded by the transport."""
 MESSAGE = "message:"
 """The prefix of a payload that is a schema message."""
 
@@ -29,17 +29,21 @@ class Participant:
     wait: str
     """How the participant waits for messages: `spin`, `block` or `callback`."""
     core_list: tuple[int, ...] = ()
-    """The cores of its threads. Empty if the threads are not pinned."""
+    """The cores of the participant's threads, or an empty tuple if the threads are not pinned."""
     fifo: int = 0
     """The SCHED_FIFO priority, or 0 for the ordinary scheduler."""
     threads: str = PER_FLOW
     """`per-flow`, or the number of messages that the participant handles at once."""
     transports: tuple[str, ...] = ()
-    """The transports of its flows, with their settings. The participant has one process per transport. Empty if a
-    single process is enough."""
+    """The transports of the participant's flows, with their settings. The participant has one process per transport.
+
+    The tuple is empty if a single process is enough.
+    """
     host: str = field(default="", repr=False)
-    """The host that runs the participant. Empty for this machine. `repr` omits it, so that the graph's id does not
-    depend on hosts."""
+    """The host that runs the participant, or an empty string for this machine.
+
+    `repr` omits the host, so that the graph's id does not depend on hosts.
+    """
 
 
 @dataclass(frozen=True)
@@ -80,23 +84,24 @@ class Replay:
     loop: bool = False
     """Whether the recording starts again when it ends."""
     warmup_s: float = 0.0
-    """The duration of the warm-up before the replay. It sends the first messages of the recording without measuring
-    them."""
+    """The duration of the warm-up before the replay. The warm-up sends the first messages of the recording without
+    measuring them."""
     duration_s: float = 0.0
     mean_bytes: float = 0.0
     """The mean size of the measured messages."""
     ends_s: float | None = None
-    """When the last message is due if the recording ends before `duration_s`. Otherwise None."""
+    """When the last message is due if the recording ends before `duration_s`, otherwise None."""
     type: str = field(default="", repr=False)
-    """The type of the messages, such as `nav_msgs/msg/Odometry`. Empty if the recording does not name it."""
+    """The type of the messages, such as `nav_msgs/msg/Odometry`, or an empty string if the recording does not name
+    it."""
     encoding: str = field(default="", repr=False)
     """The encoding of the messages, such as `cdr`."""
     definition: str | None = field(default=None, repr=False)
-    """The definition of the type and of all types that it contains. None if the recording has no definition in ROS 2
+    """The definition of the type and of all types that it contains, or None if the recording has no definition in ROS 2
     text format."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Notes that explain why messages were left out. They are not compared, because another version may read the
-    recording better."""
+    """Notes that explain why messages were left out. `compare=False` excludes the notes, because another version may
+    read the recording better."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class Flow:
     """The work of each receiver for each message."""
     dispatch: str = "parallel"
     after: tuple[str, ...] = ()
-    """The flows whose arrival at `source` causes a message of this flow. Empty for a flow with a schedule."""
+    """The flows that cause messages of this flow when they arrive at `source`. A flow with a schedule has none."""
     join: str = "any"
     """How several flows in `after` are combined: a message is sent for each arrival (`any`), or when each flow has a
     new arrival (`all`)."""
@@ -146,23 +151,23 @@ class Flow:
     repeat: int = 1
     """The number of messages that each such arrival causes, sent one after the other."""
     latest: str = ""
-    """The flow whose newest message each message of this flow is based on. Empty if there is none."""
+    """The flow that provides the basis of each message: its newest message at `source`. Empty if there is none."""
     during: str = ""
-    """The call during which `source` makes this call. Empty if there is none."""
+    """The call during which `source` makes this call, or an empty string if there is none."""
     replay: Replay | None = None
     """The recording that provides the messages, or None for messages of a fixed size."""
     concurrency: int = 1
     """The maximum number of concurrent calls."""
     returns: str = ""
-    """The flow whose arrival at `source` lets this flow send its next message. Used only with the pace `closed`."""
+    """With the pace `closed`: the flow that lets this flow send its next message by arriving at `source`."""
     window_s: tuple[float, float] | None = None
-    """The durations of the warm-up and of the measurement, in seconds. Used only with the pace `closed`."""
+    """With the pace `closed`: the durations of the warm-up and of the measurement, in seconds."""
     deadline_s: float | None = None
     """The maximum time from when a message is due until the message or its reply arrives."""
     carrier: Carrier | None = None
     """The flow's own transport, or None if the flow uses the transport of the cell."""
     bridged: str = ""
-    """For a bridge: the flow whose messages the bridge passes on to another process of the same participant."""
+    """For a bridge: the flow that the bridge passes on to another process of the same participant."""
     bridged_to: tuple[str, ...] = ()
     """For a bridge: the flows of that other process that these messages cause."""
 
@@ -188,8 +193,7 @@ class Flow:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the flows that cause messages of this flow. They include flows whose newest message it uses or whose
-        return it awaits."""
+        """Return the flows that cause messages of this flow, including `latest`, `during` and `returns`."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:
@@ -199,7 +203,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Path:
-    """Flows whose messages cause each other, from the first to the last."""
+    """A sequence of flows in which the messages of each flow cause those of the next."""
 
     name: str
     flows: tuple[str, ...]
@@ -249,7 +253,7 @@ class Workload:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
-        """Create a workload from the JSON object in `run.json`. This is the inverse of `dataclasses.asdict`."""
+        """Create a workload from the JSON object in `run.json`, which `dataclasses.asdict` created."""
         return cls(
             participants=tuple(_make(Participant, each) for each in row["participants"]),
             flows=tuple(map(_make_flow, row["flows"])),

@@ -15,8 +15,8 @@ from hopmeter.scenario.resolve import least_rounds
 from hopmeter.system import humanize
 
 LEVEL_ROUNDS = 3
-"""The number of rounds of cells whose idle cores may sleep, if others keep the cores awake. Those others decide the
-order; these only show latency levels."""
+"""The number of rounds for cells that only show latency levels, because other cells with idle states disabled decide
+the order."""
 START_S = 0.1
 """The assumed time to start and stop the nodes of a trial before any trial has been measured."""
 PYTHON_START_S = 0.3

@@ -14,8 +14,8 @@ OPTIONS = {"transport": "transport", "language": "language", "payload": "payload
 
 
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
-    """Return a command-line option that limits one condition to the values that fit the budget. The result is empty if
-    no such option exists."""
+    """Return a command-line option that limits one condition to the values that fit the budget, or an empty string if
+    there is none."""
     requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))
@@ -34,7 +34,8 @@ def _own_cells(made: Plan) -> list[Cell]:
 def _fitting(
     made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
 ) -> list[object]:
-    """Return the largest set of values whose cells and floors fit the budget. Cheap values are preferred."""
+    """Return the largest set of values that fits the budget, including the floors of their cells. Cheap values are
+    preferred."""
 
     def needed_s(chosen: Sequence[object]) -> float:
         cells = [cell for cell in requested if cell[axis] in chosen]

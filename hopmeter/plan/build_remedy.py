@@ -33,7 +33,7 @@ def without_remedy(reason: str) -> str:
 def building_command(command: Sequence[str], reasons: Iterable[str]) -> str:
     """Return the given command with `--build`, which first builds everything that the cells need.
 
-    The result is empty if the command already builds, or if a build removes none of these reasons.
+    Return an empty string if the command already builds, or if a build removes none of these reasons.
     """
     if not command or OPTION in command or not any(map(is_buildable, reasons)):
         return ""

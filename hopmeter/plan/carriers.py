@@ -20,13 +20,13 @@ BRIDGE = "bridge"
 
 
 def axis_carrier(cell: Cell) -> Carrier:
-    """Return the carrier of a cell. It carries all flows that do not name their own transport."""
+    """Return the carrier of a cell. The cell's carrier carries all flows that do not name their own transport."""
     carriage = cell.carriage
     return Carrier(cell.axes.transport, carriage.profile, carriage.settings, carriage.rpc, own_types=carriage.own_types)
 
 
 def carrier_of(cell: Cell, flow: Flow) -> Carrier:
-    """Return the carrier of a flow. A bridge has the carrier of the flow whose messages it passes on."""
+    """Return the carrier of a flow. A bridge has the same carrier as the flow that it passes on."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged))
     return flow.carrier or axis_carrier(cell)
@@ -117,10 +117,9 @@ def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> d
 
 
 def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
-    """Return the values of a row whose flows name their own transports. The result is empty if any flow uses the cell's
-    transport.
+    """Return the values of a row if all its flows name their own transports, otherwise an empty dict.
 
-    Such a row is not ranked, because its transport is the same in all cells. Only the transport of the other flows
+    Such rows are not ranked, because their transport is the same in all cells. Only the transport of the other flows
     differs.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):

@@ -13,10 +13,10 @@ from hopmeter.plan.topology import Endpoint
 def causes(
     folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
 ) -> dict[str, Any]:
-    """Return what causes a sending endpoint's messages. The result is empty if they have no cause.
+    """Return what causes a sending endpoint's messages, or an empty dict if nothing causes them.
 
-    A cause is a receiving endpoint of the same node: one that the sender follows, one whose newest message it uses, or
-    one to which its messages return.
+    A cause is a receiving endpoint of the same node. The sender may follow the cause, use its newest message, or
+    receive its own messages there again.
     """
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):

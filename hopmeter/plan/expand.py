@@ -143,7 +143,7 @@ def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, s
 
 
 def _worked_s(cell: Cell) -> float:
-    """Return the total work time of an unpaced trial, in seconds. It is 0 for paced trials."""
+    """Return the total work time of an unpaced trial in seconds, or 0 for a paced trial."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 

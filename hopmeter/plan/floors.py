@@ -14,7 +14,7 @@ FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = tag("W-FLOOR-SEARCH", "no floors: a search compares rates, and a floor is a latency")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
-"""The fields whose values a floor shares with its cells."""
+"""The fields that have the same values in a floor and in its cells."""
 
 
 def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
@@ -38,8 +38,8 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the cells as the first steps of searches. They have no floors, because a search compares rates instead of
-    latencies."""
+    """Return the cells as the first steps of searches. Searches have no floors, because a search compares rates instead
+    of latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

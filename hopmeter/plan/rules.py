@@ -20,11 +20,11 @@ from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, Capabilities], str]
-"""Returns the reason why a cell is impossible, tagged with a code. The result is empty if the cell is possible."""
+"""Returns the reason why a cell is impossible, tagged with a code, or an empty string if the cell is possible."""
 
 
 def why_not(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why this cell cannot be measured here. The result is empty if it can."""
+    """Return why this cell cannot be measured here, or an empty string if it can."""
     manifest = capabilities.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
@@ -161,8 +161,8 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec if the transport encodes objects itself. Otherwise objects would be encoded twice, and neither
-    encoding could be measured alone."""
+    """Reject a codec if the transport encodes objects itself. Encoding twice would prevent measuring either encoding
+    alone."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""

@@ -100,7 +100,7 @@ def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: 
 
 
 def why_unused(cell: Cell, transport: str, language: str) -> str:
-    """Return why replacing a node does not change a cell. The result is empty if the cell uses that node."""
+    """Return why replacing a node does not change a cell, or an empty string if the cell uses that node."""
     if cell.axes.transport == transport and language in languages(cell):
         return ""
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")

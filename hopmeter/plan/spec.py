@@ -23,7 +23,7 @@ from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
 SPARE_SAMPLES = 4096
-"""Extra capacity for samples. It lets short trials store more than one duplicate per message."""
+"""Extra capacity for samples, so that short trials can store more than one duplicate per message."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class TransportContext:
     adapters: dict[str, Path]
     """The directory of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker. Empty if there is no broker."""
+    """The address of the transport's broker, or an empty string if there is none."""
     bind: str = LOOPBACK
     """The address on which the nodes listen."""
     advertised: str = LOOPBACK
@@ -65,7 +65,7 @@ class TrialContext:
     adapters: dict[str, Path]
     """The directory of the Python adapter, by language."""
     broker: str = ""
-    """The address of the transport's broker. Empty if there is no broker."""
+    """The address of the transport's broker, or an empty string if there is none."""
     bind: str = LOOPBACK
     """The address on which the nodes listen."""
     advertised: str = LOOPBACK
@@ -173,7 +173,7 @@ def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint
 
 
 def _window(flow: Flow) -> dict[str, Any]:
-    """Return the sending window of a flow whose messages return. The result is empty for a flow with a schedule or a
+    """Return the sending window of a flow with returning messages, or an empty dict for a flow with a schedule or a
     cause."""
     if flow.window_s is None:
         return {}
@@ -182,7 +182,7 @@ def _window(flow: Flow) -> dict[str, Any]:
 
 
 def _participant(cell: Cell, number: int) -> dict[str, Any]:
-    """Return the spec values of a workload's participant. The result is empty for an ordinary cell."""
+    """Return the spec values of a workload's participant, or an empty dict for an ordinary cell."""
     if cell.workload is None:
         return {}
     one = cell.workload.participants[number]
@@ -197,8 +197,8 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe the object that the source and the last receiver encode and decode. The result is empty for nodes that
-    only pass on bytes."""
+    """Describe the object that the source and the last receiver encode and decode. Nodes that only pass on bytes get an
+    empty dict."""
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
@@ -213,8 +213,7 @@ def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict
 
 
 def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
-    """Return the file with the payloads. The result is empty if payloads are a fixed pattern or come from another
-    flow."""
+    """Return the file with the payloads, or an empty dict if payloads are a fixed pattern or come from another flow."""
     if flow.bridged:
         return {}
     if flow.replay:
@@ -240,7 +239,7 @@ def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
 
 
 def _turns(turns: Turns | None) -> dict[str, Any]:
-    """Return the turns of a duet. Without turns the result is empty, so that older nodes accept the spec."""
+    """Return the turns of a duet, or an empty dict if there are none, so that older nodes accept the spec."""
     if turns is None:
         return {}
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
@@ -301,8 +300,8 @@ def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
 
 
 def capacity(flow: Flow) -> int:
-    """Return the number of samples for which an endpoint allocates memory. It is twice the number of messages, or of
-    replies for a scatter, to allow for duplicates."""
+    """Return the number of samples for which an endpoint allocates memory: twice the number of messages (or replies),
+    to allow for duplicates."""
     each = len(flow.targets) if flow.pattern == "scatter" else 1
     return 2 * each * flow.messages + SPARE_SAMPLES
 

@@ -31,7 +31,7 @@ class Endpoint:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     host: str = ""
-    """The name of the host that runs the endpoint. Empty if all nodes run on this machine."""
+    """The name of the host that runs the endpoint, or an empty string if all nodes run on this machine."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def topology(cell: Cell) -> Topology:
 
 
 def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
-    """Return the distinct codecs whose objects a node carries."""
+    """Return the distinct codecs that a node uses for its objects."""
     if cell.workload is None:
         return (cell.axes.codec,) if cell.has_codec else ()
     end = topology(cell).nodes[number][0]
@@ -157,7 +157,7 @@ def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
 
 
 def _workload_topology(cell: Cell) -> Topology:
-    """Return the endpoints and links of the running flows. Their ids are those of the whole workload."""
+    """Return the endpoints and links of the running flows, with the ids that they have in the whole workload."""
     assert cell.workload is not None, "an ordinary cell has its own topology"
     names = {flow.name for flow in flows(cell)}
     endpoints: list[Endpoint] = []

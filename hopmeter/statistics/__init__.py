@@ -1,4 +1,4 @@
-"""Compare cells by rounds: ranks, ratios with intervals, verdicts and stopping rules. This package knows nothing of
+"""Compare cells by rounds: ranks, ratios with intervals, verdicts and stopping rules. This package does not depend on
 runs, cells or files."""
 
 from hopmeter.statistics.detection import detectable, rounds_for_ratio, rounds_needed

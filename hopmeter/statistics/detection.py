@@ -20,10 +20,10 @@ def detectable(error: float, freedom: float, level: float) -> float:
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
-    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %.
+    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if unknown.
 
-    The result is the median over all pairs, or over the pairs that contain `a` and `b` if they are given. It is None if
-    no pair has an interval, or if `ratio` means no difference.
+    If `a` or `b` is given, only pairs that contain these cells are used. The number of rounds is the median over these
+    pairs.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -35,8 +35,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds are needed to decide a pair with a power of 80 %, assuming that its estimate is true.
-    Return None if the number is unknown."""
+    """Return how many rounds are needed to decide a pair with a power of 80 %, or None if unknown. The pair's estimate
+    is assumed to be true."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None

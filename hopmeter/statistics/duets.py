@@ -1,5 +1,5 @@
-"""Compare the two cells of a duet. They run in alternating turns, so neighbouring turns are exposed to the same
-noise."""
+"""Compare the two cells of a duet. Duets measure both cells in alternating turns, so that neighbouring turns are
+exposed to the same noise."""
 
 from __future__ import annotations
 

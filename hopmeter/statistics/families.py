@@ -2,7 +2,8 @@
 affect each other.
 
 Choices are the cells that are ranked. References have no rank, so all pairs with a reference form a separate family.
-This family contains more than the pairs with the best choice, because the best choice is only known from the same data.
+The family of references is not limited to pairs with the best choice, because the best choice is only known from the
+same data.
 """
 
 from __future__ import annotations

@@ -62,9 +62,8 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
     """Return the later ranking, but keep the pairs that only the earlier look decided.
 
-    Such a pair keeps its earlier interval, which is still valid if the levels come from `spend`. The interval is
-    extended to contain the later estimate. If the later estimate has the opposite order, the later pair is used
-    instead.
+    A kept pair has the interval of the earlier look, extended to contain the later estimate. The interval is valid if
+    the levels come from `spend`. If the later estimate has the opposite order, the later pair is used instead.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)

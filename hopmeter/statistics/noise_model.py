@@ -26,8 +26,8 @@ USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
 """The standard deviation of the weak prior of log(1 + g). The prior's mean is at `USUAL_STEAL_WEIGHT`."""
 LEAST_VARIANCE = 0.3
-"""The minimum variance that the weights use, as a fraction of the median variance. Otherwise a single quiet cell would
-determine the effects of the rounds."""
+"""The minimum variance that the weights use, as a fraction of the median variance. The minimum prevents a single quiet
+cell from determining the effects of the rounds."""
 FLOOR = 1e-18
 BEYOND_USE = 10.0
 """A trial is beyond use if its variance is more than this multiple of the usual variance."""

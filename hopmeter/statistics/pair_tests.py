@@ -30,7 +30,7 @@ class PairTests:
     common: Floats
 
     def p_values(self) -> Floats:
-        """Return the two-sided p-value of each pair. It is 1 if the pair has too few common rounds."""
+        """Return the two-sided p-value of each pair, or 1 if the pair has too few common rounds."""
         enough = self.common >= LEAST_ROUNDS
         if not enough.any():
             return np.ones(enough.shape)

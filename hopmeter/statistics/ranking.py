@@ -153,8 +153,8 @@ def _pair(
 ) -> CellPair:
     """Return the comparison of one pair.
 
-    Its interval uses the significance level of the first step, so that all intervals hold simultaneously. If only a
-    later step decides the pair, the interval excludes equality by a negligible amount.
+    The pair's interval uses the significance level of the first step, so that all intervals hold simultaneously. If
+    only a later step decides the pair, the interval excludes equality by a negligible amount.
     """
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])

@@ -21,8 +21,7 @@ BIAS = 4.0
 """The factor of the bias correction for a correlation estimated from few blocks. With a factor of 1, correlated blocks
 are mistaken for growth too often."""
 FREEDOM = 0.15
-"""The fraction of the degrees of freedom that is used. It is less than 1 because the correlation is itself an
-estimate."""
+"""The fraction of the degrees of freedom that is used, to allow for the uncertainty of the estimated correlation."""
 LEAST_FREEDOM = 2.0
 MOST_CORRELATED = 0.95
 
@@ -60,8 +59,8 @@ def fit_trend(blocks: Floats) -> Trend:
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
-    """Return the mean trend of several trials. Its error covers the spread between trials if that is larger than their
-    own errors."""
+    """Return the mean trend of several trials. The mean's error covers the spread between trials if that is larger than
+    the trials' own errors."""
     many = len(trends)
     own = sum(each.error**2 for each in trends) / many**2
     between = variance(each.growth for each in trends) / many if many > 1 else 0.0

@@ -26,8 +26,8 @@ def add_clocks(folder: Path, *found: Batch | ClockState) -> None:
 
 
 def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
-    """Return the batches and clock states of a run. Both are empty if there is no clock file. Raises StoreError if the
-    file is damaged."""
+    """Return the batches and clock states of a run, or two empty lists if there is no clock file. Raises StoreError if
+    the file is damaged."""
     path = folder / FILE
     if not path.exists():
         return [], []

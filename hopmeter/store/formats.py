@@ -76,7 +76,7 @@ def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _facts(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a node under current names. The result is empty if the node has no facts."""
+    """Return the facts of a node under current names, or an empty dict if the node has no facts."""
     return {"facts": _rename(node["facts"], {"daemon": "broker"})} if "facts" in node else {}
 
 

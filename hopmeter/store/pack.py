@@ -44,7 +44,7 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticErro
 """The exceptions that the ZIP library raises for damaged and encrypted files."""
 CHUNK = 1 << 20
 TIME = (1980, 1, 1, 0, 0, 0)
-"""The timestamp of every file in a pack. It is fixed, so that packing a run again produces the same bytes."""
+"""The timestamp of every file in a pack, which is fixed so that packing a run again produces the same bytes."""
 
 
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
@@ -178,7 +178,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return why the file is not a packed run. The result is empty if no fault is found."""
+    """Return why the file is not a packed run, or an empty string if no fault is found."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

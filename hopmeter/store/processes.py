@@ -68,8 +68,8 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return `detector`, or `detector (zeromq)` if the participant has several processes. The name is empty outside a
-    workload."""
+    """Return `detector`, or `detector (zeromq)` if the participant has several processes. Outside a workload, the name
+    is empty."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

@@ -34,7 +34,7 @@ BY_HAND = "by-hand.json"
 
 
 class RunFolder:
-    """A run on disk. Its folder is named `.NAME.partial` until `finish` renames it."""
+    """A run on disk. The run folder is named `.NAME.partial` until `finish` renames it."""
 
     def __init__(self, path: Path, about: dict[str, Any], trials: dict[tuple[str, int], TrialResult]) -> None:
         self.path = path

@@ -32,7 +32,7 @@ def lock_run(run: Path) -> Iterator[None]:
 
 
 def _lock_path(run: Path) -> Path:
-    """Return the path of the lock file. It is next to the run folder, because the folder is renamed while it is
+    """Return the path of the lock file, which is next to the run folder because the folder is renamed while it is
     locked."""
     return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
 

@@ -59,8 +59,8 @@ class WhyFolder:
         return self.path / f"{cell}.parquet"
 
     def results(self) -> dict[str, TrialResult]:
-        """Return the additional trials by cell. The result is empty if the run has none. Raises StoreError if the file
-        is damaged."""
+        """Return the additional trials by cell, or an empty dict if the run has none. Raises StoreError if the file is
+        damaged."""
         path = self.path / "trials.jsonl"
         try:
             rows = [json.loads(line) for line in read_text(path).splitlines()]

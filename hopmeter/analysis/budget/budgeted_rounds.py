@@ -48,7 +48,8 @@ class BudgetedRounds:
     ) -> None:
         """Create the planner; `done` and `looks` restore the state of an interrupted run.
 
-        `in_question` selects the workloads whose flows are also measured separately. None selects all workloads.
+        `in_question` selects the workloads with flows that are also measured separately. If `in_question` is None, all
+        workloads are selected.
         """
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)

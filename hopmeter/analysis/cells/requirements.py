@@ -19,7 +19,7 @@ Values = Mapping[str, Any]
 
 
 class Judge:
-    """Judges the requirements of one cell. It stores intervals instead of samples, to save memory."""
+    """Judges the requirements of one cell. A judge stores intervals instead of samples, to save memory."""
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
         """Compute the intervals from the samples of the good trials. `alpha` is the significance level; a look passes a

@@ -19,7 +19,7 @@ Value = Callable[[Cell, TrialResult], float | None]
 
 
 def median_us(folder: RunFolder) -> Value:
-    """Return a function that computes a trial's median headline latency. It accepts any number of messages."""
+    """Return a function that computes a trial's median headline latency from any number of messages."""
 
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured

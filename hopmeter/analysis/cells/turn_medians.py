@@ -29,7 +29,7 @@ def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[f
 
 
 def _median_us(took_ns: Times) -> float | None:
-    """Return the median latency of one turn in µs. It is None if the turn has no messages or if it falls on a lost
+    """Return the median latency of one turn in µs, or None if the turn has no messages or the median falls on a lost
     message."""
     arrived = took_ns[took_ns != NONE_NS]
     (found,) = estimate(arrived, (0.5,), len(took_ns) - len(arrived))

@@ -53,8 +53,8 @@ class Echo:
 
     @property
     def wanted_cores(self) -> float | None:
-        """The number of cores that the pairs would use without contention, estimated from the row with a single pair.
-        None if there is no such row."""
+        """The number of cores that the pairs would use without contention, or None if unknown. The estimate is based on
+        the row with a single pair."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property
@@ -65,8 +65,7 @@ class Echo:
 
     @property
     def copying(self) -> float | None:
-        """The fraction of CPU time that the kernel spends on copying requests and replies. None if the number of copies
-        is unknown."""
+        """The fraction of CPU time that the kernel spends on copying requests and replies, or None if unknown."""
         copies = self.row.cell.carriage.system_copies
         if copies is None:
             return None
@@ -75,7 +74,7 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The fraction of CPU time that the same row without TCP saves. None if there is no such row."""
+        """The fraction of CPU time that the equivalent row without TCP saves, or None if there is no such row."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))

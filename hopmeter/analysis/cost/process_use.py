@@ -58,15 +58,14 @@ NAMES = (
 
 
 def sampled_percent(row: Row, role: str) -> float | None:
-    """Return the mean CPU use, in percent, of all processes with the given role. Return None if there are no
-    samples."""
+    """Return the mean CPU use, in percent, of all processes with the given role, or None if there are no samples."""
     trials = [trial for trial in row.trials if trial["good"]]
     samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
     return fmean(samples) if samples else None
 
 
 def mapped_mb(row: Row) -> float | None:
-    """Return the most shared memory that any process of a row mapped, in megabytes. Return None if it is unknown."""
+    """Return the most shared memory that any process of a row mapped, in megabytes, or None if unknown."""
     return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
@@ -94,7 +93,7 @@ def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
 
 
 def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the CPU samples of a trial. The list is empty if there are none or if the samples are damaged."""
+    """Return the CPU samples of a trial, or an empty list if the samples are missing or damaged."""
     path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
     try:
         return read_rows(path) if path.exists() else []

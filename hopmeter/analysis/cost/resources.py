@@ -45,14 +45,14 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
 
 
 def _pss_mb(trials: Sequence[TrialResult]) -> float | None:
-    """Return the largest total proportional set size (PSS) of any trial. Return None if no trial has it for every
+    """Return the largest total proportional set size (PSS) of any trial, or None if no trial reports the PSS of every
     process."""
     known = [trial for trial in trials if (found := _readings(trial)) and all("pss_bytes" in each for each in found)]
     return max(_total(trial, "pss_bytes") for trial in known) / 1e6 if known else None
 
 
 def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pairs: int) -> dict[str, Any]:
-    """Return the CPU use in percent of one core. Its confidence interval is computed from the spread between trials."""
+    """Return the CPU use in percent of one core, with a confidence interval from the spread between trials."""
     rates = [each.achieved_hz for each in measured if each.achieved_hz]
     messages = sum(each.counts.messages for each in measured)
     per_trial = [
@@ -78,7 +78,7 @@ def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def trial_core_percent(trial: TrialResult) -> float | None:
-    """Return the total CPU use of all processes of a trial, in percent of one core. Return None if no process reported
+    """Return the total CPU use of all processes of a trial in percent of one core, or None if no process reported
     it."""
     shares = [
         max(0.0, used.get("user_us", 0) + used.get("system_us", 0) - _spun_us(node)) / (used["interval_ns"] / 1e5)
@@ -143,21 +143,21 @@ def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
 
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
-    """Return hopmeter's own overhead per message in µs, measured by calling the receiver directly. The result is the
-    median over all sources."""
+    """Return hopmeter's own overhead per message in µs: the median over all sources, measured by calling the receiver
+    directly."""
     endpoints = [each for trial in trials for node in trial.nodes for each in node.get("endpoints", [])]
     values = [each["empty_hop_ns"] for each in endpoints if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
 def _library_version(trials: Sequence[TrialResult]) -> str | None:
-    """Return the library versions that the nodes report, joined by commas. Return None if there are none."""
+    """Return the library versions that the nodes report, joined by commas, or None if there are none."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Return the path that messages took, as the transport reports it. Return None if it is unknown."""
+    """Return the path that messages took, as reported by the transport, or None if unknown."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 

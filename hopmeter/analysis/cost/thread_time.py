@@ -46,7 +46,7 @@ class ThreadTime:
     """The time that an endpoint's thread spent in each state, as cumulative functions of time.
 
     Only the sums between two readings are known. The model assumes that a waiting thread first sleeps, then runs and
-    then waits for a core. It assumes that an acting thread divides its time evenly.
+    then waits for a core. An acting thread is assumed to divide its time evenly.
     """
 
     def __init__(self, readings: Readings) -> None:
@@ -60,7 +60,7 @@ class ThreadTime:
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        """Return the asleep, running, stolen and queued times of each interval. They are zero if an interval's two
+        """Return the asleep, running, stolen and queued times of each interval. All times are zero if an interval's two
         readings come from different threads."""
         spans = np.diff(self._at)
         running = np.clip(np.diff(self._readings["cpu_ns"]), 0, spans)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALPHA = 0.03
-"""The significance level. It is below the allowed 5 % of false changes because the p-values are estimates."""
+"""The significance level. The allowed rate of false changes is 5 %; the level is lower because the p-values are
+estimates."""
 SHORTEST = 3
 """The minimum number of values before and after a change."""
 CLIP = 5.0

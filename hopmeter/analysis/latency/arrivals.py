@@ -24,8 +24,8 @@ class Arrivals:
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
-        """Return a mask of the arrivals whose message the source recorded, or None if the source recorded all of
-        them."""
+        """Return a mask of the arrivals of recorded messages, or None if the source recorded the messages of all
+        arrivals."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 
@@ -35,7 +35,7 @@ class Arrivals:
 
     @cached_property
     def _tidy(self) -> bool:
-        """Return whether all arrivals are in order and without duplicates. This common case is cheap to process."""
+        """Return whether all arrivals are in order and without duplicates, which is common and cheap to process."""
         return len(self._seqs) < 2 or bool((np.diff(self._seqs) > 0).all())
 
     @cached_property

@@ -57,8 +57,8 @@ def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
     """Return new column values for the latencies that start on one clock and end on another.
 
-    Their intervals are widened by the clock uncertainty. If a latency's median is below its uncertainty, its columns
-    become None, unless it is the headline.
+    The intervals of these latencies are widened by the clock uncertainty. If a latency's median is below the clock
+    uncertainty, its columns become None, unless the latency is the headline.
     """
     claimed: dict[str, Any] = {}
     for name, each in uncertainties.items():

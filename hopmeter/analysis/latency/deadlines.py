@@ -91,8 +91,8 @@ def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> d
 
 
 def missed_interval(trials: Sequence[MissedCount], alpha: float = ALPHA) -> tuple[float | None, float | None]:
-    """Return the Clopper-Pearson interval of the share of missed deadlines. Its bounds are None if there are too few
-    messages or trials.
+    """Return the Clopper-Pearson interval of the share of missed deadlines, or None for both bounds if there are too
+    few messages or trials.
 
     Missed deadlines come in clusters, so `late_shares` estimates the effective number of messages from the trials.
     """

@@ -26,8 +26,8 @@ def interval(
     too few trials.
 
     The method is Student's t around the mean of the trials, on logarithms if all samples are `positive`. The interval
-    also covers the distance of the pooled percentile from that mean, because the distance is a visible bias. Positive
-    percentiles alone do not justify logarithms: samples around zero may have positive percentiles by chance.
+    also covers the visible bias: the distance of the pooled percentile from that mean. Positive percentiles alone do
+    not justify logarithms, because samples around zero may have positive percentiles by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):

@@ -59,7 +59,8 @@ def latencies(pair: Pair) -> Pieces:
 
 
 def count_missing(pair: Pair) -> Counter[str]:
-    """Count, for each latency, the messages with a start but no end. They count as later than all others."""
+    """Count, for each latency, the messages with a start but no end. Percentiles treat messages without an end as later
+    than all others."""
     cut = trim_slice(pair)
     missing: Counter[str] = Counter()
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -122,7 +123,7 @@ def _hold_times(pair: Pair) -> Times:
 
 
 def hold(place: EndpointTimes) -> Times:
-    """Return the time from a request's arrival to its reply or forwarding. It is NONE_NS if either time is missing."""
+    """Return the time from a request's arrival to its reply or forwarding, or NONE_NS if either time is missing."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)
 

@@ -21,7 +21,7 @@ class EndpointTimes:
     refused: int
     """The number of messages that the endpoint could not forward or reply to."""
     host: str = ""
-    """The host whose clock recorded the times."""
+    """The name of the host that recorded the times."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Lane:
     abandoned: int
     """The number of messages that the transport refused until the retry time was over."""
     host: str = ""
-    """The host whose clock recorded the times."""
+    """The name of the host that recorded the times."""
 
     @property
     def handover_times(self) -> Times:
@@ -128,7 +128,7 @@ class Pair:
         """Return the arrival and departure times of each hop, starting at the source. The last hop has one entry per
         sink or server.
 
-        Both times are on the clock of the receiving host.
+        Arrival and departure times are on the clock of the receiving host.
         """
         return [(hop.arrived, translate(hop.left, self.clocks.route(hop.left, *hop.hosts))) for hop in self._hops()]
 

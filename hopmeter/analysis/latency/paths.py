@@ -43,7 +43,7 @@ class PathTimes:
     """The age in ns of the first flow's message that caused each message of the last flow. Messages with unknown causes
     are left out."""
     clock: ClockUncertainty
-    """The clock uncertainty of these times. It is zero if the path starts and ends on the same clock."""
+    """The clock uncertainty of these times, or zero if the path starts and ends on the same clock."""
 
     @property
     def reaction(self) -> Times:
@@ -82,8 +82,8 @@ def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host
 
 
 def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:
-    """Return, for each message of the last flow, the number of the first flow's message that caused it. The number is
-    UNKNOWN if the chain of causes is broken."""
+    """Return, for each message of the last flow, the number of the first flow's message that caused it, or UNKNOWN if
+    the chain of causes is broken."""
     numbers = np.arange(messages)
     for before, flow in reversed(list(pairwise(flows))):
         numbers = _step(_cause_numbers(cell, before, flow, causes), numbers)

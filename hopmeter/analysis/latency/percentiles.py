@@ -77,8 +77,8 @@ def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool 
 
 
 def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
-    """Convert a quantile of all messages to a quantile of the arrived messages. The result is infinite if the quantile
-    falls on a lost message."""
+    """Convert a quantile of all messages to a quantile of the arrived messages, or infinity if the quantile falls on a
+    lost message."""
     if not lost:
         return share if arrived else math.inf
     position = (arrived + lost + 1 / 3) * share + 1 / 3

@@ -17,8 +17,8 @@ from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
 LAST = "last"
-"""The index of the server that replied last, for each message. It is stored with the latencies, although it is not
-one."""
+"""The index of the server that replied last, for each message. Although the index is not a latency, it is stored with
+the latencies."""
 
 
 def by_server(pair: Pair) -> Pieces:

@@ -117,7 +117,7 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate is constant. Only then does a growing latency not come from the schedule."""
+    """Return whether the rate is constant. If the rate changes, a growing latency may come from the schedule."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 

@@ -63,7 +63,7 @@ def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
 
 
 def _is_concurrent(cell: Cell) -> bool:
-    """Return whether several calls run concurrently. Their replies may then arrive in any order."""
+    """Return whether several calls run concurrently. Replies to concurrent calls may arrive in any order."""
     return cell.workload is not None and bool(cell.flow) and cell.workload.flow(cell.flow).concurrency > 1
 
 

@@ -1,4 +1,4 @@
-"""Detect messages that wait in a queue throughout a trial. Such a queue filled during warm-up and so shows no trend
+"""Detect messages that wait in a queue throughout a trial. A queue that filled during warm-up shows no trend
 (docs/method.md)."""
 
 from __future__ import annotations

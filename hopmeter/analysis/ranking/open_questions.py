@@ -12,9 +12,9 @@ from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import ALPHA, BEST
 
 CLEAR = 1.5
-"""A run with a budget first aims to decide pairs of rows whose medians differ by this factor."""
+"""A run with a budget first aims to decide pairs of rows with medians that differ by this factor."""
 Question = frozenset[str]
-"""The two cells of a pair, or a single cell whose median or requirements are in question."""
+"""The two cells of a pair, or a single cell if its median or its requirements are in question."""
 Bounds = tuple[float | None, float | None, float | None]
 IsJudged = Callable[[Cell, Bounds, float], bool]
 """Returns whether the trials decide a cell's requirements. The arguments are the cell, its median with a 95 % interval,
@@ -31,7 +31,7 @@ class Answer:
     """The cells that every further round must include: the best cell, cells without a result, and undecided
     references."""
     needed_rounds: float | None = None
-    """The estimated number of rounds needed to decide undecided pairs whose ratio is `CLEAR`, or None if unknown."""
+    """The estimated number of rounds needed to decide pairs with the ratio `CLEAR`, or None if unknown."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:

@@ -23,7 +23,7 @@ def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: M
     for cell in cells:
         row, ranking = by_id[cell.id], rankings.get(cell.group)
         if cell.is_whole_workload:
-            continue  # a whole workload has no separate latency
+            continue  # a whole workload has no latency of its own
         pooled = {f"median{end}_us": row.get(f"{headline(cell)}_p50{end}_us") for end in ("", "_low", "_high")}
         by_rounds = ranking.columns(cell.id) if ranking is not None and not cell.dropped else {}
         too_few = pooled["median_us"] is None and by_rounds.get("median_low_us") is None

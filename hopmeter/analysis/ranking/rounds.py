@@ -34,7 +34,7 @@ class Comparison:
     """The family with which the pair shares a significance level: `references` if either cell is a reference, otherwise
     `choices`."""
     stopped_early: bool = False
-    """Whether an earlier look decided the pair. The interval then comes from that look."""
+    """Whether an earlier look decided the pair and provided the interval."""
 
     @property
     def bounds(self) -> Bounds:

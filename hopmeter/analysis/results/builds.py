@@ -49,10 +49,10 @@ def are_of_one_version(rows: Sequence[Row]) -> bool:
 
 
 def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
-    """Return, in brackets, what distinguishes the build of each row, by the row's `id()`.
+    """Return the qualifiers of each row in brackets, by the row's `id()`, or an empty string if none is needed.
 
-    The text contains the language if languages differ, "debug build" if it applies, and the library version if rows of
-    the same transport and language differ in it. The result is empty if nothing needs to be distinguished.
+    Qualifiers are the language, "debug build", and the library version. The language is included if languages differ.
+    The version is included if rows of the same transport and language have different versions.
     """
     several = len({row["language"] for row in rows}) > 1
     languages = {id(row): [language_name(str(row["language"]))] if several else [] for row in rows}

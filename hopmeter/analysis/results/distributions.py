@@ -43,7 +43,7 @@ class Box:
     high: float
     """The upper whisker: the slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
-    """A selection of the messages beyond the whiskers. It always includes the most extreme ones."""
+    """A selection of the messages beyond the whiskers, always including the most extreme ones."""
 
 
 WHISKER = 1.5
@@ -60,10 +60,8 @@ def row_box(row: Row) -> Box | None:
 
 
 def box(pooled: Numbers, lost: int) -> Box | None:
-    """Return the box plot of latencies in µs.
-
-    Return None if no latency is above zero, or if the upper quartile falls on a lost message.
-    """
+    """Return the box plot of latencies in µs, or None if no latency is above zero or the upper quartile falls on a lost
+    message."""
     positive = np.sort(pooled[pooled > 0])
     q1, p50, q3 = estimate(positive, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
@@ -84,8 +82,8 @@ def _thin(ordered: Numbers) -> list[float]:
 
 
 def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
-    """Return the approximate 95 % interval of the median if messages were independent. Return None if the upper
-    quartile falls on a lost message."""
+    """Return the approximate 95 % interval of the median, or None if the upper quartile falls on a lost message.
+    Messages are treated as independent."""
     q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
         return None
@@ -94,8 +92,8 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. Hops whose p90 falls on a
-    lost message are left out."""
+    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. A hop is left out if its
+    p90 falls on a lost message."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)
     pooled = [Hop.join([trial.hops[hop] for trial in found]) for hop in range(many)]
@@ -130,8 +128,8 @@ def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, f
 
 
 def bulk(row: Row) -> tuple[float, float] | None:
-    """Return the latency range from the 0.1 % to the 99.5 % quantile, ignoring lost messages. Return None if there are
-    no samples."""
+    """Return the latency range from the 0.1 % to the 99.5 % quantile, ignoring lost messages, or None if there are no
+    samples."""
     pooled, _ = _pool(row)
     low, high = estimate(pooled[pooled > 0], (0.001, 0.995), lost=0)
     return None if low is None or high is None else (low, high)

@@ -34,7 +34,7 @@ class Group:
     varied: tuple[str, ...] = ()
     """The conditions that differ between the groups of a report."""
     machine: str = ""
-    """The machine that measured the rows. The result is empty if all groups are from one machine."""
+    """The machine that measured the rows, or an empty string if all groups are from one machine."""
 
     @property
     def id(self) -> str:
@@ -80,7 +80,7 @@ class Group:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the rows are the two sides of a comparison. Such rows are not ranked."""
+        """Whether the rows are the two sides of a comparison instead of ranked cells."""
         return any(row.cell.comparison.side for row in self.rows)
 
     @cached_property

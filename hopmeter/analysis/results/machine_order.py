@@ -1,4 +1,4 @@
-"""Compare how several machines rank the same rows, by rank correlation and by pairs whose order differs."""
+"""Compare how several machines rank the same rows, by rank correlation and by pairs in a different order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = dict[str, Row]
 
 @dataclass(frozen=True)
 class Flip:
-    """A pair of rows in different order on two machines."""
+    """A pair of rows in a different order on two machines."""
 
     one: str
     other: str
@@ -28,7 +28,8 @@ class Flip:
     """The machine on which `one` is faster."""
     second: str
     significant: bool
-    """Whether the difference is significant on both machines. Otherwise it may be due to chance."""
+    """Whether the difference is significant on both machines. A difference that is not significant may be due to
+    chance."""
 
 
 @dataclass(frozen=True)

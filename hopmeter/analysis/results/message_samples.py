@@ -51,7 +51,7 @@ class Trial:
     due_s: Numbers
     """The due time of each message of the first pair, in seconds after the first message."""
     took_us: Numbers
-    """The latency of each message in `due_s`. It is infinite for a lost message."""
+    """The latency of each message in `due_s`, or infinity for a lost message."""
     hops: tuple[Hop, ...]
     """The messages of each hop. The last hop combines all sinks."""
     lost: int
@@ -67,7 +67,7 @@ def trials(row: Row) -> list[Trial]:
 
 
 def _path_trials(row: Row) -> Iterator[Trial]:
-    """Yield the good trials of a path. Their latency is the reaction time."""
+    """Yield the good trials of a path, with reaction times as latencies."""
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:

@@ -90,7 +90,7 @@ class Row(TypedColumns):
 
     @property
     def p50(self) -> float | None:
-        """The median in µs that ranks the row. It is computed from rounds if possible, otherwise from all messages."""
+        """The median in µs that ranks the row, computed from rounds if possible, otherwise from all messages."""
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Find the worst flow of a workload: the flow whose p99 is the largest multiple of the best transport's p99."""
+"""Find the worst flow of a workload: the flow with the largest p99 relative to the best transport's p99."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class WorstFlows:
         return max(self.flows, key=lambda name: self._ratio(name, cell), default=None)
 
     def ratio(self, cell: str) -> float | None:
-        """Return the p99 of a cell's worst flow, divided by the best transport's p99 of that flow. Return None if no
-        flow has a p99."""
+        """Return the p99 of a cell's worst flow divided by the best transport's p99 of that flow, or None if no flow
+        has a p99."""
         name = self.flow(cell)
         return None if name is None else self._ratio(name, cell)
 

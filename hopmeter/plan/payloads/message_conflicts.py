@@ -1,4 +1,5 @@
-"""Find schema messages whose generated code cannot be in one program because both define the same name differently."""
+"""Find schema messages that cannot be in the same program because their generated code defines the same name
+differently."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from hopmeter.schemas.payload import KIND
 
 
 def why_not_together(cell: Cell, flow: Flow) -> str:
-    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message. The result
-    is empty if it can."""
+    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message, or an empty
+    string if it can."""
     return next(filter(None, (_clash(flow, other, language) for other, language in _companions(cell, flow))), "")
 
 
 def _companions(cell: Cell, flow: Flow) -> Iterator[tuple[Flow, str]]:
-    """Yield the earlier flows whose messages the same program encodes or decodes, each with the program's language."""
+    """Yield the earlier flows that the same program encodes or decodes, each with the program's language."""
     if cell.workload is None:
         return
     numbers = {each.number: each for each in flows(cell) if is_message(each.payload) and each.has_codec}

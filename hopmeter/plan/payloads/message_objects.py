@@ -17,7 +17,7 @@ from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
 OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
-"""The codec library that encodes a message if a transport makes its own object from the encoded bytes."""
+"""The codec library for messages that a transport converts from encoded bytes to its own objects."""
 ENDS = ("source", "sink", "follower", "client")
 """The roles that encode or decode messages. Relays and servers only pass on the bytes."""
 
@@ -28,7 +28,7 @@ def object_languages(codec: str, payload: str) -> Sequence[str]:
 
 
 def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and languages cannot carry its message. The result is empty if they can."""
+    """Return why a cell's codec, device and languages cannot carry its message, or an empty string if they can."""
     codec, payload = cell.axes.codec, cell.axes.payload
     if codec == NO_CODEC and cell.carriage.own_types:
         return _why_no_replies(cell)
@@ -50,8 +50,8 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type. The result is empty if they can, or if replies have no
-    payload."""
+    """Return why replies cannot be messages of this type, or an empty string if they can. Replies without a payload are
+    always possible."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
     said = f'{cell.axes.transport} replies with whole messages of a type; use reply = "echo", or a codec'
@@ -76,7 +76,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
 
 
 def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
-    """Return why a message cannot be encoded and decoded in these languages. The result is empty if it can."""
+    """Return why a message cannot be encoded and decoded in these languages, or an empty string if it can."""
     return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
 
 
@@ -102,20 +102,20 @@ def _no_compiler(codec: str, payload: str, language: str) -> str:
 
 
 def message_bytes(flow: Flow, language: str) -> int:
-    """Return the size of a flow's encoded message. It depends on the encoding language."""
+    """Return the size of a flow's encoded message. The size depends on the encoding language."""
     if flow.has_codec:
         return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
     return encoded_file(flow).stat().st_size
 
 
 def encoded_file(flow: Flow) -> Path:
-    """Return the file with the encoded message of a flow whose transport encodes messages itself."""
+    """Return the file with a flow's encoded message, for a transport that encodes messages itself."""
     return library_of(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE).object
 
 
 def codec_of(flow: Flow) -> str:
-    """Return the codec whose library encodes a flow's message. If the transport itself encodes messages, this is the
-    codec of the stored message."""
+    """Return the codec that encodes a flow's message. If the transport itself encodes messages, return the codec of the
+    stored message."""
     return flow.codec if flow.has_codec else OBJECT_CODEC
 
 

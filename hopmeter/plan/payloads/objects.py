@@ -1,4 +1,5 @@
-"""Set the payload size of flows that carry objects. Cells whose objects cannot be created are dropped with a reason."""
+"""Set the payload size of flows that carry objects. A cell is dropped with a reason if its objects cannot be
+created."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ Key = tuple[str, str, str, str]
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and payload cannot be combined. The result is empty if they can.
+    """Return why a cell's codec, device and payload cannot be combined, or an empty string if they can.
 
     `ends` contains the languages that encode or decode.
     """
@@ -64,7 +65,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return why an object's memory cannot be shared by a handle. The result is empty if it can."""
+    """Return why an object's memory cannot be shared by a handle, or an empty string if it can."""
     from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -78,8 +79,8 @@ def _no_handle(cell: Cell) -> str:
 
 
 def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells with the sizes of their objects. Cells whose objects cannot be created are dropped with a
-    reason."""
+    """Return the cells with the sizes of their objects. A cell is dropped with a reason if its objects cannot be
+    created."""
     carried = [cell for cell in cells if cell.has_object and not cell.dropped]
     encoded = [(cell, flow) for cell in carried for flow in _object_flows(cell) if flow.has_codec]
     needed = [(cell, flow) for cell, flow in encoded if "python" in _languages(cell, flow)]
@@ -168,7 +169,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why a flow's object cannot be created. The result is empty if it can."""
+        """Return why a flow's object cannot be created, or an empty string if it can."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
@@ -185,8 +186,7 @@ class _Sizes:
 
 
 def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
-    """Return why a participant's codecs cannot share a Python environment. The result is empty if one environment has
-    all their packages."""
+    """Return why a participant's codecs cannot share a Python environment, or an empty string if they can."""
     from hopmeter.manifest import codec_interpreter
 
     if cell.workload is None:

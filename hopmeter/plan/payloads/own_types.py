@@ -1,5 +1,4 @@
-"""Find flows whose messages a transport carries as its own type: messages of the user's schema and recorded
-messages."""
+"""Plan flows with messages of a native type of the transport: messages of the user's schema, and recorded messages."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ class OwnType:
 
     @property
     def unbuilt(self) -> list[Offer]:
-        """Return the offers whose code for the type is not built. Raises UsageError if a definition is missing."""
+        """Return the offers that lack built code for the type. Raises UsageError if a definition is missing."""
         return [each for each in self.offers if needs_code(each, self.wanted, self.form) and not self._facts(each)]
 
     def _facts(self, offer: Offer) -> Mapping[str, Any]:
@@ -58,7 +57,7 @@ class OwnType:
 
 
 def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type with which a flow's transport carries its messages, or None if it carries them as bytes.
+    """Return the native type with which a flow's transport carries its messages, or None if it carries them as bytes.
 
     Raises UsageError if the type's definition is missing.
     """
@@ -92,7 +91,7 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return the form in which a flow's messages are sent. It is None if no form is possible, as for calls with encoded
+    """Return the form in which a flow's messages are sent, or None if no form is possible, as for calls with encoded
     messages."""
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
@@ -123,8 +122,10 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
-    """Return why a flow's transport cannot carry a schema message as its own type. The result is empty if it can, or if
-    it carries the message as bytes."""
+    """Return why a flow's transport cannot carry a schema message as a native type, or an empty string if it can.
+
+    The result is also empty if the transport carries the message as bytes.
+    """
     try:
         found = own_type(cell, flow, known)
         unbuilt = found.unbuilt if found else []
@@ -152,8 +153,8 @@ def _build_command(found: OwnType, flow: Flow) -> str:
 
 
 def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
-    """Describe the type of a flow's messages for the spec of a node. The result is empty if the transport carries them
-    as bytes."""
+    """Describe the type of a flow's messages for the spec of a node, or return an empty dict if the transport carries
+    bytes."""
     found = usable_type(cell, flow)
     if found is None:
         return {}
@@ -162,7 +163,7 @@ def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
 
 
 def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the type with which a flow's transport carries its messages.
+    """Return the native type with which a flow's transport carries its messages.
 
     Return None if the type's code is not completely built, or if the transport carries the messages as bytes.
     """
@@ -209,7 +210,7 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
 
 
 def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield each message type of a cell whose code is not built, with the offer of its language."""
+    """Yield each message type of a cell without built code, with the offer of its language."""
     for flow in flows(cell):
         try:
             if found := own_type(cell, flow, known):

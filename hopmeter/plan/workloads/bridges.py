@@ -1,7 +1,7 @@
 """Add bridges between the processes of one participant.
 
-Each adapter serves one transport, so a participant whose flows use two transports runs as two processes. If a message
-that arrives in one process causes a message of the other, a bridge passes it on.
+Each adapter serves one transport, so a participant with flows over two transports runs as two processes. If a message
+that arrives in one process causes a message of the other, a bridge passes the message on.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) ->
 
 
 def why_not_split(cell: Cell) -> str:
-    """Return why a participant cannot be split into several processes. The result is empty if it can, or if no split is
-    needed."""
+    """Return why a participant cannot be split into several processes, or an empty string if it can or need not be
+    split."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     for each in cell.workload.participants:
         used = each.transports

@@ -1,4 +1,5 @@
-"""Detect workloads with many more programs than cores. Their latencies include time spent waiting for a core."""
+"""Detect workloads with many more programs than cores, because their latencies include time spent waiting for a
+core."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def why_spinning(threads: int, cores: int) -> str:
 
 
 def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:
-    """Return the number of a workload's processes on this machine, and the number of cores that they share. Return None
-    if either is unknown."""
+    """Return the number of a workload's processes on this machine and the number of cores that they share, or None if
+    unknown."""
     if not cell.is_whole_workload or cell.workload is None or cell.comparison.alone:
         return None
     programs = [each for each in cell.workload.participants if not each.host]

@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.crowding import why_spinning
 
 
 def why_no_threads(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why a workload's threads cannot run here as requested. The result is empty if they can."""
+    """Return why a workload's threads cannot run here as requested, or an empty string if they can."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     return (
@@ -47,7 +47,7 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
     """Return a reason if a participant would starve other threads, or an empty string.
 
-    A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. It therefore needs its own
+    A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. Such a thread needs its own
     core, and another core must remain free.
     """
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]

@@ -164,7 +164,7 @@ def _core_list(word: str | None, capabilities: Capabilities) -> tuple[int, ...]:
 
 
 def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
-    """Return why the cores of a participant are not available here. The result is empty if they are."""
+    """Return why the cores of a participant are not available here, or an empty string if they are."""
     for name, each in scenario.participant.items():
         try:
             capabilities.machine.core_list(each.cores or "free")

@@ -20,8 +20,9 @@ MOST_TIMES = 1000
 class Dispersion:
     """The overdispersion of the number of late messages between trials.
 
-    `factor` is the variance divided by the variance of independent messages, and is at least 1. `freedom` contains its
-    degrees of freedom. They are fewer than trials - 1 if a few trials cause most of the variance.
+    `factor` is the variance divided by the variance of independent messages, and is at least 1. `freedom` contains the
+    degrees of freedom of `factor`. If a few trials cause most of the variance, `freedom` is less than the number of
+    trials minus 1.
     """
 
     factor: Floats
@@ -45,7 +46,8 @@ def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
 def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, alpha: float) -> tuple[Floats, Floats]:
     """Return the interval of the share of `late` messages among `count` messages.
 
-    It is the Clopper-Pearson interval for the effective number of independent messages (Korn and Graubard 1998).
+    The method is the Clopper-Pearson interval for the effective number of independent messages (Korn and Graubard
+    1998).
     """
     from scipy.special import betaincinv, ndtri, stdtrit  # slow to import, and most commands need no statistics
 

@@ -44,8 +44,8 @@ class Tail:
     def dispersion(self) -> Dispersion:
         """Return the dispersion to use at each threshold.
 
-        It is the larger of two: the dispersion near this threshold, and the dispersion where twice the allowed number
-        of messages are late.
+        Two dispersions are compared, and the larger one is used: near this threshold, and where twice the allowed
+        number of messages are late.
         """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
