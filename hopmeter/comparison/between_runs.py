@@ -46,7 +46,7 @@ class Level:
 
     @property
     def clock_errors(self) -> tuple[float, float]:
-        """Return how far clock errors may make the level's logarithm too large and too small."""
+        """Return how much clock errors may increase and decrease the level's logarithm."""
         least = self.value - self.clock_us
         return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
@@ -194,8 +194,8 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
 
 
 def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
-    """Return how far clock errors may make the logarithm of new / old too large and too small. Each run has its own
-    clock error."""
+    """Return how much clock errors may increase and decrease the logarithm of new / old. Each run has its own clock
+    error."""
     (old_high, old_low), (new_high, new_low) = (
         np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
     )

@@ -50,9 +50,9 @@ class Estimate:
     error: float
     freedom: float
     below: float = 0.0
-    """How far clock offsets between hosts may make `difference` too large."""
+    """The maximum amount by which clock offsets between hosts may increase `difference`."""
     above: float = 0.0
-    """How far clock offsets between hosts may make `difference` too small."""
+    """The maximum amount by which clock offsets between hosts may decrease `difference`."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the ratio is at most `threshold`."""

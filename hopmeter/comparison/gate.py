@@ -40,7 +40,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Gate:
-    """All rules of a gate. If it is `strict`, an undecided change also fails the gate."""
+    """All rules of a gate. A `strict` gate also fails if a change is undecided."""
 
     rules: tuple[Rule, ...]
     strict: bool = False

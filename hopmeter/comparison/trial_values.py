@@ -22,7 +22,7 @@ def values(run: Run) -> Values:
 
 def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
     """Return the missed deadlines of a row's good trials, by round. The list is empty if the run did not record
-    them."""
+    deadlines."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
         ShareTrial(row.id, number, trial["missed"], trial["deadlines"], trial.get("steal_share"))
@@ -87,7 +87,7 @@ def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
 
 
 def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the round of each trial. Older runs have no rounds, so the trial number is used instead."""
+    """Return the round of each trial. In older runs without rounds, the trial number serves as the round."""
     return [trial["trial"] if trial.get("round") is None else trial["round"] for trial in trials]
 
 

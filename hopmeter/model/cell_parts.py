@@ -35,7 +35,7 @@ class Axes(Conditions):
 
     @property
     def is_ring(self) -> bool:
-        """Return whether messages return to their source through relays. The source is then also the last receiver."""
+        """Return whether messages return through relays to their source, which is also the last receiver."""
         return self.pattern == "pubsub" and self.pacing.awaits_return and self.relays > 0
 
     @property
@@ -80,7 +80,7 @@ class Carriage:
     system_copies: int | None = None
     """The number of copies of a payload that the operating system makes on each hop, according to the manifest."""
     own_encoders: bool = False
-    """Whether the transport itself encodes the cell's objects. Encoding is then part of the hop and has no separate
+    """Whether the transport itself encodes the cell's objects, so that encoding is part of the hop and has no separate
     time."""
     own_types: bool = False
     """Whether the transport can carry messages as the user's own type instead of as bytes."""
@@ -122,7 +122,7 @@ class NodeSettings:
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
-    """How long a node spins before each due time, in µs. If it is None, each process measures how long it must spin."""
+    """How long a node spins before each due time, in µs, or None if each process measures the necessary time."""
     fifo: int = 0
     mlock: bool = False
     no_idle_states: bool = False

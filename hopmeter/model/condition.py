@@ -15,8 +15,8 @@ Scope = Literal["flow", "graph", "run"]
 class Condition:
     """A condition of a cell, for which a scenario may give several values.
 
-    The command-line option, the scenario's key and schema, the column, and the wording of titles and questions are
-    derived from it.
+    The declaration defines the command-line option, the scenario's key and schema, the column, and the wording of
+    titles and questions.
     """
 
     option: str

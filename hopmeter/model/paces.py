@@ -55,12 +55,12 @@ class PaceKind:
     parameter: str = ""
     """The key of the condition that only this pace uses, or an empty string if there is none."""
     needs_parameter: bool = False
-    """Whether the pace requires its parameter. The parameter is then an error with any other pace."""
+    """Whether the pace requires its parameter, which is an error with any other pace."""
     rates: Callable[[float, Any], Rates] = _steady
     """Returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
-    """Whether each message waits until the previous message has returned. In pubsub, this requires a ring with
-    relays."""
+    """Whether each message waits until the previous message has returned. In pubsub, messages can only return through a
+    ring with relays."""
     latency: str = "response"
     """The latency that ranks cells with this pace."""
     phrase: str = "at {rate} ({name})"

@@ -113,7 +113,8 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 def _message(text: str, with_folder: bool) -> PayloadName:
     """Return the name of a message's type.
 
-    The name includes its file if `with_folder` is set, and its values if they are not the default.
+    The name includes the message's file if `with_folder` is set. The name includes the message's values if they are not
+    the default.
     """
     file, _, rest = text.partition(":")
     if is_ros2(KIND + text):

@@ -9,7 +9,7 @@ class Role(StrEnum):
     """The role of a row in its table."""
 
     CHOICE = "choice"
-    """A ranked transport that a user can install. A recommendation may name it."""
+    """A ranked transport that a user can install and that a recommendation may name."""
     FLOOR = "floor"
     """The floor of other rows, if it is unranked or is not a library that a user can install."""
     REFERENCE = "reference"

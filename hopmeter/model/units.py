@@ -124,8 +124,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the payload from which a codec creates its object. For an image or video file, it is an image or frames of
-    the same size."""
+    """Return the payload from which a codec creates its object. An image or video file is replaced with an image or
+    frames of the same size."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 

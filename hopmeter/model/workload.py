@@ -131,11 +131,11 @@ class Flow:
     ramp_to_hz: float | None = field(default=None, repr=False)
     """The rate at the end of a trial with the pace `ramp`."""
     messages: int = 0
-    """The number of messages that each trial measures. For a flow without a schedule, it is an upper limit."""
+    """The number of messages that each trial measures, or an upper limit for a flow without a schedule."""
     warmup: int = 0
     first_due_s: float = 0.0
     """When the first message of a flow with a schedule is due, relative to the start of the schedule. The first
-    measured message is then due at the end of the warm-up."""
+    measured message is due at the end of the warm-up."""
     work: str = "none"
     """The work of the sender before a message that another message causes, or of the server for each call."""
     receiver_work: str = "none"
@@ -169,7 +169,7 @@ class Flow:
     bridged: str = ""
     """For a bridge: the flow that the bridge passes on to another process of the same participant."""
     bridged_to: tuple[str, ...] = ()
-    """For a bridge: the flows of that other process that these messages cause."""
+    """For a bridge: the flows that the bridge's messages cause in the receiving process."""
 
     @property
     def has_codec(self) -> bool:

@@ -35,7 +35,7 @@ def trial_s(cell: Cell) -> float:
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows latency levels. The same cell with idle states disabled then decides the
+    """Return whether a cell only shows latency levels, because the same cell with idle states disabled decides the
     order."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states

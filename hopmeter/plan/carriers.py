@@ -33,8 +33,8 @@ def carrier_of(cell: Cell, flow: Flow) -> Carrier:
 
 
 def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
-    """Return the carrier of the processes that receive a flow. Only for a bridge does it differ from the senders'
-    carrier."""
+    """Return the carrier of the processes that receive a flow. Only a bridge has different carriers for senders and
+    receivers."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged_to[0]))
     return carrier_of(cell, flow)

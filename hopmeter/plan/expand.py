@@ -136,7 +136,7 @@ def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, s
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
-    # An object is created only once. The source touches it by encoding, and the sink by decoding.
+    # An object is created only once. The source touches an object by encoding, and the sink by decoding.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])
     touch = "none" if has_object else axes["touch"]
     return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
@@ -207,8 +207,8 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language value into the languages of source, relays and sink. If it names two languages, relays use the
-    source's language."""
+    """Split a language value into the languages of source, relays and sink. A value with two languages has relays in
+    the source's language."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]

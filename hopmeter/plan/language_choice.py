@@ -34,9 +34,14 @@ def choose_language(
 ) -> str:
     """Return the language that suits all given transports best.
 
-    Languages are compared by these criteria, in this order: the language supports the cell; its node is available here;
-    its build takes at most two minutes, or is finished; it is compiled; its build takes at most one minute; it is the
-    transport's usual language; its position in `LANGUAGES`.
+    Languages are compared by the following criteria, in this order:
+    1. The language supports the cell.
+    2. The node is available here.
+    3. The build is finished, or takes at most two minutes.
+    4. The language is compiled.
+    5. The build is finished, or takes at most one minute.
+    6. The language is the transport's usual language.
+    7. The position in `LANGUAGES`.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:

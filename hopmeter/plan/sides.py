@@ -31,7 +31,7 @@ class OldSide:
     """The reference as the user wrote it."""
     capabilities: Capabilities
     cell: Callable[[Cell], Cell]
-    """Returns the old side of a cell. If there is none, it returns a dropped cell with a reason."""
+    """Returns the old side of a cell, or a dropped cell with a reason if there is no old side."""
     commit: str = ""
     """The commit if the reference is a git revision, otherwise empty."""
 

@@ -262,7 +262,7 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how the receivers of a node wait. If only some of them are polled, the result is how those wait."""
+    """Return how the receivers of a node wait. Receivers with callbacks are ignored if other receivers are polled."""
     if cell.workload is not None:
         return cell.workload.participants[hosted[0].participant].wait
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)

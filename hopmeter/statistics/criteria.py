@@ -25,7 +25,7 @@ def decide_in_order(
     """Return the pairs that each criterion compared, and all decisions. `criteria` must start with the most important
     one.
 
-    A decision is dropped if it would form a cycle with earlier decisions. For example, if A is before B, a later
+    A decision that would form a cycle with earlier decisions is dropped. For example, if A is before B, a later
     criterion cannot put both B before C and C before A.
     """
     compared: dict[str, Sequence[CellPair]] = {}

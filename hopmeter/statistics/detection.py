@@ -22,8 +22,7 @@ def detectable(error: float, freedom: float, level: float) -> float:
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
     """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if unknown.
 
-    If `a` or `b` is given, only pairs that contain these cells are used. The number of rounds is the median over these
-    pairs.
+    The result is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells count.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]

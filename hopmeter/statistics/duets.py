@@ -11,11 +11,10 @@ Medians = Sequence[float | None]
 
 
 def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
-    """Return one value per cell, computed from the medians of its turns. Return None if no turn has two medians above
-    zero.
+    """Return one value per cell, computed from the medians of its turns, or None if no turn has two medians above zero.
 
-    The ratio of the two values is the median ratio of neighbouring turns. If some turns are disturbed, this ratio
-    changes less than the ratio of the trials' medians.
+    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns change this median less than
+    they change the ratio of the trials' medians.
     """
     both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
     if not both:

@@ -52,11 +52,11 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order. For three cells
-    these are 0, 1 and 3.
+    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order: 0, 1 and 3 for
+    three cells.
 
-    The numbers for fewer cells are stored as the set bits of an integer, because listing all partitions of 100 cells
-    would take too long.
+    Intermediate results are stored as the set bits of an integer, because listing all partitions of 100 cells would
+    take too long.
     """
     bits = [1]
     for many in range(1, cells + 1):
@@ -82,8 +82,8 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
     """Return the divisors if only some pairs of the cells are compared, such as the undecided pairs.
 
-    Each connected set of cells is counted separately. If all pairs of such a set are compared, `_counts_of_ties` limits
-    how many of them can be equal; otherwise any number is possible.
+    Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
+    limits the number of equal pairs; otherwise any number is possible.
     """
     counts = {0}
     for cells, many in _components(pairs):

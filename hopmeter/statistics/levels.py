@@ -11,8 +11,7 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS
 
 
 def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
-    """Return the level of each cell and the half-width of its interval. The half-width is NaN if there are fewer than
-    three rounds.
+    """Return the level of each cell and the half-width of its interval. Below three rounds, the half-width is NaN.
 
     The width is computed from the cell's own trials, with clipped outliers. Trials with stolen CPU time have less
     weight.

@@ -24,10 +24,11 @@ by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the significance level of this look. The caller passes it to `fit`, and adds it to `spent_so_far`.
+    """Return the significance level of this look. The caller passes the level to `fit`, and adds the level to
+    `spent_so_far`.
 
-    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget; it is 1 for the last
-    look. The resulting intervals are repeated confidence intervals: those of all looks hold simultaneously.
+    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget, so the last look has a
+    share of 1. The resulting intervals are repeated confidence intervals, which hold simultaneously over all looks.
     """
     from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
 
@@ -63,7 +64,7 @@ def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
     """Return the later ranking, but keep the pairs that only the earlier look decided.
 
     A kept pair has the interval of the earlier look, extended to contain the later estimate. The interval is valid if
-    the levels come from `spend`. If the later estimate has the opposite order, the later pair is used instead.
+    the levels come from `spend`. A pair is not kept if the later estimate has the opposite order.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)

@@ -46,7 +46,7 @@ def _clip_odd(values: Floats) -> Floats:
 def _inverse_trigamma(values: Floats) -> Floats:
     """Solve trigamma(x) = value with Newton's method on 1 / trigamma, which is almost linear.
 
-    Hurwitz's zeta function at 2 is trigamma, and at 3 it is -1/2 times the derivative of trigamma.
+    Hurwitz's zeta function at 2 equals trigamma, and at 3 equals -1/2 times the derivative of trigamma.
     """
     from scipy.special import zeta
 

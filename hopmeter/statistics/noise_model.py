@@ -60,8 +60,7 @@ class NoiseModel:
 def fit_noise(
     values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
 ) -> NoiseModel:
-    """Fit the effects and the variances alternately, in `PASSES` passes. The steal weight is also fitted unless it is
-    known."""
+    """Fit the effects and the variances alternately, in `PASSES` passes. An unknown steal weight is fitted too."""
     fixed = known_steal_weight is not None or not steal.any()
     steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
     inflation = _inflation(steal, steal_weight)
@@ -111,8 +110,7 @@ def _weights(variances: Floats, inflation: Floats, known: NDArray[np.bool_]) -> 
 
 
 def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
-    """Return the variance of each cell. If there are fewer than `LEAST_CELLS` cells, they all get one common
-    variance."""
+    """Return the variance of each cell, or one common variance if there are fewer than `LEAST_CELLS` cells."""
     if squares.shape[1] >= LEAST_CELLS:
         return np.maximum(squares / np.maximum(freedoms, 1e-3), FLOOR)
     common = squares.sum(axis=1, keepdims=True) / np.maximum(freedoms.sum(axis=1, keepdims=True), 1e-3)
@@ -120,8 +118,8 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
-    reduces the slope of the mean residual by this factor."""
+    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. The fraction
+    is also the factor by which clipping reduces the slope of the mean residual."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts

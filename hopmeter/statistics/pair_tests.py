@@ -1,4 +1,4 @@
-"""Test all pairs of cells with a step-down procedure: each decision relaxes the significance level for the remaining
+"""Test all pairs of cells with a step-down procedure. Each decision relaxes the significance level for the remaining
 pairs."""
 
 from __future__ import annotations

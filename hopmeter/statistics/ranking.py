@@ -25,12 +25,12 @@ scale."""
 class CellPair:
     """Two cells of a table; `a` is the faster cell by the estimate.
 
-    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are its confidence interval, which holds
-    simultaneously for all pairs of the `family`. Below three common rounds, the interval is None.
+    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are the confidence interval of `ratio`, which
+    holds simultaneously for all pairs of the `family`. Below three common rounds, the interval is None.
 
     If the table contains values that are not positive, `ratio` is None, and the interval is that of `difference` (b
     minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom on the fit's scale. `level`
-    is the significance level of this pair's test.
+    is the significance level of the pair's test.
     """
 
     a: str

@@ -2,8 +2,9 @@
 
 Few runs may agree by chance, so the variance is at least what the trials within the runs imply.
 
-The variance has two parts: one that all cells of a run share, because the machine drifts, and one of each cell alone.
-The common part has only as many degrees of freedom as the runs provide. The other part is moderated over the cells.
+The variance has two parts. The common part is shared by all cells of a run, because the machine drifts; the other part
+belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. Each cell's own
+part is moderated over all cells.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from hopmeter.statistics.moderation import LEAST_CELLS, moderate
 from hopmeter.statistics.observations import Floats
 
 LEAST_COMMON = 0.5
-"""The minimum ratio of the common part of the variance to a cell's own part. Without it, few runs that agree by chance
-would make the common part too small."""
+"""The minimum ratio of the common part of the variance to a cell's own part. The minimum matters if few runs agree by
+chance."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _distance(pair: CellPair) -> float:
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
     """Return the pair with its decision and its interval. The intervals of all pairs hold simultaneously.
 
-    The interval is adapted to the decision: it excludes equality if and only if the pair is decided.
+    The interval is adapted to the decision: equality is excluded if and only if the pair is decided.
     """
     if pair.rounds < LEAST_ROUNDS:
         return replace(pair, decided=False, low=None, high=None, level=level)

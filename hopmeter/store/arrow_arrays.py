@@ -1,6 +1,6 @@
 """Convert arrays or rows to Arrow tables, and Arrow columns to arrays.
 
-pyarrow's own conversions import pandas if it is installed, which takes longer than a whole short command.
+pyarrow's own conversions are slow to start, because they import pandas if it is installed.
 """
 
 from __future__ import annotations

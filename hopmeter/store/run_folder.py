@@ -98,7 +98,7 @@ class RunFolder:
 
     @property
     def final_path(self) -> Path:
-        """Return the path of the folder after the run is finished. `open` also accepts this path before that."""
+        """Return the final path of the folder. While the run is unfinished, `open` also accepts the final path."""
         return _final(self.path)
 
     @property

@@ -23,7 +23,7 @@ MAGIC = b"HMSAMPLE"
 VERSION = 1
 PARQUET = ".parquet"
 NONE_NS = np.iinfo(np.int64).min
-"""Represents a missing time in raw files and in arrays. Parquet files use null instead."""
+"""A missing time in raw files and in arrays. Parquet files store null for a missing time."""
 
 TIMES = ("due_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])

@@ -13,7 +13,7 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit in which progress counts open questions. If `until` is a precision, the unit is medians."""
+"""The unit of open questions for each value of `until`. For a precision, the unit is medians."""
 EQUAL_ROUNDS = 8
 """Tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
@@ -47,8 +47,8 @@ class Table:
 
     @property
     def asks(self) -> bool:
-        """Return whether looks decide this table's question. A workload has no looks; it is measured until the budget
-        is used up."""
+        """Return whether looks decide this table's question. A workload has no looks, because its rounds continue until
+        the budget is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
@@ -73,8 +73,9 @@ class Table:
     def urgency(self) -> tuple[bool, float]:
         """Return the sort key for choosing the next table. The table with the smallest key gets the next round.
 
-        Tables first get equal numbers of rounds. A table then pauses when it has as many rounds as the noise of its
-        undecided pairs requires. Once all tables have reached that number, they get rounds in proportion to it.
+        At first, tables get equal numbers of rounds. A table pauses when it has as many rounds as the noise of its
+        undecided pairs requires. When all tables have the required rounds, further rounds are divided in proportion to
+        the requirements.
 
         The estimated differences do not affect the order. Measuring longer where cells seem to differ would find false
         differences.

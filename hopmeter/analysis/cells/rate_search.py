@@ -39,7 +39,7 @@ def why_not(row: Row, search: Search) -> str:
 
 
 class Hunt:
-    """The rate searches of a run in progress. With a time budget, they stop when the next step would not fit."""
+    """The rate searches of a run in progress. With a time budget, searches stop when the next step would not fit."""
 
     def __init__(
         self, scenario: Scenario, search: Search, folder: RunFolder, clock: Callable[[], float] = time.monotonic

@@ -12,7 +12,7 @@ from hopmeter.analysis.results.run_results import Row, Run
 FULL = 0.9
 """The cores count as the limit if at least this fraction of them is busy."""
 NEARLY_FULL = 0.75
-"""A lower threshold that applies if the pairs want more cores than exist. Other programs then use part of the cores."""
+"""A lower threshold that applies if the pairs want more cores than exist, because other programs also need CPU time."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ only in their use of TCP."""
 REST = "calls and waking"
@@ -26,7 +26,7 @@ class Echo:
     row: Row
     cores: int
     memory_mb_s: float
-    """The speed at which one core copies memory. The instrument measures it before the run."""
+    """The speed at which one core copies memory, measured by the instrument before the run."""
     without_tcp: Row | None
     alone: Row | None
     """The row of the same run with a single pair."""

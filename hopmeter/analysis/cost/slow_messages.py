@@ -27,7 +27,7 @@ from hopmeter.store.why_folder import WhyFolder
 
 SLOW_SHARE = 0.01
 LEAST_SLOW = 10
-"""The minimum number of slow messages. With fewer, the result would be random."""
+"""The minimum number of slow messages. With fewer slow messages, the result would be random."""
 PARTS = ("running", "core_wait", "waking", "behind", "work_sleep", "stolen")
 """The parts of a latency, in the column order of `Explained.parts_ns`."""
 RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
@@ -195,8 +195,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add what a thread did between `start` and `end`. The thread handles other messages before `own`, and this
-        message afterwards."""
+        """Add what a thread did between `start` and `end`. Before `own` the thread handles other messages, and from
+        `own` on it handles this message."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))

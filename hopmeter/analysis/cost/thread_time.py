@@ -96,7 +96,7 @@ class ThreadTime:
         return np.stack([np.interp(end, knots, each) - np.interp(start, knots, each) for each in curves.T], axis=1)
 
     def times_of(self, mark: Mark, messages: int) -> Times:
-        """Return, for each message, when the thread reached a mark. The time is NONE_NS if it did not."""
+        """Return when the thread reached a mark for each message, or NONE_NS if the thread did not reach the mark."""
         chosen = self._readings[self._readings["mark"] == mark]
         out = np.full(messages, NONE_NS)
         known = chosen["seq"] < messages

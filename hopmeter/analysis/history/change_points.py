@@ -104,7 +104,7 @@ def least_length(series: int) -> int:
     """Return the approximate minimum length of a series in which a change can be found, given the number of tested
     series.
 
-    A change in the middle is easiest to detect, because only two orders of the values show it as clearly.
+    A change in the middle is easiest to detect, because only two orders of the values show the change as clearly.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):

@@ -74,7 +74,7 @@ def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: f
 def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> dict[str, Any]:
     """Return the deadline columns of `cells.parquet`, or no columns if there is no deadline.
 
-    A whole workload sums the missed deadlines of its flows and paths, and `deadline_s` is then None.
+    A whole workload has a `deadline_s` of None, and sums the missed deadlines of its flows and paths.
     """
     if not trials:
         return {}

@@ -19,8 +19,8 @@ TRIM_SHARE = 0.01
 """The largest share of messages that is trimmed at each end of a trial."""
 
 CHAIN = "chain"
-"""The latency from the source to the last receiver, without replies. `chain_per_hop` divides it by the number of
-hops."""
+"""The latency from the source to the last receiver, without replies. `chain_per_hop` is this latency divided by the
+number of hops."""
 
 Span = tuple[str, Times, Times]
 """The name of a latency, its end times and its start times, by message."""
@@ -33,7 +33,7 @@ def trim(messages: int) -> int:
     """Return how many messages are excluded from latencies at each end of a trial.
 
     After trimming, the trial still resolves the same percentiles. Trials that are too short for p99 are not trimmed,
-    because all trials together may resolve it.
+    because all trials together may resolve p99.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0
@@ -80,7 +80,7 @@ def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
 
 
 def _spans(pair: Pair) -> Iterator[Span]:
-    """Yield the end-to-end latencies. In a ring, these are round trips instead of one-way latencies."""
+    """Yield the end-to-end latencies. In a ring, end-to-end latencies are round trips."""
     sent, done = pair.send_times, pair.completion_times
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
@@ -113,7 +113,7 @@ def _inner_spans(pair: Pair) -> Iterator[Span]:
 
 
 def _hold_times(pair: Pair) -> Times:
-    """Return how long the servers held each request. For parallel calls this is the longest time, otherwise the sum."""
+    """Return how long the servers held each request: the longest time for parallel calls, otherwise the sum."""
     holds = [hold(each) for each in (*pair.relays, *pair.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
     at_once = pair.cell.axes.pattern == "scatter" and pair.cell.axes.dispatch == "parallel"

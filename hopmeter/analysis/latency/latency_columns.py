@@ -59,7 +59,8 @@ def _moments(values: Nanoseconds) -> dict[str, float | None]:
 
 
 def _squares(values: Nanoseconds, mean: float) -> float:
-    """Sum the squared deviations block by block. Converting all samples to floating point at once would copy them."""
+    """Sum the squared deviations block by block. Converting all samples to floating point at once would need a large
+    copy."""
     stretch = 1 << 18
     parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
     return math.fsum(float(np.dot(part, part)) for part in parts)

@@ -44,7 +44,7 @@ class Lane:
 
     @property
     def handover_times(self) -> Times:
-        """The time at which each message was passed to the transport. If there is a codec, this is after encoding."""
+        """The time at which each message was passed to the transport. A message with a codec is encoded first."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
 

@@ -1,7 +1,8 @@
 """Compute the reaction time and the data age of a workload's paths.
 
 The definitions follow Günzel and others, "On the Equivalence of Maximum Reaction Time and Maximum Data Age for
-Cause-Effect Chains" (doi 10.1145/3703630). hopmeter applies them to every message, not only to the maximum.
+Cause-Effect Chains" (doi 10.1145/3703630). hopmeter applies these definitions to every message, not only to the
+maximum.
 """
 
 from __future__ import annotations

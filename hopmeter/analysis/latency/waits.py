@@ -17,13 +17,13 @@ PERIODS = 10
 """The maximum number of messages that may become due while one message waits. The limit is higher if relays hold
 messages."""
 LEAST_NS = 1_000_000
-"""A shorter wait may be a receiver's wake-up. The receiver then takes all messages that arrived in the meantime."""
+"""A shorter wait may be a receiver's wake-up. After the wake-up, the receiver takes all messages that have arrived."""
 ALONE = 1
 """The percentage of a hop's fastest messages that show its duration without a queue. A single fastest message may be an
 outlier."""
 ORDERLY = 0.99
-"""The minimum share of messages that must stay in order to count as queued. A message that overtakes another does not
-wait for it."""
+"""The minimum share of messages that must stay in order to count as queued. A message that overtakes another message
+does not wait in a queue."""
 
 
 def limit_ns(pair: Pair, period_ns: float) -> float:
@@ -52,8 +52,7 @@ def waiting_times(pair: Pair) -> Spans:
 
 
 def throughout(spans: Spans, limit: float, parts: int) -> bool:
-    """Return whether the median exceeds the limit in every part of a trial. A single stall does not exceed it
-    everywhere."""
+    """Return whether the median exceeds the limit in every part of a trial, which a single stall cannot cause."""
     return all(median(each) > limit for each in np.array_split(spans, parts))
 
 

@@ -84,7 +84,7 @@ def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> An
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
     """Return the pairs to decide: all pairs of choices, or the two sides of each cell if the run compares two versions.
 
-    If there is only one choice, it is compared with the references that the user named.
+    A single choice is compared with the references that the user named.
     """
     if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
         return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]

@@ -50,7 +50,7 @@ WHISKER = 1.5
 DOTS = 12
 """The maximum number of messages shown beyond each whisker."""
 NOTCH = 1.57
-"""The factor for a median's confidence interval (McGill, Tukey and Larsen). The half-width is this factor times the box
+"""The factor for a median's confidence interval (McGill, Tukey and Larsen). The half-width is `NOTCH` times the box
 length, divided by the square root of the message count."""
 
 

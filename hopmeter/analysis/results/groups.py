@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row, Run
 
 USUAL = DEFAULTS
-"""The default values of conditions. Reports do not mention them."""
+"""The default values of conditions, which reports do not mention."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
 """The conditions by which groups are sorted first, with small payloads and low rates at the top."""
 
@@ -155,7 +155,7 @@ def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
-    """Group the groups that have the same machine and the same conditions, apart from `free`."""
+    """Combine groups that have the same machine and the same conditions, apart from `free`."""
     found: dict[tuple[Any, ...], list[Group]] = {}
     alike = [key for key in CONDITIONS if key not in set(free)]
     for group in groups:
@@ -198,8 +198,8 @@ def profile(row: Row, rows: Iterable[Row]) -> str:
     """Return the settings of a row that differ from its transport's defaults. A value is followed by its version if the
     library reports one: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    If a row has only defaults, the result depends on the other `rows` of its transport. If they vary one setting, the
-    result is that setting's default; if they vary several, it is `defaults`.
+    If a row has only defaults, the result depends on how many settings the other `rows` of its transport vary. The
+    result is the default of a single varied setting, or the word `defaults` if several settings vary.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")

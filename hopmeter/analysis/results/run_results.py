@@ -94,10 +94,8 @@ class Row(TypedColumns):
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:
-        """Return the median of a latency in µs.
-
-        For the headline, this is the median that ranks the row; for other latencies, it is the median of all messages.
-        """
+        """Return the median of a latency in µs: for the headline the median that ranks the row, otherwise the median of
+        all messages."""
         by_rounds = self["median_us"] if latency == self.headline else None
         value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
@@ -150,7 +148,7 @@ class Row(TypedColumns):
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """All trials of the row, good and failed. For a flow or path, these are the trials of the whole workload."""
+        """All trials of the row, good and failed. A flow or path has the trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 

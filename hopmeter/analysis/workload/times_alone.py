@@ -46,8 +46,8 @@ def _warn(beside: Row, alone: Row) -> None:
 
 
 def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Compare a percentile between both rows by rounds. The result is unknown if any trial of a common round does not
-    resolve it."""
+    """Compare a percentile between both rows by rounds. The result is unknown if any trial of a common round has an
+    unresolved percentile."""
     here, there = _by_round(alone, trials), _by_round(beside, trials)
     common = sorted(here.keys() & there.keys())
     values = [each[number].get(column) for number in common for each in (here, there)]

@@ -185,7 +185,8 @@ def _count_messages(
 def _tails(
     cell: Cell, part: Cell, flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Tails:
-    """Return the p99 of a flow in each round. If it falls on a lost message, the trial's time limit is used instead."""
+    """Return the p99 of a flow in each round. A p99 that falls on a lost message is replaced with the trial's time
+    limit."""
     found: dict[int, float] = {}
     for (whole, trial), at in rounds.items():
         if whole == cell.id and (values := flow_trials.get((part.id, trial))) and values.get("sent"):

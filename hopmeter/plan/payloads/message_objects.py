@@ -61,8 +61,8 @@ def _why_no_replies(cell: Cell) -> str:
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
     """Return the languages that encode or decode a flow's messages, starting with the encoding language.
 
-    A server returns the bytes that it received, so its language does not count. If the transport itself encodes
-    messages, the result is Python, because hopmeter encodes one message in Python beforehand.
+    A server's language does not count, because servers return the bytes that they received. If the transport itself
+    encodes messages, the result is Python, because hopmeter encodes one message in Python beforehand.
     """
     if not flow.has_codec:
         return [OBJECT_LANGUAGE]

@@ -1,7 +1,7 @@
 """Measure the encoded sizes of objects in the Python environment that will carry them, and cache the sizes.
 
 The cache saves time because importing a framework takes seconds. The size depends on the Python environment, the
-codec's packages and hopmeter's code. Environments that agree in these share cached sizes.
+codec's packages and hopmeter's code. Environments with the same packages and code share cached sizes.
 """
 
 from __future__ import annotations

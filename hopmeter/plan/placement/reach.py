@@ -30,7 +30,7 @@ def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Ca
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow. If there is a broker, it runs on the first node's host."""
+    """Return the hosts of each flow, including the broker's host. A broker runs on the first node's host."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
@@ -47,8 +47,8 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
     """Return a placed cell with the settings that its carriers need to connect several machines. Settings from the
     scenario stay unchanged.
 
-    All flows with the same carrier share one process per participant. If any of them leaves the machine, all of them
-    get these settings.
+    All flows with the same carrier share one process per participant. If one of these flows leaves the machine, all of
+    them get the network settings.
     """
     if not capabilities.hosts or cell.dropped:
         return cell

@@ -9,7 +9,7 @@ from hopmeter.model.workload import Flow, Workload
 
 
 def add_cells_alone(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells. Each workload is followed by one cell per flow that can be measured separately."""
+    """Return the cells, each workload followed by one cell per flow that can be measured separately."""
     return [each for cell in cells for each in (cell, *_cells_alone(cell))]
 
 

@@ -10,7 +10,7 @@ from hopmeter.scenario.workload import Flow
 WARMUP_S = 0.2
 """The minimum duration of a warm-up, in seconds."""
 WARMUP_MESSAGES = 2
-"""The number of messages that the slowest flow should send during the warm-up. `WARMUP_SHARE` may limit it."""
+"""The number of messages that the slowest flow should send during the warm-up, within the limit of `WARMUP_SHARE`."""
 WARMUP_SHARE = 0.2
 """The maximum length of the warm-up, as a fraction of the measurement. Flows with a longer period do not extend the
 warm-up."""

@@ -174,8 +174,7 @@ def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
 
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
-    """Return the flows of a workload. A flow with a schedule sends during the warm-up and then for the whole
-    duration."""
+    """Return the flows of a workload. A flow with a schedule sends during the warm-up and for the whole duration."""
     spent_s = warmup_s(scenario.flow, duration_s)
     replayed = plan_replays(scenario.flow, duration_s, spent_s)
     counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
@@ -200,7 +199,7 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload_bytes=units.payload_bytes(keys.payload),
-        # An object is created only once. The sender touches it by encoding, and the receiver by decoding.
+        # An object is created only once. The sender touches an object by encoding, and the receiver by decoding.
         **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
         | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
         messages=count[0],

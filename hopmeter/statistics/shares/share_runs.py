@@ -1,6 +1,6 @@
 """Compare shares of rare events between runs from different hours, using the variance between runs and within runs.
 
-Shares are compared as log odds, because a drift by a constant factor then has the same effect on all runs.
+Shares are compared as log odds. Drift by a constant factor has the same effect on the log odds of all runs.
 docs/compare.md has the error rates.
 """
 

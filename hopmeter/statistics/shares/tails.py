@@ -21,7 +21,7 @@ from hopmeter.statistics.shares.late_shares import Dispersion, measure_dispersio
 LEAST_LATE = 10
 """With fewer late messages at a threshold, the dispersion is unknown."""
 SEARCHED = 20
-"""The lower bound is searched for among the slowest messages: this multiple of the share `beyond`."""
+"""The lower bound is searched for in a fraction of the slowest messages: `SEARCHED` times `beyond`."""
 THRESHOLDS = 400
 """The maximum number of samples that serve as thresholds."""
 
@@ -44,8 +44,8 @@ class Tail:
     def dispersion(self) -> Dispersion:
         """Return the dispersion to use at each threshold.
 
-        Two dispersions are compared, and the larger one is used: near this threshold, and where twice the allowed
-        number of messages are late.
+        The result is the larger of the dispersion near this threshold and the dispersion where twice the allowed number
+        of messages are late.
         """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
@@ -68,8 +68,7 @@ class Tail:
         return self._lower_end(many), float(self.thresholds[few - 1]) if few else self._beyond_all(float(high[0]))
 
     def _lower_end(self, many: int) -> float:
-        """Return the smallest value above the `many` lowest thresholds. Too many messages exceed each of these
-        thresholds."""
+        """Return the smallest value above the `many` lowest thresholds, which too many messages exceed."""
         if many == len(self.thresholds):
             return math.inf
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
