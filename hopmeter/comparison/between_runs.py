@@ -168,7 +168,7 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Return the change with the reason why two single runs leave it undecided."""
+    """Return the change with the reason why two single runs give no verdict."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 

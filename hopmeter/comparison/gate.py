@@ -1,4 +1,4 @@
-"""Define the gate of a CI job: rules that decide which changes make the job fail."""
+"""Define the gate of a CI job: rules for changes that make the job fail."""
 
 from __future__ import annotations
 

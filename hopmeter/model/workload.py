@@ -100,8 +100,8 @@ class Replay:
     """The definition of the type and of all types that it contains, or None if the recording has no definition in ROS 2
     text format."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Notes that explain why messages were left out. `compare=False` excludes the notes, because another version may
-    read the recording better."""
+    """Notes that explain why messages were left out. Comparisons ignore the notes, because another version of hopmeter
+    may read the recording better."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Flow:
     repeat: int = 1
     """The number of messages that each such arrival causes, sent one after the other."""
     latest: str = ""
-    """The flow that provides the basis of each message: its newest message at `source`. Empty if there is none."""
+    """The flow with messages that this flow is based on: each message uses the newest one. Empty if there is none."""
     during: str = ""
     """The call during which `source` makes this call, or an empty string if there is none."""
     replay: Replay | None = None

@@ -1,4 +1,4 @@
-"""Choose which cells of a plan decide its question within the budget, and compute the minimum budget."""
+"""Choose which cells of a plan answer its question within the budget, and compute the minimum budget."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hopmeter.scenario.resolve import least_rounds
 from hopmeter.system import humanize
 
 LEVEL_ROUNDS = 3
-"""The number of rounds for cells that only show latency levels, because other cells with idle states disabled decide
-the order."""
+"""The number of rounds for cells that only show latency levels, because other cells with idle states disabled determine
+the ranking."""
 START_S = 0.1
 """The assumed time to start and stop the nodes of a trial before any trial has been measured."""
 PYTHON_START_S = 0.3
@@ -35,8 +35,8 @@ def trial_s(cell: Cell) -> float:
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows latency levels, because the same cell with idle states disabled decides the
-    order."""
+    """Return whether a cell only shows latency levels, because the same cell with idle states disabled determines the
+    ranking."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
 

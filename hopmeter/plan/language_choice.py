@@ -34,14 +34,9 @@ def choose_language(
 ) -> str:
     """Return the language that suits all given transports best.
 
-    Languages are compared by the following criteria, in this order:
-    1. The language supports the cell.
-    2. The node is available here.
-    3. The build is finished, or takes at most two minutes.
-    4. The language is compiled.
-    5. The build is finished, or takes at most one minute.
-    6. The language is the transport's usual language.
-    7. The position in `LANGUAGES`.
+    Languages are compared in this order: support for the cell, an available node, a build of at most two minutes,
+    compiled code, a build of at most one minute, the transport's usual language, and the position in `LANGUAGES`. A
+    finished build counts as no build time.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:

@@ -1,5 +1,5 @@
-"""Rank cells by several criteria. Each criterion tests only the pairs that the more important criteria left
-undecided."""
+"""Rank cells by several criteria. Each criterion tests only the pairs for which no more important criterion found a
+significant difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hopmeter.statistics.ranking import CellPair
 
 Ids = tuple[str, str]
 Decisions = dict[Ids, str]
-"""Maps each decided pair, better cell first, to the name of the criterion that decided it."""
+"""Maps each pair with a significant difference, better cell first, to the name of the criterion that found the
+difference."""
 Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
 """Compares the given pairs of cells, and controls the error rate over all of them together."""
 
@@ -41,7 +42,7 @@ def decide_in_order(
 
 
 def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
-    """Return whether a chain of decisions leads from the cell `start` to the cell `end`."""
+    """Return whether a chain of better-than decisions leads from the cell `start` to the cell `end`."""
     edges = list(graph)
     seen, waiting = {start}, [start]
     while waiting:

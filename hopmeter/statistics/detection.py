@@ -34,8 +34,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds are needed to decide a pair with a power of 80 %, or None if unknown. The pair's estimate
-    is assumed to be true."""
+    """Return how many rounds would make a pair's difference significant with a power of 80 %, or None if unknown. The
+    pair's estimate is assumed to be true."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None

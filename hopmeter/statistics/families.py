@@ -67,7 +67,7 @@ def _counts_of_ties(cells: int) -> tuple[int, ...]:
 
 
 def _divisors(pairs: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Return the largest of `counts` that does not exceed each number of undecided pairs, from `pairs` down to 1."""
+    """Return the largest of `counts` that does not exceed each number of untested pairs, from `pairs` down to 1."""
     return tuple(counts[bisect_right(counts, left) - 1] for left in range(pairs, 0, -1))
 
 
@@ -80,7 +80,8 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
-    """Return the divisors if only some pairs of the cells are compared, such as the undecided pairs.
+    """Return the divisors if only some pairs of the cells are compared, such as those without a significant difference
+    so far.
 
     Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
     limits the number of equal pairs; otherwise any number is possible.

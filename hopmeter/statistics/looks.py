@@ -61,7 +61,7 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the later ranking, but keep the pairs that only the earlier look decided.
+    """Return the later ranking, but keep the pairs with a significant difference in the earlier look only.
 
     A kept pair has the interval of the earlier look, extended to contain the later estimate. The interval is valid if
     the levels come from `spend`. A pair is not kept if the later estimate has the opposite order.

@@ -14,7 +14,7 @@ from hopmeter.statistics.noise_model import FLOOR, NoiseModel, fit_noise
 from hopmeter.statistics.observations import Floats
 
 LEAST_ROUNDS = 3
-"""A pair with fewer common rounds is not decided."""
+"""The difference of a pair with fewer common rounds never counts as significant."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs are decided, and the significance level at which each pair was tested. The last axis is the
-    pair.
+    """Return which pairs differ significantly, and the significance level at which each pair was tested. The last axis
+    is the pair.
 
-    After the first undecided pair, all further pairs are tested at the level of that pair.
+    After the first pair without a significant difference, all further pairs are tested at the level of that pair.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     levels = alpha / np.asarray(divisors, float)

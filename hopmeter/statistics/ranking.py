@@ -1,4 +1,4 @@
-"""Rank the cells of a table by comparing their trials within rounds. docs/method.md explains why."""
+"""Rank the cells of a table by comparing their trials within rounds. docs/method.md explains the method."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS, PairTests, compare_cell
 ALPHA = 0.05
 BEST = "best"
 LEAST_DIFFERENCE = 1e-9
-"""If only a later step of the procedure decides a pair, this is the lower bound of the pair's interval, on the fit's
-scale."""
+"""The lower bound of a pair's interval, on the fit's scale, if the pair becomes significant only in a later step of the
+procedure."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def _pair(
 ) -> CellPair:
     """Return the comparison of one pair.
 
-    The pair's interval uses the significance level of the first step, so that all intervals hold simultaneously. If
-    only a later step decides the pair, the interval excludes equality by a negligible amount.
+    The pair's interval uses the significance level of the first step, so that all intervals hold simultaneously. If the
+    pair becomes significant only in a later step, the interval excludes equality by a negligible amount.
     """
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])

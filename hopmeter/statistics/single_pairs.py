@@ -28,7 +28,7 @@ class Question:
 
 
 def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[CellPair]:
-    """Compare pairs so that the probability of any false decision is at most `alpha`.
+    """Compare pairs so that the probability of any false positive is at most `alpha`.
 
     Each pair is fitted separately, as `fit` does if there are few cells. A pair without common observations is left
     out.
@@ -41,7 +41,7 @@ def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Sca
 def judge_pairs(
     pairs: Sequence[CellPair], alpha: float, scale: Scale, least_p_values: Sequence[float] = ()
 ) -> list[CellPair]:
-    """Decide fitted pairs so that the probability of any false decision is at most `alpha`.
+    """Test fitted pairs so that the probability of any false positive is at most `alpha`.
 
     `least_p_values` contains the p-values of other tests, which must be significant too.
     """
@@ -71,9 +71,9 @@ def _distance(pair: CellPair) -> float:
 
 
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
-    """Return the pair with its decision and its interval. The intervals of all pairs hold simultaneously.
+    """Return the pair with its test result and its interval. The intervals of all pairs hold simultaneously.
 
-    The interval is adapted to the decision: equality is excluded if and only if the pair is decided.
+    The interval is adapted to the test result: equality is excluded if and only if the difference is significant.
     """
     if pair.rounds < LEAST_ROUNDS:
         return replace(pair, decided=False, low=None, high=None, level=level)

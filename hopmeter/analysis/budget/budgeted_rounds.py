@@ -1,4 +1,4 @@
-"""Choose the rounds of a run with a time budget. Tables alternate until every question is decided or the time is used
+"""Choose the rounds of a run with a time budget. Tables alternate until every question is answered or the time is used
 up."""
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class BudgetedRounds:
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round. The list is empty if everything is decided or too little time is
+        """Return the trials of the next round, or an empty list if every question is answered or too little time is
         left."""
         if self._began is None:
             self._began = self._clock()
@@ -221,7 +221,7 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Estimate the total number of rounds of a table within the budget, past rounds included. All undecided tables
+        """Estimate the total number of rounds of a table within the budget, past rounds included. All unfinished tables
         share the remaining time."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]

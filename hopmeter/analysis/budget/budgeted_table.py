@@ -28,9 +28,9 @@ class Table:
     group: str
     cells: list[Cell]
     level_only: bool
-    """Whether the table only shows latency levels, with no question to decide."""
+    """Whether the table only shows latency levels, with no question to answer."""
     least: int
-    """The minimum number of rounds of a table that has a question to decide."""
+    """The minimum number of rounds of a table that has a question to answer."""
     is_alone: bool = False
     """Whether the table has only one candidate, so that there is nothing to rank."""
     rare: frozenset[str] = frozenset()
@@ -40,20 +40,20 @@ class Table:
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """The questions that looks have decided so far. A decision is final."""
+    """The questions that looks have answered so far. An answer is final."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""
 
     @property
     def asks(self) -> bool:
-        """Return whether looks decide this table's question. A workload has no looks, because its rounds continue until
+        """Return whether looks answer this table's question. A workload has no looks, because its rounds continue until
         the budget is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
     def is_decided(self) -> bool:
-        """Return whether more rounds would decide nothing new."""
+        """Return whether more rounds would answer no further question."""
         if self.level_only:
             return self.rounds >= LEVEL_ROUNDS
         if self.is_alone:
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def open(self) -> frozenset[Question]:
-        """Return the questions that are still undecided."""
+        """Return the questions that are still open."""
         return self.answer.asked - self.decided if self.answer else frozenset()
 
     @property
@@ -73,9 +73,9 @@ class Table:
     def urgency(self) -> tuple[bool, float]:
         """Return the sort key for choosing the next table. The table with the smallest key gets the next round.
 
-        At first, tables get equal numbers of rounds. A table pauses when it has as many rounds as the noise of its
-        undecided pairs requires. When all tables have the required rounds, further rounds are divided in proportion to
-        the requirements.
+        At first, tables get equal numbers of rounds. A table pauses when it has as many rounds as the noise of its open
+        pairs requires. When all tables have the required rounds, further rounds are divided in proportion to the
+        requirements.
 
         The estimated differences do not affect the order. Measuring longer where cells seem to differ would find false
         differences.

@@ -262,7 +262,7 @@ def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
-    """Return, for each trial, the number of messages without an end time for this latency."""
+    """Return, for each trial, the number of messages that lack an end time for this latency."""
     return [trial.missing[latency] for trial in trials]
 
 

@@ -1,5 +1,5 @@
-"""The evidence for or against a requirement: the interval of its metric, and the number of rounds that would decide
-it."""
+"""The evidence for or against a requirement: the interval of its metric, and the number of rounds needed for a
+verdict."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Bounds = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The confidence interval of a metric, and the estimated number of rounds needed to decide the requirement. Unknown
-    values are None."""
+    """The confidence interval of a metric, and the estimated number of rounds needed for a verdict on the requirement.
+    Unknown values are None."""
 
     low: float | None = None
     high: float | None = None

@@ -46,7 +46,8 @@ class Judge:
 
 
 def _rounds(needed: Sequence[int | None]) -> int | None:
-    """Return how many rounds decide all requirements, or None if any of these numbers is unknown."""
+    """Return how many rounds are needed for a verdict on all requirements, or None if any of these numbers is
+    unknown."""
     known = [each for each in needed if each is not None]
     return max(known) if known and len(known) == len(needed) else None
 
@@ -64,7 +65,7 @@ def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
 
 
 def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
-    """Return a function that checks whether a cell's trials so far decide all its requirements."""
+    """Return a function that checks whether a cell's trials so far are enough for a verdict on all its requirements."""
 
     def is_judged(cell: Cell, median: Bounds, alpha: float) -> bool:
         trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]

@@ -1,8 +1,8 @@
 """Limit what hopmeter claims about one-way latencies between hosts to what the clocks allow. docs/method.md has the
 rules.
 
-Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. Differences are
-therefore judged by the residual. Levels, ratios and deadlines are judged by the full uncertainty.
+Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. For this reason,
+only the residual limits differences. Levels, ratios and deadlines are limited by the full uncertainty.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
 
 
 def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: float) -> CellPair:
-    """Widen the interval of a pair. The pair stays decided only if its medians differ by more than the clock errors
-    can."""
+    """Widen the interval of a pair. A significant difference stays significant only if the medians differ by more than
+    the clock errors can."""
     here, there = ranking.levels[pair.a][0], ranking.levels[pair.b][0]
     decided = pair.decided and there - here > residual_us
     if pair.ratio is None:

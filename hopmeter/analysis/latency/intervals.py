@@ -1,4 +1,4 @@
-"""Compute confidence intervals from the spread between trials. docs/method.md explains why."""
+"""Compute confidence intervals from the spread between trials. docs/method.md explains the method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find out which questions the rounds of a table have already decided."""
+"""Find out which questions the rounds of a table have already answered."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import ALPHA, BEST
 
 CLEAR = 1.5
-"""A run with a budget first aims to decide pairs of rows with medians that differ by this factor."""
+"""A run with a budget first looks for differences between medians of at least this factor."""
 Question = frozenset[str]
 """The two cells of a pair, or a single cell if its median or its requirements are in question."""
 Bounds = tuple[float | None, float | None, float | None]
 IsJudged = Callable[[Cell, Bounds, float], bool]
-"""Returns whether the trials decide a cell's requirements. The arguments are the cell, its median with a 95 % interval,
-and the significance level."""
+"""Returns whether a cell's trials are enough for a verdict on its requirements. The arguments are the cell, its median
+with a 95 % interval, and the significance level."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,18 @@ class Answer:
     asked: frozenset[Question]
     decided: frozenset[Question]
     needed: frozenset[str]
-    """The cells that every further round must include: the best cell, cells without a result, and undecided
-    references."""
+    """The cells that every further round must include: the best cell, cells without a result, and references without a
+    significant difference from the best cell."""
     needed_rounds: float | None = None
-    """The estimated number of rounds needed to decide pairs with the ratio `CLEAR`, or None if unknown."""
+    """The estimated number of rounds that would make differences of the ratio `CLEAR` significant, or None if
+    unknown."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
     """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
 
-    Unranked cells are ignored unless all cells are unranked. References take part in the rounds until their ratio to
-    the best cell is decided. Only the choices determine how long the run lasts.
+    Unranked cells are ignored unless all cells are unranked. References take part in the rounds until they differ
+    significantly from the best cell. Only the choices determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
     result = fit_table(cells, observations, alpha, BEST if until == BEST else None)
@@ -49,7 +50,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
 
 
 def _open_references(result: Ranking) -> set[str]:
-    """Return the references that have not yet been separated from the best cell."""
+    """Return the references that do not yet differ significantly from the best cell."""
     compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
     return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 
@@ -57,7 +58,7 @@ def _open_references(result: Ranking) -> set[str]:
 def look_at_requirements(
     cells: Sequence[Cell], observations: Iterable[Observation], is_judged: IsJudged, alpha: float
 ) -> Answer:
-    """Check at the significance level `alpha` whether the requirements of each ranked cell are decided."""
+    """Check at the significance level `alpha` whether each ranked cell has a verdict on its requirements."""
     ranked = [cell for cell in cells if cell.comparison.ranked] or list(cells)
     ids = {cell.id for cell in ranked}
     levels = fit([each for each in observations if each.cell in ids], alpha).levels
@@ -82,7 +83,8 @@ def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> An
 
 
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
-    """Return the pairs to decide: all pairs of choices, or the two sides of each cell if the run compares two versions.
+    """Return the pairs to compare: all pairs of choices, or the two sides of each cell if the run compares two
+    versions.
 
     A single choice is compared with the references that the user named.
     """

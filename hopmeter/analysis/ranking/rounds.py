@@ -34,7 +34,7 @@ class Comparison:
     """The family with which the pair shares a significance level: `references` if either cell is a reference, otherwise
     `choices`."""
     stopped_early: bool = False
-    """Whether an earlier look decided the pair and provided the interval."""
+    """Whether the significant difference and the interval come from an earlier look."""
 
     @property
     def bounds(self) -> Bounds:
@@ -136,8 +136,8 @@ def rank_tables(
     results.
 
     In a run with a budget, `looks` lists the looks of each table, and `until` is the run's question. Old runs did not
-    record rounds. If each round covered the whole run, a trial's number is its round; otherwise such a run has no
-    ranking.
+    record rounds. If each round of an old run covered the whole run, a trial's number is its round; otherwise the run
+    has no ranking.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -191,8 +191,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial.
 
-    Old runs did not record rounds. If each round covered the whole run, a trial's number is its round; otherwise the
-    result is empty.
+    Old runs did not record rounds. If each round of an old run covered the whole run, a trial's number is its round;
+    otherwise the result is empty.
     """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

@@ -139,7 +139,7 @@ def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0
-    # The table with idle states disabled comes first, because its rounds decide the order.
+    # The table with idle states disabled comes first, because its rounds determine the ranking.
     values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
     return [_order(value) for value in (*place, *(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
 

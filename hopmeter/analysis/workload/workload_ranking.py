@@ -1,7 +1,8 @@
 """Rank whole workloads by three criteria in order: missed deadlines, the worst p99 of any flow, and CPU use.
 
-Each criterion tests only the pairs that the previous criteria left undecided. The criteria share the 5 % significance
-level equally, because each may separate equal transports by chance. docs/method.md has the rule and its error rates.
+Each criterion tests only the pairs for which no previous criterion found a significant difference. The criteria share
+the 5 % significance level equally, because each may separate equal transports by chance. docs/method.md has the rule
+and its error rates.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class WorkloadRanking:
     choices: tuple[str, ...]
     """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
-    """The pairs that each criterion compared, which are those that all previous criteria left undecided. Criteria that
-    do not apply are missing."""
+    """The pairs that each criterion compared: those without a significant difference in any previous criterion.
+    Criteria that do not apply are missing."""
     decisions: Decisions
     worst: WorstFlows
     rounds: Mapping[str, int]
@@ -50,7 +51,7 @@ class WorkloadRanking:
         return ranks_of(self.choices, self.decisions)
 
     def decides(self, one: str, other: str) -> str:
-        """Return the criterion that separates two cells, or an empty string if they are undecided."""
+        """Return the criterion that separates two cells, or an empty string if none does."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
     def pair(self, criterion: str, one: str, other: str) -> CellPair | None:
@@ -148,8 +149,8 @@ def _compare(
 def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
     """Compare the shares of missed deadlines.
 
-    If the clock uncertainty leaves the counts open, a pair counts as decided only if the lowest and the highest counts
-    agree.
+    If the clock uncertainty leaves the counts open, a difference is significant only if it is also significant with the
+    lowest and the highest counts.
     """
     found = compare_shares(map(_share_trial, trials), pairs, alpha)
     for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():

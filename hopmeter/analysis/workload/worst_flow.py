@@ -100,8 +100,8 @@ class WorstFlows:
         return [self._claim(pair) if self.clocks else pair for pair in compared]
 
     def _claim(self, pair: CellPair) -> CellPair:
-        """Widen a pair's interval by the clock uncertainty. The pair stays decided only if the interval still excludes
-        1."""
+        """Widen a pair's interval by the clock uncertainty. A significant difference stays significant only if the
+        interval still excludes 1."""
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
         first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""

@@ -1,6 +1,6 @@
 """Estimate the share of late messages, with an interval that accounts for late messages clustering within trials.
 
-All arrays have the axes trial and threshold, or only threshold. docs/method.md explains why.
+All arrays have the axes trial and threshold, or only threshold. docs/method.md explains the method.
 """
 
 from __future__ import annotations

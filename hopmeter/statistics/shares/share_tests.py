@@ -38,9 +38,9 @@ def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]
     """Compare the shares of pairs of cells by rounds. In each result `a` has the smaller share, and `difference` is the
     share of `b` minus that of `a`.
 
-    A pair is decided only if two tests agree. The test of the rounds covers the variance between trials, which the
-    messages of a single trial do not show. The test of the counts covers the randomness of few events, which similar
-    rounds may hide.
+    A difference is significant only if two tests agree. The test of the rounds covers the variance between trials,
+    which the messages of a single trial do not show. The test of the counts covers the randomness of few events, which
+    similar rounds may hide.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]

@@ -1,7 +1,7 @@
 """Compute the interval of a high percentile from trials that are each too short to resolve the percentile.
 
 p99 is below a threshold if and only if less than 1 % of the messages are later than the threshold. A lost message is
-later than any threshold. docs/method.md explains why.
+later than any threshold. docs/method.md explains the method.
 """
 
 from __future__ import annotations
