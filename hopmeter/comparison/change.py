@@ -141,8 +141,8 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """Return the displayed new value divided by the displayed old value, or None for shares. The interval comes
-        from the estimate."""
+        """Return the displayed new value divided by the displayed old value, or None for shares. The displayed interval
+        comes from the estimate."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value

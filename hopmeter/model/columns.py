@@ -76,7 +76,7 @@ PLANNED = tuple(name for section in TABLE.values() for each in section if each.p
 
 
 def unit(column: str) -> tuple[str, str]:
-    """Split a column name into its base name and its unit. The unit may be empty."""
+    """Split a column name into its base name and its unit, which may be empty."""
     for ending, its_unit in UNITS.items():
         if column.endswith(ending):
             return column.removesuffix(ending), its_unit

@@ -28,7 +28,7 @@ class Condition:
     default: Any
     """The value if a scenario does not set the key."""
     flow_default: Any = ...
-    """The value if a flow does not set the key. `...` means the same value as `default`."""
+    """The value if a flow does not set the key, or `...` for the same value as `default`."""
     scope: Scope = "flow"
     """Where a workload specifies the condition: for each `flow`, for the whole `run`, or nowhere, because the `graph`
     of participants and flows determines it."""

@@ -39,7 +39,7 @@ class PayloadName:
 
 
 def format_lengths(text: str) -> str:
-    """Return `640×480` for the size `640x480`. Any other text is returned unchanged."""
+    """Return `640×480` for the size `640x480`, and any other text unchanged."""
     return text.replace("x", "×") if LENGTHS.fullmatch(text) else text
 
 

@@ -23,7 +23,7 @@ MOST_S = 1e9
 """A longer time is probably a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_TRAFFIC = 1e12
-"""The maximum memory traffic in bytes per second. No machine copies more."""
+"""The maximum memory traffic in bytes per second. No machine can copy faster."""
 MOST_FILE_BYTES = 1 << 30
 """The maximum size of a payload file. Each node loads the whole file, and no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}

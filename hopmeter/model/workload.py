@@ -1,7 +1,8 @@
 """Define a workload: the programs of a system, the flows of messages and calls between them, and the paths that flows
 form.
 
-Every cell has flows. An ordinary cell has one flow per pair (`plan.flows`), and a workload defines its own flows.
+Every cell has at least one flow. An ordinary cell has one flow per pair (`plan.flows`), and a workload defines its own
+flows.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Participant:
     transports: tuple[str, ...] = ()
     """The transports of the participant's flows, with their settings. The participant has one process per transport.
 
-    The tuple is empty if a single process is enough.
+    The tuple is empty if the participant has only one process.
     """
     host: str = field(default="", repr=False)
     """The host that runs the participant, or an empty string for this machine.
@@ -142,7 +143,7 @@ class Flow:
     """The work of each receiver for each message."""
     dispatch: str = "parallel"
     after: tuple[str, ...] = ()
-    """The flows that cause messages of this flow when they arrive at `source`. A flow with a schedule has none."""
+    """The flows that cause messages of this flow when they arrive at `source`. Flows with a schedule have no cause."""
     join: str = "any"
     """How several flows in `after` are combined: a message is sent for each arrival (`any`), or when each flow has a
     new arrival (`all`)."""
@@ -151,7 +152,7 @@ class Flow:
     repeat: int = 1
     """The number of messages that each such arrival causes, sent one after the other."""
     latest: str = ""
-    """The flow with messages that this flow is based on: each message uses the newest one. Empty if there is none."""
+    """The flow that provides the newest message for each message of this flow, or an empty string if there is none."""
     during: str = ""
     """The call during which `source` makes this call, or an empty string if there is none."""
     replay: Replay | None = None

@@ -34,8 +34,8 @@ def _own_cells(made: Plan) -> list[Cell]:
 def _fitting(
     made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
 ) -> list[object]:
-    """Return the largest set of values that fits the budget, including the floors of their cells. Cheap values are
-    preferred."""
+    """Return the largest set of values that fits the budget, including the floors of their cells. Values with a low
+    cost are preferred."""
 
     def needed_s(chosen: Sequence[object]) -> float:
         cells = [cell for cell in requested if cell[axis] in chosen]

@@ -131,7 +131,7 @@ def cell_of(
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
-    """Return the conditions of a cell, except transport, language and rate. Conditions without effect get their
+    """Return the conditions of a cell, except transport, language and rate. Conditions without effect are set to their
     defaults."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]

@@ -17,7 +17,8 @@ Verdicts = Mapping[float, bool]
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`. An unknown bound is None."""
+    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`. A bound that is not known yet is
+    None."""
 
     holds_hz: float | None
     fails_hz: float | None

@@ -1,5 +1,4 @@
-"""Compute the level of each cell, with an interval that includes the spread between rounds. All functions handle many
-tables at once."""
+"""Compute the level of each cell of many tables at once, with intervals that include the spread between rounds."""
 
 from __future__ import annotations
 

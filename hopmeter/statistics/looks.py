@@ -52,7 +52,7 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
     """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous one.
 
-    The last number is `rounds_that_fit`. All others are at least `LEAST_ROUNDS_FOR_LOOK`.
+    The last number is `rounds_that_fit`. All earlier numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
     """
     found = [rounds_that_fit]
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:

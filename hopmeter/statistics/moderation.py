@@ -14,7 +14,7 @@ ALLOWANCE = 2.0
 
 
 def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """Return the moderated variances and their degrees of freedom. The axes are table and cell.
+    """Return the moderated variances and their degrees of freedom, as arrays with the axes table and cell.
 
     The cells' variances are modelled by a scaled inverse chi-square distribution, fitted to the logarithms of the
     variances (Smyth 2004) after outliers are clipped. `ALLOWANCE` standard errors are added to the spread, because too

@@ -1,7 +1,8 @@
-"""Model the noise of trials. The variance grows with stolen CPU time, differs between cells, and is robust to outliers.
+"""Model the noise of trials in many tables at once. The variance grows with stolen CPU time, differs between cells, and
+is robust to outliers.
 
 The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: residuals are
-clipped at `CLIP` standard deviations. All functions handle many tables at once.
+clipped at `CLIP` standard deviations.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def is_beyond_use(steal: float, usual_steal: float) -> bool:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Fitted effects and noise. The axes are table, cell and round.
+    """Fitted effects and noise, as arrays with the axes table, cell and round.
 
     `values` contains the trials with clipped outliers, and `inflation` is `1 + g · steal²`. `freedoms` contains the
     degrees of freedom of the moderated variances, and `own_freedoms` those of each cell's unmoderated variance.
@@ -60,7 +61,8 @@ class NoiseModel:
 def fit_noise(
     values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
 ) -> NoiseModel:
-    """Fit the effects and the variances alternately, in `PASSES` passes. An unknown steal weight is fitted too."""
+    """Fit the effects and the variances alternately, in `PASSES` passes. The steal weight is also fitted if
+    `known_steal_weight` is None."""
     fixed = known_steal_weight is not None or not steal.any()
     steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
     inflation = _inflation(steal, steal_weight)

@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Table:
-    """Values and steal shares by cell and round. `known` marks the trials that exist.
+    """Values and steal shares by cell and round. `known` is a mask of the trials that exist.
 
     If the scale is `ratio`, the values are logarithms.
     """
@@ -72,5 +72,5 @@ def _sums(
 
 
 def _share(steal: float | None) -> float:
-    """Return the steal share, clipped to the range from 0 to 1. An unknown share counts as 0."""
+    """Return the steal share, clipped to the range from 0 to 1, or 0 if the share is unknown."""
     return min(max(steal, 0.0), 1.0) if steal is not None and math.isfinite(steal) else 0.0

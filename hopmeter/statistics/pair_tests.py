@@ -19,8 +19,8 @@ LEAST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class PairTests:
-    """The differences of pairs (first minus second), with standard errors and degrees of freedom. The axes are table
-    and pair."""
+    """The differences of pairs (first minus second), with standard errors and degrees of freedom, as arrays with the
+    axes table and pair."""
 
     first: Places
     second: Places
@@ -92,8 +92,8 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs differ significantly, and the significance level at which each pair was tested. The last axis
-    is the pair.
+    """Return which pairs differ significantly, and the significance level at which each pair was tested. Pairs are
+    along the last axis.
 
     After the first pair without a significant difference, all further pairs are tested at the level of that pair.
     """

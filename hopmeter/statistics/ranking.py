@@ -105,7 +105,7 @@ def fit(
     """Compare cells by their trials: all pairs of choices, and all pairs with a reference.
 
     If `versus` is `"best"`, each choice is compared only with the best choice. `references` are cells without a rank.
-    `alpha` is the significance level of each family. `scale` is passed to `make_table`.
+    `alpha` is the significance level of each family. `make_table` explains `scale`.
     """
     table = make_table(observations, scale)
     if not table.cells:
@@ -185,7 +185,7 @@ def on_scale(scale: Scale, value: float) -> float:
 
 
 def rank_ranges(choices: Sequence[str], pairs: Iterable[CellPair]) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst possible rank of each choice. Pairs with a reference do not count."""
+    """Return the best and the worst possible rank of each choice, ignoring pairs with a reference."""
     faster, slower = (dict.fromkeys(choices, 0) for _ in range(2))
     for each in pairs:
         if each.decided and each.family == CHOICES:

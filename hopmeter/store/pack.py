@@ -1,7 +1,7 @@
 """Pack a run into one ZIP file, and unpack it into a directory.
 
-JSON files are compressed. Parquet files are not, because Parquet compresses its data itself. A ZIP file with any other
-content is rejected before any file is written.
+JSON files are compressed, but Parquet files are not, because Parquet compresses its data itself. A ZIP file with any
+other content is rejected before any file is written.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each process of a trial that reported its resource use, in node order. The broker comes last."""
+    """Yield a row for each process of a trial that reported its resource use: first the nodes in order, then the
+    broker."""
     nodes: list[Node] = trial["nodes"]
     names, messages = process_names(nodes), _messages(nodes)
     for number, node in enumerate(nodes):
@@ -28,7 +29,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the readings of a node as columns. A missing reading is None."""
+    """Return the readings of a node as columns, with None for missing readings."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {

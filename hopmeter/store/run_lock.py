@@ -18,7 +18,7 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Lock a run against other processes. A locked folder may be renamed. Raises UsageError if another process is
+    """Lock a run against other processes, even while the run folder is renamed. Raises UsageError if another process is
     measuring into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)

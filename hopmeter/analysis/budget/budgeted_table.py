@@ -13,7 +13,7 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of open questions for each value of `until`. For a precision, the unit is medians."""
+"""The unit of open questions for each value of `until`. If `until` is a precision, questions are counted in medians."""
 EQUAL_ROUNDS = 8
 """Tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
@@ -40,7 +40,7 @@ class Table:
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """The questions that looks have answered so far. An answer is final."""
+    """The questions that looks have answered so far, which later looks cannot reopen."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""

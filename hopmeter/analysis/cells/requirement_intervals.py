@@ -30,7 +30,7 @@ Bounds = tuple[float, float, float]
 @dataclass(frozen=True)
 class Evidence:
     """The confidence interval of a metric, and the estimated number of rounds needed for a verdict on the requirement.
-    Unknown values are None."""
+    Unknown fields are None."""
 
     low: float | None = None
     high: float | None = None
@@ -64,7 +64,7 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence on the median or the CPU use from a row's columns. Other metrics get empty evidence."""
+    """Return the evidence on the median or the CPU use from a row's columns, or empty evidence for other metrics."""
     if wanted.metric not in COLUMNS:
         return Evidence()
     low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))

@@ -1,4 +1,4 @@
-"""Compute the percentiles of a single trial. The medians are used for ranking."""
+"""Compute the percentiles of a single trial, including the median that is used for ranking."""
 
 from __future__ import annotations
 

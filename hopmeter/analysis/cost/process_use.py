@@ -40,7 +40,7 @@ class Process:
         return self.statistics.get(statistic)
 
     def as_json(self) -> dict[str, Any]:
-        """Return each statistic with its minimum and maximum. Unknown statistics are None."""
+        """Return each statistic with its minimum and maximum, or None for unknown statistics."""
         found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
         for name in NAMES:
             each = self[name]

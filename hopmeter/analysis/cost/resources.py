@@ -168,7 +168,7 @@ def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
-    """Return a warning for each process that was stopped during a trial. The pause is part of the latencies."""
+    """Return a warning for each process that was stopped during a trial. Latencies include the time of the pause."""
     return [
         tag(
             "W-PROCESS-STOPPED",

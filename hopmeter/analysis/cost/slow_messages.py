@@ -131,7 +131,7 @@ def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
 
 
 def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTime]) -> Explained:
-    """Explain every message of a pair that reached all its receivers. Trimmed messages are excluded."""
+    """Explain every message of a pair that reached all its receivers, except trimmed messages."""
     ids = [each.id for each in topology(cell).flows[number]]
     start = pair.due_times if headline(cell) == "response" else pair.send_times
     done = pair.completion_times

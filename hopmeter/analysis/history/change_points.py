@@ -88,7 +88,7 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 
 def _gain_over_line(values: Values, at: int) -> float:
-    """Return by how much the BIC of a two-level model is better than that of a line. Outliers are clipped."""
+    """Return by how much the BIC of a two-level model is better than that of a line, with clipped outliers."""
     from scipy.stats import theilslopes  # takes a second to import, and only histories need it
 
     count = len(values)
@@ -135,7 +135,7 @@ def _clip(values: Values) -> Values:
 
 
 def _reach(values: Values) -> float:
-    """Return how far a value may be from its level before it counts as an outlier. The noise is estimated from
+    """Return how far a value may be from its level before it counts as an outlier, based on the differences between
     neighbouring values."""
     steps = np.diff(values)
     return CLIP * _median(np.abs(steps - _median(steps))) / NORMAL_MAD / sqrt(2)

@@ -58,7 +58,7 @@ def _read(folder: Path, is_named: bool, trials: bool) -> Run | None:
 
 
 def find_runs(place: Path) -> Iterator[Path]:
-    """Yield the given run, or all runs inside the given directory. Unfinished and packed runs are included."""
+    """Yield the given run, or all runs inside the given directory, including unfinished and packed runs."""
     if place.is_file() or _is_run(place) or not place.is_dir():
         yield place
         return

@@ -20,7 +20,7 @@ class Arrivals:
 
     seqs: Times
     messages: int
-    """The number of messages that were offered to the transport. Every valid sequence number is lower."""
+    """The number of messages that were offered to the transport. Every valid sequence number is below this number."""
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:

@@ -65,7 +65,7 @@ class HostClocks:
 
 
 def translate(times: Times, route: Route) -> Times:
-    """Return the times on the clock of the other host. NONE_NS stays unchanged."""
+    """Return the times on the clock of the other host, leaving NONE_NS unchanged."""
     return np.where(times == NONE_NS, NONE_NS, route.apply(times)) if route.steps else times
 
 

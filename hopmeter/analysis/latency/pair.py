@@ -32,7 +32,7 @@ class Lane:
     sent: Times
     encoded: Times | None
     replies: Arrivals
-    """The arrivals of replies. The source of a chain has none."""
+    """The arrivals of replies, which the source of a chain does not have."""
     replied: Times
     decoded: Times | None
     offered: int
@@ -57,7 +57,7 @@ class Pair:
     lanes: list[Lane]
     relays: list[EndpointTimes] = field(default_factory=list)
     ends: list[EndpointTimes] = field(default_factory=list)
-    """The sinks or servers. A ring has none."""
+    """The sinks or servers, which a ring does not have."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
 

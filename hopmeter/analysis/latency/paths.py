@@ -41,8 +41,8 @@ class PathTimes:
     effect: Times
     """The arrival time of the first effect of each message of the first flow, or of a newer message."""
     data_age: Times
-    """The age in ns of the first flow's message that caused each message of the last flow. Messages with unknown causes
-    are left out."""
+    """The age in ns of the first flow's message that caused each message of the last flow, without messages of unknown
+    cause."""
     clock: ClockUncertainty
     """The clock uncertainty of these times, or zero if the path starts and ends on the same clock."""
 

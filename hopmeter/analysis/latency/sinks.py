@@ -41,8 +41,8 @@ def lost_by_sink(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the `sinks_…` columns. The result is empty unless there are several sinks. `servers.columns` explains
-    `missing`."""
+    """Return the `sinks_…` columns. The result is empty unless there are several sinks. `servers.columns` explains the
+    parameter `missing`."""
     if not _several(cell):
         return {}
     names = [f"service {number}" for number in range(cell.axes.sinks)]

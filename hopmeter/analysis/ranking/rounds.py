@@ -22,7 +22,7 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Unknown values are None."""
+    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Unknown numbers are None."""
 
     a: str
     b: str

@@ -82,8 +82,8 @@ def _thin(ordered: Numbers) -> list[float]:
 
 
 def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
-    """Return the approximate 95 % interval of the median, or None if the upper quartile falls on a lost message.
-    Messages are treated as independent."""
+    """Return the approximate 95 % interval of the median of independent messages, or None if the upper quartile falls
+    on a lost message."""
     q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
         return None

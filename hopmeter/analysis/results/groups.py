@@ -48,7 +48,7 @@ class Group:
 
     @property
     def candidates(self) -> list[Row]:
-        """The measured rows except floors and unranked rows, fastest first. References are included."""
+        """The measured rows, including references, but without floors and unranked rows, fastest first."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property

@@ -18,7 +18,7 @@ Host = tuple[str, ...]
 
 
 def host(run: Run) -> Host:
-    """Return the fields that identify the machine of a run. An unrecorded field is `unknown`."""
+    """Return the fields that identify the machine of a run, with `unknown` for unrecorded fields."""
     return _fields(run, IDENTITY)
 
 

@@ -53,14 +53,14 @@ class Trial:
     took_us: Numbers
     """The latency of each message in `due_s`, or infinity for a lost message."""
     hops: tuple[Hop, ...]
-    """The messages of each hop. The last hop combines all sinks."""
+    """The messages of each hop, where the last hop combines all sinks."""
     lost: int
     """The number of messages that were lost and so have no latency."""
 
 
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
-    """Return the good trials of a row. Trials with damaged samples are left out."""
+    """Return the good trials of a row, except those with damaged samples."""
     if row.cell.path:
         return list(_path_trials(row))
     return [_trial(row, number, found) for number, found in _read(row)]

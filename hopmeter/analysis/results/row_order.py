@@ -30,7 +30,7 @@ class Rank:
 
 
 def ranks(group: Group) -> list[Rank]:
-    """Return the rank of each choice with a latency, fastest first. References are left out."""
+    """Return the rank of each choice with a latency, fastest first, without references."""
     return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 

@@ -269,7 +269,7 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the values of each trial that rankings need. Old runs may lack some values."""
+    """Return the values of each trial that rankings need, which old runs may lack."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 

@@ -40,7 +40,7 @@ class WorkloadRanking:
     """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
     """The pairs that each criterion compared: those without a significant difference in any previous criterion.
-    Criteria that do not apply are missing."""
+    Criteria that do not apply are left out."""
     decisions: Decisions
     worst: WorstFlows
     rounds: Mapping[str, int]

@@ -50,8 +50,8 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type, or an empty string if they can. Replies without a payload are
-    always possible."""
+    """Return why replies cannot be messages of this type, or an empty string if they can or if replies have no
+    payload."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
     said = f'{cell.axes.transport} replies with whole messages of a type; use reply = "echo", or a codec'

@@ -10,7 +10,7 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """Raised if the requested cores are not available here. The message states the reason."""
+    """Raised with the reason if the requested cores are not available here."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def warmup_s(flows: Mapping[str, Flow], duration_s: float) -> float:
 
 
 def warmup_messages(flow: Flow, spent_s: float) -> int:
-    """Return how many messages a flow with a schedule sends during the warm-up. Bursts are not divided."""
+    """Return how many messages a flow with a schedule sends during the warm-up, which contains only whole bursts."""
     return int(math.floor((flow.rate or 0.0) * spent_s / flow.burst + ROUNDING) * flow.burst)
 
 

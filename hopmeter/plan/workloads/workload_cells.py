@@ -288,6 +288,6 @@ def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
 
 
 def drop_flow(cell: Cell, flow: str, reason: str) -> Cell:
-    """Drop a workload because one of its flows is impossible. The reason names the flow."""
+    """Drop a workload because one of its flows is impossible. The flow's name is added to the reason."""
     said, code = split_code(reason)
     return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {flow}: {said}"))

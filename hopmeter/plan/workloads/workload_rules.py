@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
 def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
-    """Drop a cell if `judged` is impossible. For a workload, the reason names the flow."""
+    """Drop a cell if `judged` is impossible. For a workload, the flow's name is added to the reason."""
     if cell.workload is None:
         return replace(cell, dropped=why_not(judged, capabilities))
     if cell.dropped:

@@ -19,10 +19,10 @@ Run = Sequence[ShareTrial]
 
 @dataclass(frozen=True)
 class ShareRuns:
-    """The log odds of the old side, and how much those of the new side differ.
+    """The log odds of the old side, and the difference between the log odds of the two sides.
 
     `errors` contains two standard errors of the difference: from the variance between runs, and from the variance
-    within runs. `freedoms` contains their degrees of freedom.
+    within runs. `freedoms` contains the degrees of freedom of both errors.
     """
 
     old: float

@@ -36,7 +36,7 @@ class Tail:
     """The share of messages beyond the percentile, such as 0.01 for p99."""
     thresholds: Floats
     late: Floats
-    """The number of messages later than each threshold. The axes are trial and threshold."""
+    """The number of messages later than each threshold, as an array with the axes trial and threshold."""
     counts: Floats
     """The number of messages in each trial, including lost ones."""
 
@@ -95,8 +95,8 @@ class Tail:
 
 
 def count_late(trials: Sequence[Samples], lost: Sequence[int], beyond: float) -> Tail:
-    """Count the late messages of each trial. `lost` contains the lost messages of each trial. At least one message must
-    have arrived."""
+    """Count the late messages of each trial. `lost` contains the number of lost messages of each trial. At least one
+    message must have arrived."""
     both = list(zip(trials, lost, strict=True))
     thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond)
     late = [_later_than(values, thresholds) + gone for values, gone in both]
