@@ -35,7 +35,7 @@ def trial_s(cell: Cell) -> float:
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows latency levels, because the same cell with idle states disabled determines the
+    """Return whether a cell only shows latency levels, because cells with idle states disabled determine the
     ranking."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
