@@ -1,6 +1,6 @@
 """Generate the column tables in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
 
-Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The text around the tables is written by hand.
+Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The rest of the page is not generated.
 """
 
 from __future__ import annotations

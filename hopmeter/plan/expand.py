@@ -207,8 +207,8 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language value into the languages of source, relays and sink. A value with two languages has relays in
-    the source's language."""
+    """Split a language value into the languages of source, relays and sink. If the value names two languages, relays
+    use the source's language."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]

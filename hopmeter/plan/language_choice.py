@@ -12,7 +12,7 @@ from hopmeter.model.cell_parts import waits_of
 from hopmeter.plan.payloads.message_objects import object_languages
 
 INTERPRETED = ("python",)
-"""The interpreted languages. Nodes in these languages are slower."""
+"""The interpreted languages, which have slower nodes."""
 IsTrue = Callable[[Manifest, str], bool]
 Effort = tuple[int, ...]
 

@@ -23,7 +23,7 @@ Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
 def is_resolved(count: int, permille: int) -> bool:
-    """Return whether enough samples are slower than a percentile."""
+    """Return whether enough samples are slower than a percentile to resolve the percentile."""
     return count * (1000 - permille) >= BEYOND * 1000
 
 
