@@ -46,7 +46,7 @@ class CellPair:
     level: float = math.nan
     family: Name = CHOICES
     stopped_early: bool = False
-    """Whether the decision and the interval come from an earlier look (`retain_decisions`)."""
+    """Whether the significant difference and the interval come from an earlier look (`retain_decisions`)."""
 
     @property
     def cells(self) -> frozenset[str]:

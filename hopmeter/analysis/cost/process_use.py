@@ -144,7 +144,7 @@ def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
 
 
 def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
-    """Yield all processes. If a role has many processes, merge them into one."""
+    """Yield all processes, merging the processes of a role if it has many."""
     alike: dict[tuple[str, str], list[Process]] = {}
     for each in processes:
         alike.setdefault((each.roles, each.language), []).append(each)

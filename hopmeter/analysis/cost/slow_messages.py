@@ -115,7 +115,7 @@ NO_SCHEDSTAT = (
 
 
 def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, float | None]:
-    """Return each part's share of the messages' total latency."""
+    """Return what fraction of the messages' total latency each part takes."""
     whole = max(1.0, latency.sum())
     shares: dict[str, float | None] = {f"why_{name}": parts[:, at].sum() / whole for at, name in enumerate(PARTS)}
     shares["why_unknown"] = max(0.0, 1 - parts.sum() / whole)

@@ -1,4 +1,4 @@
-"""Plan flows with messages of a native type of the transport: messages of the user's schema, and recorded messages."""
+"""Determine the native types with which transports carry schema messages and recorded messages."""
 
 from __future__ import annotations
 
