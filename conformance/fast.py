@@ -6,7 +6,7 @@ from __future__ import annotations
 from hopmeter.build.needs import needed_for
 from hopmeter.system import paths
 
-SCENARIO = "tests/fast.toml"
+SCENARIO = str(paths.PACKAGE.parent / "tests" / "fast.toml")
 NOTE = paths.PACKAGE.parent / "build" / "fast-adapters.txt"
 
 

@@ -11,18 +11,21 @@ from hopmeter.build.targets import Target
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import readiness
 from hopmeter.manifest.tables.language_part import Offer
-from hopmeter.plan.language_choice import choose_language, is_interpreted
+from hopmeter.plan.language_choice import choose_language, is_interpreted, is_offered
 
 AXES = ("pattern", "placement", "wait", "payload", "codec")
 """The axes for which a transport's capabilities may differ between languages."""
 
 
 def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any]]) -> Iterator[Target]:
-    """Yield the adapter to build for each transport and each combination of axes."""
+    """Yield the adapter to build for each transport and each combination of axes that it offers."""
     manifests = {target.transport: target.manifest for target in targets}
     for manifest in manifests.values():
         for values in itertools.product(*(axes[name] for name in AXES)):
-            yield _target(manifest, _choose([manifest], dict(zip(AXES, values, strict=True))))
+            chosen = dict(zip(AXES, values, strict=True))
+            target = _target(manifest, _choose([manifest], chosen))
+            if is_offered(target.offer, chosen):
+                yield target
 
 
 def one_language_for_all(targets: Sequence[Target], axes: Mapping[str, Any]) -> Iterator[Target]:
