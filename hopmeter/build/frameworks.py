@@ -1,4 +1,4 @@
-"""Installs the frameworks whose objects hopmeter can send, and reports their cost and state."""
+"""Installs frameworks for codecs, and reports the frameworks' cost and state."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
 
 
 def _types(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the message types that have no generated code, in languages whose adapters are ready."""
+    """Yield the message types without generated code, for languages with ready adapters."""
     for found, offer in missing_types(cell, capabilities.manifests):
         state = capabilities.node(found.carrier.transport, offer.language, found.carrier.settings)
         if state is not None and state.ready:

@@ -25,7 +25,7 @@ KNOWN = {
 }
 """The suggestion for each type, by the type's qualified name."""
 BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo")
-"""Modules whose types have a codec.
+"""Modules with types that have a codec.
 
 Subclasses of these types are refused, because a subclass may contain more than its base class.
 """

@@ -44,6 +44,6 @@ def key_step(key: object) -> str:
 
 
 def shorten_place(place: str) -> str:
-    """Return the path as a Python expression that begins with `obj`. The middle of a long path is replaced by `…`."""
+    """Return the path as a Python expression that begins with `obj`. The middle of a long path is replaced with `…`."""
     half = LONGEST_PLACE // 2
     return f"obj{place}" if len(place) <= LONGEST_PLACE else f"obj{place[:half]}…{place[-half:]}"

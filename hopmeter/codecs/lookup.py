@@ -54,7 +54,7 @@ def codecs() -> dict[str, ModuleType]:
 
 @functools.cache
 def by_root() -> dict[str, ModuleType]:
-    """Return the codec module for each package whose types it encodes."""
+    """Return the codec modules, keyed by the packages that define the encoded types."""
     return {root: codec for codec in codecs().values() for root in codec.ROOTS}
 
 

@@ -51,7 +51,7 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Evaluate a virtual machine whose idle cores halt.
+    """Evaluate a virtual machine with idle cores that halt.
 
     The kernel cannot report their wake-up latency, because the hypervisor wakes them.
     """

@@ -68,7 +68,7 @@ def _fits(found: Interpreter, codec: str) -> bool:
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
-    """Return the first codec whose Python has the packages of all codecs, or None."""
+    """Return the first codec with a Python that has the packages of all codecs, or None."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -109,7 +109,7 @@ def extra(name: str) -> list[str]:
 
 
 def frameworks() -> list[str]:
-    """Return the codecs whose framework is not a dependency of hopmeter."""
+    """Return the codecs of frameworks that are not dependencies of hopmeter."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
 
 

@@ -2,7 +2,7 @@
 
 The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. They
 may also use `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants, such as `PAYLOAD_BYTES =
-1000`, whose values hopmeter replaces.
+1000`. hopmeter replaces their values.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Interpreter:
         return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return a manifest's environment variables with `{environment}` replaced by this Python's environment
+        """Return a manifest's environment variables with `{environment}` replaced with this Python's environment
         directory.
         """
         environment = str(self.program.parents[1])

@@ -65,7 +65,7 @@ class Manifest(Strict):
     cross_language: bool = True
     leftovers: list[str] = []
     open_leftovers: dict[str, list[str]] = {}
-    """Patterns for leftover files whose names hopmeter does not choose.
+    """Patterns for leftover files with names that hopmeter does not choose.
 
     Each pattern maps to further files that belong to a match (`{name}`).
     """

@@ -18,7 +18,7 @@ INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing, for libraries whose calls end without an interruption."""
+    """Do nothing, for libraries with calls that end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):

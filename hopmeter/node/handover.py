@@ -28,7 +28,7 @@ ROOM = 64
 """The maximum number of queued frames and requests, which equals the queue length of `memory`."""
 
 Call = Callable[[Any], object]
-"""A queued call, whose argument is the `take` or `handle` of the polling link end."""
+"""A queued call. Its argument is the `take` or `handle` of the polling link end."""
 Done = Callable[[], None]
 
 

@@ -1,4 +1,4 @@
-"""Provides stream sockets whose sender never blocks forever, even if the peer does not read."""
+"""Provides stream sockets that never block a sender forever, even if the peer does not read."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _absent_error(source: RecordingSource, found: Parts, choice: Choice) -> Reco
 
 
 def late_error(source: RecordingSource, late_ns: float) -> RecordingError:
-    """Return the error for a topic whose first message would be due after the end of the replay."""
+    """Return the error for a topic if its first message would be due after the end of the replay."""
     what = f"{source.label}: its first message comes {duration(late_ns)} after the first of the flows of this recording"
     remedy = "lengthen `duration`, raise `speed`, or omit the flows that begin earlier"
     return RecordingError("E-RECORDING-EMPTY", what, remedy)

@@ -60,7 +60,7 @@ def read_topics(path: Path) -> list[str]:
 
 
 def read_types(path: Path) -> dict[str, RecordedType]:
-    """Return the type of each topic whose messages all have the same type.
+    """Return the type of each topic. Topics with messages of several types are omitted.
 
     Raises RecordingError if the recording cannot be read.
     """

@@ -238,7 +238,7 @@ def _parse_channel(content: bytes) -> tuple[int, Channel]:
 
 
 def _parse_schema(content: bytes) -> tuple[int, Schema]:
-    """Parse a schema record, whose schema may be binary."""
+    """Parse a schema record. Its schema may be binary."""
     stream = io.BytesIO(content[2:])
     name, form = _string(stream), _string(stream)
     [length] = struct.unpack("<I", stream.read(4))

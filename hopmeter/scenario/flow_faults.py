@@ -31,7 +31,7 @@ def receivers(flow: Flow) -> list[str]:
 
 
 def causes(flow: Flow) -> list[str]:
-    """Return the flows that cause a flow's messages, including the flow whose newest message it uses."""
+    """Return the flows that cause a flow's messages, or that provide the latest message for them."""
     return [*(flow.after or []), *filter(None, (flow.latest, flow.during))]
 
 

@@ -1,4 +1,4 @@
-"""Selects the case of a scenario for a payload that no case contains: the case whose payload is closest in size.
+"""Selects the case of a scenario for a payload that no case contains: the case with the closest payload in size.
 
 A case's rate and number of messages suit its payload's size, so another payload uses one case instead of all.
 """

@@ -1,4 +1,4 @@
-"""Composes the question of a run whose options select different cells from the scenario's.
+"""Composes the question of a run if its options select different cells from the scenario's.
 
 The question is derived from the options instead of the scenario's title.
 """
@@ -65,7 +65,7 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_parameter(given: Mapping[str, Any]) -> bool:
-    """Return whether an option gives a pace's parameter, whose phrase also names the pace."""
+    """Return whether an option gives a pace's parameter. The parameter's phrase also names the pace."""
     return any(each.key in given for each in PARAMETERS)
 
 

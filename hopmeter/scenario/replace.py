@@ -34,7 +34,7 @@ def override(
     """Return the scenario with values overridden by the command line.
 
     If cases differ in a condition, values that occur in some cases select those cases. For example, `--payload timing`
-    selects one case of a scenario that also has an image. Any other payload selects the case whose payload is closest
+    selects one case of a scenario that also has an image. Any other payload selects the case with the closest payload
     in size. Any other value replaces the values of every case.
     """
     changed = copy.deepcopy(table)

@@ -11,7 +11,7 @@ from hopmeter.model.units import UNITS_NS
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency percentile, mapped to column names."""
 METRICS = {**LATENCIES, "miss_share": "missed_share"}
-"""The words whose metric has a different name. Earlier versions used `miss_share`."""
+"""The words for metrics with a different name. Earlier versions used `miss_share`."""
 SHARES = ("lost", "missed_share", "miss_share")
 """The metrics that are shares of messages."""
 FORMS = (

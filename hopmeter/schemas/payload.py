@@ -20,7 +20,7 @@ SUFFIXES = {codec: each.suffix for codec, each in FORMATS.items()}
 VALUE_SUFFIXES = {codec: each.values for codec, each in FORMATS.items()}
 """The suffix of a file with a message's values, by codec: Protocol Buffers text format, JSON, or YAML."""
 ROS2 = "cdr"
-"""The codec of ROS 2 messages, whose file names contain their type."""
+"""The codec of ROS 2 messages. Their file names contain their type."""
 FOLDER = Path(__file__).parent / "shipped"
 ROS2_VALUES = "ros2"
 """The directory with values for messages that ROS 2 ships."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 MOST_CHARACTERS = 100_000
-"""The maximum length of a text whose lines are searched. Multi-line values are parsed again for each line."""
+"""The maximum length of a text that is searched for a key's line. Multi-line values are parsed again for each line."""
 
 Key = tuple[str, ...]
 

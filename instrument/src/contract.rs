@@ -172,8 +172,8 @@ pub trait Publisher: Send {
     }
 
     /// Forwards a received frame unaltered. The frame came from a link with the same payload. The default
-    /// implementation copies the frame to a new loan (`forward = "copy"` in the manifest). An adapter whose transport
-    /// can forward a reference overrides this method and declares `forward = "move"`.
+    /// implementation copies the frame to a new loan (`forward = "copy"` in the manifest). If a transport can forward a
+    /// reference, its adapter overrides this method and declares `forward = "move"`.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -268,7 +268,7 @@ pub trait Server: Send {
     /// block, and may call other servers before it replies.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
-    /// Turns this polled server into one whose handler runs on the transport's own thread (`callback`).
+    /// Turns this polled server into one that calls the handler on the transport's own thread (`callback`).
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         drop(on_request);
         Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))

@@ -70,7 +70,7 @@ pub struct Tally {
     pub foreign: u64,
     /// The number of samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// The number of payloads whose checksum was compared. The next field counts those that did not match.
+    /// The number of payloads for which the checksum was compared. The next field counts those that did not match.
     pub content_checks: u64,
     pub content_errors: u64,
     /// The number of payload copies for relays and servers over transports that cannot forward a frame without a copy.

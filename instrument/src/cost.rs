@@ -40,8 +40,8 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// Returns the median copy rate between blocks whose pages are already mapped. Each block is used only once, so that
-/// the caches cannot hold all blocks.
+/// Returns the median copy rate between blocks of mapped pages. Each block is used only once, so that the caches cannot
+/// hold all blocks.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
     let blocks = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));

@@ -1,7 +1,7 @@
-//! The empty transport, whose `send` fills a frame and calls the receiver with it.
+//! The empty transport. Its `send` fills a frame and calls the receiver with it.
 //!
-//! The latency over the empty transport is the instrument's own overhead for a hop whose receiver runs on the sender's
-//! thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their overhead differs.
+//! If the receiver runs on the sender's thread, the latency over the empty transport is the instrument's own overhead.
+//! C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their overhead differs.
 
 use std::sync::{Arc, Mutex};
 

@@ -47,7 +47,7 @@ impl<'a> Fill<'a> {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
-    /// Creates a `Fill` for a message whose header already contains its sent time.
+    /// Creates a `Fill` for a message with the sent time already in its header.
     pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
@@ -101,7 +101,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Returns a frame whose header and payload are in separate memory.
+    /// Returns a frame with header and payload in separate memory.
     pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }

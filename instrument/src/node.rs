@@ -46,7 +46,7 @@ pub struct Host<'a> {
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens the empty transport ([`crate::empty`]) in the node's language.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Creates the codec of a flow whose spec names one, or `None` if the language has no objects.
+    /// Creates the codec of a flow if the flow's spec names one. `None` if the language has no objects.
     pub codec: Option<&'a MakeCodec>,
     /// Wraps all code that runs on an endpoint's thread. For Python, the wrapper keeps the thread state alive.
     pub around: fn(&mut dyn FnMut()),

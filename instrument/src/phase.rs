@@ -22,7 +22,7 @@ struct Words {
     addresses: Option<BTreeMap<String, String>>,
     probing: bool,
     proved: BTreeSet<u32>,
-    /// The endpoints of this node whose receiving ends are open.
+    /// The endpoints of this node that have opened their receiving ends.
     opened: BTreeSet<u32>,
     start_ns: Option<i64>,
     ended: bool,

@@ -24,7 +24,7 @@ pub struct Endpoint {
     /// the samples contains it.
     pub id: u32,
     pub role: RoleKind,
-    /// The number of the flow whose messages the endpoint sends or receives.
+    /// The number of the flow that the endpoint sends or receives.
     pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
@@ -36,7 +36,7 @@ pub struct Endpoint {
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
-    /// For a follower: the endpoints of this node whose arrivals trigger its messages.
+    /// For a follower: the endpoints of this node at which arrivals trigger the follower's messages.
     #[serde(default)]
     pub after: Vec<u32>,
     /// How a follower joins the arrivals of several endpoints.
@@ -48,9 +48,9 @@ pub struct Endpoint {
     /// For a follower: how many messages each such arrival triggers. 0 means 1.
     #[serde(default)]
     pub repeat: u32,
-    /// For a source with the pace `closed`: the endpoint of this node whose arrivals trigger the source's next message.
+    /// For a source with the pace `closed`: the endpoint at which arrivals trigger the source's next message.
     pub returns: Option<u32>,
-    /// For a source: the endpoint of this node whose latest message each sent message is based on.
+    /// For a source: the endpoint of this node that provides the latest message on which each sent message is based.
     pub latest: Option<u32>,
     /// The file that stores which arrivals triggered which messages. Required for followers and for sources with
     /// `latest`.
@@ -126,7 +126,7 @@ pub struct Flow {
     /// The number of measured messages. They follow `warmup` messages that are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// For a source whose messages return (`returns`): how long it sends. At most `messages` messages are measured.
+    /// For a source with returning messages (`returns`): how long it sends. At most `messages` messages are measured.
     pub window: Option<Window>,
     /// Whether every payload has a checksum. Otherwise, only probes, warm-up messages and the last message have
     /// checksums.

@@ -61,7 +61,7 @@ def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]
 
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions for generated code. The type wstring is replaced by a type with the same encoding."""
+    """Return the definitions for generated code. The type wstring is replaced with a type with the same encoding."""
     return replace_wide_texts(ordered_definitions(schema))
 
 

@@ -53,7 +53,7 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
 
 
 def _is_map_of_full(types: Types, entry: str, above: tuple[str, ...]) -> bool:
-    """Return whether a type is a map entry whose value is recursive and has required fields."""
+    """Return whether a type is a map entry with a recursive value that has required fields."""
     tree = types.messages[entry]
     named = (field.get("type_name", [""])[0] for field in (tree["field"] if is_map_entry(tree) else ()))
     return any(name in above and _needs_values(types.messages[name]) for name in named)

@@ -142,7 +142,7 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return a node whose environment contains the library version. A complete existing environment is reused."""
+    """Return a node with the library version in its environment. A complete existing environment is reused."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():

@@ -82,7 +82,7 @@ def _number(data: Any, form: str, at: int) -> int:
 
 
 def message_of(data: Any, start: int = 0) -> Table:
-    """Return the message whose metadata begins at `start`."""
+    """Return the message with the metadata that begins at `start`."""
     return Table(data, start + _number(data, "<I", start))
 
 

@@ -13,7 +13,7 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""The extension name of columns whose bytes Polars would interpret as Python object addresses."""
+"""The extension name of columns that Polars would interpret as addresses of Python objects."""
 
 
 def schema_of(node: Any) -> Any:
@@ -74,7 +74,7 @@ def has_views(pa: Any, of: Any) -> bool:
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
     """Yield an array and all arrays nested in it.
 
-    Chunked, extension and dictionary arrays are replaced by the arrays that they contain.
+    Chunked, extension and dictionary arrays are replaced with the arrays that they contain.
     """
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks

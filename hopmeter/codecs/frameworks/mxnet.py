@@ -20,7 +20,7 @@ APART = ("mxnet==1.9.1", "numpy==1.23.5")
 MEGABYTES = (64, 250)
 READERS: dict[str, Any] = {}
 SHARED = "u1 i4 i8 f2 f4 f8"
-"""The dtypes whose NumPy arrays MXNet can use without a copy."""
+"""The dtypes of NumPy arrays that MXNet can use without a copy."""
 COPIED = "i1 b1"
 _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())

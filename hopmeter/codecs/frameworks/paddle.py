@@ -25,7 +25,7 @@ READERS: dict[str, Any] = {}
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append a tensor's memory via DLPack, and return its header node.
 
-    Paddle copies tensors whose dtype DLPack lacks.
+    Paddle copies tensors with a dtype that DLPack lacks.
     """
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():

@@ -101,7 +101,7 @@ def field_values(obj: Any) -> list[tuple[str, Any]]:
 
 
 def loss(kind: type, what: str, remedy: str) -> CodecError:
-    """Return the error for an object whose encoded form would lose information."""
+    """Return the error for an object that would lose information when encoded."""
     return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
 
 

@@ -23,7 +23,7 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class BrokerTable(Strict):
-    """The manifest table `[broker]`, whose texts may contain placeholders.
+    """The manifest table `[broker]`. Its texts may contain placeholders.
 
     The name of any setting in braces stands for its value. The other placeholders are:
 
@@ -107,7 +107,7 @@ class BrokerTable(Strict):
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return a manifest's text with each name in braces replaced by its value."""
+    """Return a manifest's text with each name in braces replaced with its value."""
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text

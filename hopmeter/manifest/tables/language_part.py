@@ -16,9 +16,9 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""Among suitable compiled languages, hopmeter prefers those whose build takes at most this many seconds."""
+"""Among suitable compiled languages, hopmeter prefers those that build in at most this many seconds."""
 LONGEST_BUILD_S = 120.0
-"""hopmeter prefers any other suitable language to one whose build takes longer than this many seconds."""
+"""hopmeter prefers any other suitable language to one that takes more than this many seconds to build."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
@@ -30,7 +30,7 @@ class MessageTypes(Strict):
     """The table `[languages.X.types]`: how a transport carries messages as its own types."""
 
     codec: str
-    """The codec whose encoded messages the transport accepts, and whose schemas define its types."""
+    """The codec that encodes the transport's messages. Its schemas define the transport's types."""
     packages: str
     """A subdirectory of the transport with a CMake project that generates a package of message types."""
     library: str = ""
@@ -50,7 +50,7 @@ class LanguagePart(Strict):
     user: Owned | None = None
     """How the user installs the library, if no registry has it."""
     after: Language | None = None
-    """The language of the same transport whose build also produces a part of this adapter."""
+    """Another language of the transport. Its build also produces a part of this adapter."""
     environment: Literal["own"] | None = None
     """For Python: `own` if the packages need a separate environment, because they conflict with others."""
     interpreter: Literal["system"] | None = None
@@ -69,7 +69,7 @@ class LanguagePart(Strict):
     replaces only the listed values of the user's variable.
     """
     objects: list[str] = []
-    """For Python: the codecs whose objects the transport encodes itself.
+    """For Python: the codecs that the transport replaces, because it encodes their objects itself.
 
     Most transports carry only bytes and list none.
     """

@@ -29,6 +29,6 @@ def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Itera
 
 
 def expand(text: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text with all environment variables that are set replaced by their values."""
+    """Return a text with all environment variables that are set replaced with their values."""
     known = {**os.environ, **(variables or {})}
     return VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)

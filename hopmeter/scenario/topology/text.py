@@ -40,7 +40,7 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
 def _comments(notes: Iterable[str]) -> list[str]:
     """Return notes as comment lines.
 
-    Control characters are replaced by spaces, because TOML comments must not contain them.
+    Control characters are replaced with spaces, because TOML comments must not contain them.
     """
     plain = ("".join(each if each.isprintable() else " " for each in note) for note in notes)
     return [

@@ -16,7 +16,7 @@ from hopmeter.system import paths
 
 ROSBAGS = "rosbags"
 RELEASE = "ros2_kilted"
-"""rosbags' name for the ROS 2 release whose messages hopmeter provides."""
+"""rosbags' name for the ROS 2 release that defines hopmeter's ROS 2 messages."""
 INSTALL = "run `hopmeter build --framework cdr`"
 DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
 """Defaults of fields, which rosbags does not contain."""

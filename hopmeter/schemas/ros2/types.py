@@ -56,7 +56,7 @@ class RosType:
 
     @property
     def messages(self) -> dict[str, Definition]:
-        """Return the definitions of the messages whose code ROS 2 must provide.
+        """Return the definitions of the messages for which ROS 2 must provide code.
 
         A service's own request and response are excluded, because hopmeter generates a service with the same fields.
         """

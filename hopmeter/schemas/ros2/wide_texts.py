@@ -15,7 +15,7 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return the definitions with each wstring replaced by a message with its code units.
+    """Return the definitions with each wstring replaced with a message with its code units.
 
     The definitions of these messages come first, then the given ones in the same order.
     """

@@ -36,7 +36,7 @@ struct Follower {
     joining: Joining,
     /// The sending end. `None` until its endpoint has proved its link, and after the measurement.
     sender: Option<Sender>,
-    /// The number of arrivals whose messages have not all been sent.
+    /// The number of arrivals for which not all messages have been sent.
     under_way: u32,
 }
 

@@ -21,7 +21,7 @@ use super::emit::Emitter;
 use super::message_loop::Call;
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a source whose messages return.
+/// Runs the role of a source with returning messages.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let lost = || Error::new("a source whose messages return needs a link, a window, and the endpoint of their return");
     let id = context.me.outputs.first().ok_or_else(lost)?;
@@ -113,7 +113,7 @@ impl Returning {
     }
 }
 
-/// The schedule of a source whose messages return.
+/// The schedule of a source with returning messages.
 struct Times {
     measured_ns: i64,
     end_ns: i64,
@@ -127,7 +127,7 @@ impl Times {
     }
 }
 
-/// The sending end of a source whose messages return.
+/// The sending end of a source with returning messages.
 struct Sender {
     publisher: Box<dyn Publisher>,
     emitter: Emitter,

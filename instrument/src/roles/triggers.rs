@@ -1,5 +1,5 @@
-//! Handles the effects of arrivals at a node. Arrivals trigger messages of followers and of sources whose messages
-//! return, and they update the latest message of each flow.
+//! Handles the effects of arrivals at a node. Arrivals trigger messages of followers and of sources with returning
+//! messages. They also update the latest message of each flow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use super::returning::Returning;
 /// The value in `newest` before the first message has arrived.
 const NOTHING: u64 = u64::MAX;
 
-/// The followers of a node, its sources whose messages return, and the latest messages of its receivers. All endpoints
-/// of the node share them.
+/// The followers of a node, its sources with returning messages, and the latest messages of its receivers. All
+/// endpoints of the node share them.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,
-    /// The sources whose messages return, keyed by the endpoint to which they return.
+    /// The sources with returning messages, keyed by the endpoint to which the messages return.
     returning: BTreeMap<u32, Vec<Arc<Returning>>>,
-    /// The `seq` of the latest sample by receiving endpoint. Only endpoints whose latest message a source uses are
+    /// The `seq` of the latest sample by receiving endpoint. Only endpoints that provide a source's latest message are
     /// included.
     newest: BTreeMap<u32, AtomicU64>,
 }

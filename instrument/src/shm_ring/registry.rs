@@ -14,7 +14,7 @@ pub struct Registry {
     segment: Arc<Segment>,
     /// The occupied seats, one bit each. The producer locks the mutex only when it searches for free slots.
     live: Mutex<u64>,
-    /// The occupied seats whose consumers may sleep, one bit each. Every publication reads this value.
+    /// The occupied seats with consumers that may sleep, one bit each. Every publication reads this value.
     sleepers: AtomicU64,
     /// The [`Position`] of the next message. Every publication writes it, and a joining consumer reads it.
     head: AtomicU64,

@@ -68,7 +68,7 @@ impl Pace {
     }
 }
 
-/// The turns of several sides whose nodes run at the same time. The turns alternate and have the same length. Side 0
+/// The turns of several sides with nodes that run concurrently. The turns alternate and have the same length. Side 0
 /// begins at the start of the schedule. No message of a side is due in another side's turn.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,7 +93,7 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Returns whether each message waits until the previous one has returned, in cells whose messages return.
+    /// Returns whether each message waits until the previous one has returned, in cells with returning messages.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
