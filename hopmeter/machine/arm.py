@@ -67,7 +67,7 @@ def _design(implementer: int, part: int) -> str:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return `none` if a device tree describes a board, or the hypervisor that it names, or `unknown`."""
+    """Return the hypervisor that a device tree names, `none` if it describes a board, or `unknown`."""
     named = kernel.text(f"{TREE}/hypervisor/compatible").strip("\0")
     if named != UNKNOWN:
         return next((name for name in ("kvm", "xen", "vmware") if name in named), "yes")

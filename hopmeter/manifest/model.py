@@ -218,7 +218,7 @@ class Manifest(Strict):
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
         """Return whether every setting in `where` has one of its listed values.
 
-        The default settings to check are the chosen ones.
+        By default, the chosen settings are checked.
         """
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 

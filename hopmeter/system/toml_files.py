@@ -21,7 +21,7 @@ Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
 """The prefixes of pydantic's error names for values out of range."""
 MOST_BYTES = 1 << 20
-"""The maximum size of a scenario or manifest in bytes. Those of hopmeter have a few thousand bytes."""
+"""The maximum size of a scenario or manifest in bytes. hopmeter's own files have a few thousand bytes."""
 
 
 def read(path: Path) -> dict[str, Any]:

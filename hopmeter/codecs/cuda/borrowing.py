@@ -23,7 +23,7 @@ ALIGN = 64
 class Hold:
     """GPU memory that another process owns.
 
-    NumPy treats it as an array's memory, but no code may read it on the host.
+    NumPy treats this memory as an array, but no code may read it on the host.
     """
 
     def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:

@@ -24,7 +24,7 @@ from hopmeter.scenario.topology.nodes import (
 from hopmeter.scenario.topology.qos import PREFIX, flow_policies, other_policies, settings_for
 
 TOO_LATE_MS = 50
-"""The maximum deadline. In the benchmark, a message is too late after its period, but at most after this time."""
+"""The maximum deadline. The benchmark's deadline is a message's period, or this time if the period is longer."""
 DURATION_S = 5
 UNIT_BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20}
 END_KEYS = {*ENDS.values(), "msg_type", "srv_type", "msg_size", "period_ms", "freq_hz"}
