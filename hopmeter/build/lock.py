@@ -67,7 +67,7 @@ def whole_lock(file: Path) -> str:
 
 
 def _entries(file: Path) -> dict[str, str]:
-    """Return a lock file's entries by package. If a package's version depends on the Python version, its entries are joined."""
+    """Return a lock file's entries by package. Entries for different Python versions are joined."""
     found: dict[str, str] = {}
     for entry in ENTRY.finditer(file.read_text()):
         found[entry[1]] = found.get(entry[1], "") + entry[0]
