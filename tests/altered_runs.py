@@ -1,4 +1,4 @@
-"""Copies of a made-up run with other numbers, as if it had been measured again. Nothing here was measured."""
+"""Make copies of a synthetic run with other latencies, as if the run had been repeated on a later day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Factor = Callable[[dict[str, Any]], float]
 
 
 def alter(run: Path, results: Path, number: int, factor: Factor, **machine: Any) -> Path:
-    """A run of the day `number`, in which the latencies of each row are multiplied by its `factor`."""
+    """Return the run of day `number`, with the latencies of each row multiplied by the row's `factor`."""
     started = FIRST + timedelta(days=number)
     folder = results / f"{started:%Y-%m-%dT%H%M%S}-{run.name}"
     folder.mkdir(parents=True)

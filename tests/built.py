@@ -1,5 +1,7 @@
-"""Codec libraries and the code of message types, each built once for all tests: their folders are named after the
-content, so that other workers of pytest, and later runs, find them."""
+"""Codec libraries and message types that all tests share.
+
+Their folders are named after a content hash, so other pytest workers and later runs find them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from hopmeter.schemas.ros2.types import RosType
 
 
 def built_library(payload: str, codec: str, language: str, log: Path) -> Library:
-    """Return the codec library of a payload; build it if there is none."""
+    """Return the codec library of a payload, and build it if it is missing."""
     folder = folder_of(find_schema(payload, codec), language)
     with _turn(folder):
         found = Library(folder)
@@ -25,7 +27,7 @@ def built_library(payload: str, codec: str, language: str, log: Path) -> Library
 
 
 def built_types(manifest: Manifest, language: str, wanted: RosType, log: Path) -> Library:
-    """Return the code of a message type for a transport; generate it if there is none."""
+    """Return the code of a message type for a transport, and generate it if it is missing."""
     offer = manifest.offers[language]
     with _turn(code_of(manifest, offer, wanted).folder):
         found = code_of(manifest, offer, wanted)
@@ -34,7 +36,7 @@ def built_types(manifest: Manifest, language: str, wanted: RosType, log: Path) -
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """Wait until no other worker builds a folder."""
+    """Wait until no other worker builds the folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""One cell like most others, for tests that need one; what they care about is what they change."""
+"""A typical cell for tests; each test changes only the values that it checks."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ CELL = Cell.of(
 
 
 def cell(**changes: Any) -> Cell:
-    """The same with other values."""
+    """Return the typical cell with the given changes."""
     return CELL.with_values(**changes)

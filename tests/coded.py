@@ -1,4 +1,4 @@
-"""Messages are looked for by their codes, and by the values that they have to name: their sentences may change."""
+"""Match messages by their codes and values, because their wording may change."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ Error = TypeVar("Error", bound=BaseException)
 
 
 def lacking(message: str, expected: str) -> list[str]:
-    """What a message lacks of `expected`: a code, and after it words that the message must hold, such as
-    `E-VALUE-RANGE 9000 5000`. Empty for an empty message of which nothing is expected."""
+    """Return which of `expected` a message lacks: a code, and words that follow it, such as `E-VALUE-RANGE 9000 5000`.
+
+    Return an empty string if both the message and `expected` are empty.
+    """
     if not expected:
         return [message] if message else []
     code, *values = expected.split()
@@ -22,7 +24,7 @@ def lacking(message: str, expected: str) -> list[str]:
 
 @contextmanager
 def refuses(error: type[Error], expected: str) -> Iterator[pytest.ExceptionInfo[Error]]:
-    """The block must raise an error of this type, whose message lacks nothing of `expected`."""
+    """Check that the block raises an error of this type with the expected code and words."""
     with pytest.raises(error) as refused:
         yield refused
     assert lacking(str(refused.value), expected) == []

@@ -1,4 +1,4 @@
-"""The command `hopmeter` in a process of its own."""
+"""Run the command `hopmeter` in a separate process."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def command(*words: object) -> list[str]:
 
 
 def hopmeter(*words: object, **how: Any) -> Ran:
-    """The command, to its end; `how` is for its process."""
+    """Run the command until it exits; `how` is passed to `subprocess.run`."""
     usual = {"capture_output": True, "text": True, "timeout": 280, "check": False}
     return subprocess.run(command(*words), **{**usual, **how})
 
 
 def environment_in(folder: Path) -> dict[str, str]:
-    """The environment in which the command of this checkout keeps its private files in a folder."""
+    """Return an environment in which hopmeter keeps its private files in the given folder."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder), "COLUMNS": "200"}
 
 
 @contextmanager
 def running(*words: object, **how: Any) -> Iterator[subprocess.Popen[str]]:
-    """The command while it runs, in a session of its own and with its output in pipes; it is killed in the end."""
+    """Run the command in a new session with its output in pipes; kill it at the end."""
     usual: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     with subprocess.Popen(command(*words), text=True, **{**usual, **how}) as process:
         try:

@@ -1,4 +1,4 @@
-"""Cells and runs of hand-made samples, analysed the way `hopmeter run` does."""
+"""Cells and runs of hand-made samples, analysed in the same way as `hopmeter run` does."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ def cell(**changes: Any) -> Cell:
 
 
 def messages(count: int, late_us: int = 0) -> Rows:
-    """A source's records: due every millisecond, sent `late_us` after."""
+    """Return the records of a source that sends each message `late_us` after it is due; messages are due every
+    millisecond."""
     return [{"seq": seq, "due": seq * MS, "sent": seq * MS + late_us * US} for seq in range(count)]
 
 
 def arrivals(seqs: Sequence[int], took_us: float = 50, start: str = "arrived") -> Rows:
-    """A receiver's records, each `took_us` after it was due."""
+    """Return the records of a receiver that receives each message `took_us` after the message was due."""
     return [{"seq": seq, start: seq * MS + round(took_us * US)} for seq in seqs]
 
 
@@ -50,7 +51,7 @@ def run_of(results: Path, *cells: Cell) -> RunFolder:
 
 
 def analyse_trials(results: Path, one: Cell, *trials: Trial, nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """The row of a cell with these trials."""
+    """Return the row of a cell with these trials."""
     folder = run_of(results, one)
     keep(folder, one, trials, nodes)
     return analyse_run(folder)[0]

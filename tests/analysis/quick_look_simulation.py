@@ -1,7 +1,7 @@
-"""How many pairs a quick look decides, and where its time goes: `python -m tests.analysis.quick_look_simulation`.
+"""Simulate how many pairs a quick look decides and how it spends its time.
 
-The trials are those of a recorded quick look of 12 rounds, drawn round by round; the rounds of a run with a budget and
-all its looks are the real ones, in simulated time.
+Run `python -m tests.analysis.quick_look_simulation`. Trials are drawn from the rounds of a recorded quick look. The
+scheduling code is the real one; only time is simulated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def names_of(table: str) -> list[str]:
 
 @dataclass
 class QuickLook:
-    """A quick look with recorded noise; both tables also show the level with idle cores asleep."""
+    """A quick look with recorded noise. Both tables also contain the rows measured with idle cores asleep."""
 
     seed: int
     now: float = 0.0
@@ -69,7 +69,8 @@ class QuickLook:
         return math.exp(self._draw(of, trial)[0])
 
     def _draw(self, of: Cell, trial: TrialResult) -> tuple[float, float]:
-        """Return a trial: all of one round are from one recorded round; one that is repeated is from another."""
+        """Return a trial. All trials of a round come from the same recorded round; a repeated trial comes from another
+        one."""
         values, steal = recorded_trials(of.axes.payload, "quick_look")
         again = trial.trial if trial.trial != trial.round else 0
         column = random.Random(f"{self.seed} {of.group} {trial.round} {again}").randrange(values.shape[1])
@@ -77,11 +78,10 @@ class QuickLook:
         return values[row, column], steal[row, column]
 
     def table(self, name: str) -> Table:
-        """Return the table of a payload that decides the order."""
         return next(each for each in self.rounds._tables if each.cells[0].axes.payload == name and each.asks)
 
     def share_decided(self, name: str) -> float:
-        """Return the share of the pairs of choices with a clear ratio that the look decides."""
+        """Return the share of the clearly different pairs of choices that the look decides."""
         names = names_of(name)
         level = dict(zip(names, np.median(recorded_trials(name, "quick_look")[0], axis=1), strict=True))
         pairs = combinations([each for each in names if each not in REFERENCES], 2)
@@ -91,7 +91,7 @@ class QuickLook:
 
 
 def print_shares(title: str, looks: int = 50) -> None:
-    """Print a row: the rounds of both tables, and the shares of clear pairs that they decide."""
+    """Print the number of rounds of both tables and the shares of clearly different pairs that the rounds decide."""
     found = [QuickLook(seed) for seed in range(looks)]
     rounds = [np.mean([look.table(name).rounds for look in found]) for name in TABLES]
     shares = [np.mean([look.share_decided(name) for look in found]) for name in TABLES]

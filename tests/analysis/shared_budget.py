@@ -1,4 +1,4 @@
-"""How often two tables of equal cells that share a budget have a decided pair, by the real rounds and looks."""
+"""Simulate how often equal cells are wrongly decided if two tables share a budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_ROUNDS = {True: 48, False: 100}
 
 
 def false_shares(settings: tuple[Setting, Setting], runs: int) -> list[float]:
-    """Return the share of runs in which a pair of equal choices is decided, for each of the two tables."""
+    """Return, for each of the two tables, the share of runs in which a pair of equal choices is decided."""
     found = [_find_decided(settings, seed) for seed in range(runs)]
     return [sum(each[place] for each in found) / runs for place in range(len(PAYLOADS))]
 
@@ -62,7 +62,7 @@ def _cell(place: int, number: int) -> Cell:
 
 
 def print_shares(runs: int = 400) -> None:
-    """Print a row for each two settings."""
+    """Print one row per pair of settings."""
     for settings in PAIRS:
         names = ", ".join(each.__name__.replace("_", " ") for each in settings)
         print(f"| {names} |", ", ".join(f"{100 * each:.1f}" for each in false_shares(settings, runs)), "|", flush=True)

@@ -1,4 +1,4 @@
-"""What a background load has achieved: the median of the trials, and a warning if that is too little."""
+"""Tests for the achieved background load: the median over the trials, and the warning if it is too low."""
 
 from __future__ import annotations
 

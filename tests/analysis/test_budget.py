@@ -1,4 +1,4 @@
-"""Rounds within a budget, with trials whose medians are known and whose time is simulated."""
+"""Tests for the rounds of a run with a budget, with known medians and simulated time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run:
         self.looks = self.budget.looks
 
     def counts(self) -> dict[str, int]:
-        """Execute all rounds, and count the trials of each cell."""
+        """Execute all rounds, and return the number of trials of each cell."""
         list(self.rounds())
         return {each.id: sum(trial.cell == each.id for trial in self.trials) for each in self.made.cells}
 
@@ -182,7 +182,6 @@ def test_tables_alternate_and_a_round_is_of_one_table() -> None:
 
 
 def larger(cells: Sequence[Cell]) -> list[Cell]:
-    """The same transports in another table."""
     return [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells]
 
 
@@ -204,7 +203,7 @@ def test_a_table_waits_when_it_has_the_rounds_that_its_noise_needs_until_the_oth
 
 
 def test_a_difference_that_only_seems_large_gets_no_further_rounds() -> None:
-    """Tables of one noise have equal rounds, although one of them has a pair that a few more rounds would decide."""
+    """Tables with the same noise get equally many rounds, although a few more rounds would decide one of the pairs."""
     cells, other = cells_of(10, 10.01, 10.02, 10.03, 10.04), cells_of(10, 10.9, 10.01, 10.02, 10.03)
     rounds = rounds_of_tables(Run(plan([*cells, *larger(other)], "100s"), noise=0.1))
     assert abs(rounds["timing"] - rounds["bytes:9"]) <= 2

@@ -1,4 +1,4 @@
-"""Loss, duplicates, order and refusals are exact, whatever the latencies are."""
+"""Tests for counts of lost, duplicate, reordered and refused messages, which do not depend on latencies."""
 
 from __future__ import annotations
 

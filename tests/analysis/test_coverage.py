@@ -1,7 +1,7 @@
-"""Known truth: 95 % intervals contain what they claim to contain, for samples of known distributions.
+"""Check that 95 % intervals contain the true value for samples from known distributions.
 
-A thousand fixed seeds each, so the outcome is the same on every machine. 95 % of 1000 has a
-standard deviation of 0.7 %, so the limit is about what chance alone could take from a method that is right.
+Each test uses 1000 fixed seeds, so the outcome is the same on every machine. The share of 95 % has a standard deviation
+of 0.7 %, and the limit allows for this chance variation.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Samples = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Known:
-    """Samples of `trials` trials in microseconds, and the true value of any share of them."""
+    """Samples of `trials` trials in microseconds, and the true quantile for any probability."""
 
     draw: Callable[[np.random.Generator, int], Samples]
     truth: Callable[[float], float]
 
 
 def inverse(share_below: Callable[[float], float], low: float, high: float) -> Callable[[float], float]:
-    """Quantiles of a distribution function, by bisection."""
+    """Return quantiles of a distribution function, found by bisection."""
 
     def quantile(share: float) -> float:
         below, above = low, high
@@ -55,19 +55,19 @@ def lognormal(random: np.random.Generator, trials: int) -> Samples:
 
 
 def two_modes(random: np.random.Generator, trials: int) -> Samples:
-    """The scheduler's mood: 30 % of the messages find the receiver asleep."""
+    """In 30 % of the messages, the receiver is asleep."""
     asleep = random.random((trials, MESSAGES)) < 0.3
     return np.where(asleep, random.normal(100, 5, asleep.shape), random.normal(20, 1, asleep.shape))
 
 
 def rare_mode(random: np.random.Generator, trials: int) -> Samples:
-    """A little over 1 % take 25 times as long, so that p99 lies at the edge between two worlds."""
+    """A little over 1 % of the messages take 25 times as long, so p99 is close to the jump."""
     long = random.random((trials, MESSAGES)) < 0.012
     return np.exp(np.where(long, random.normal(6.2, 0.3, long.shape), random.normal(3, 0.1, long.shape)))
 
 
 def correlated_samples(random: np.random.Generator, trials: int) -> Samples:
-    """Slow messages come in stretches, and no trial is quite as fast as the next."""
+    """Slow messages come in bursts, and the level varies from trial to trial."""
     from scipy.signal import lfilter  # takes a second to load, and every worker collects this file
 
     steps = random.normal(0, 0.6, (trials, MESSAGES))
@@ -77,7 +77,7 @@ def correlated_samples(random: np.random.Generator, trials: int) -> Samples:
 
 
 def about_zero(random: np.random.Generator, trials: int) -> Samples:
-    """Negative samples forbid logarithms."""
+    """Negative samples, for which logarithms are undefined."""
     return random.normal(0, 10, (trials, MESSAGES))
 
 
@@ -122,14 +122,14 @@ def test_intervals_cover_the_truth(name: str, trials: int) -> None:
 
 
 def test_the_truth_is_true() -> None:
-    """The formulas above agree with a sample large enough to show it."""
+    """The analytical quantiles agree with those of a large sample."""
     for known in DISTRIBUTIONS.values():
         many = known.draw(np.random.default_rng(7), 2000)
         assert np.quantile(many, (0.5, 0.99)) == pytest.approx([known.truth(0.5), known.truth(0.99)], rel=0.03, abs=0.1)
 
 
 def test_files_give_the_same_figures_as_the_samples_in_them(tmp_path: Path) -> None:
-    """What the seeds above prove of the samples holds for a whole run."""
+    """Results computed from stored files equal those computed from the samples directly."""
     samples = in_ns(lognormal(np.random.default_rng(3), 3))
     trials = []
     for each in samples:

@@ -1,4 +1,4 @@
-"""Missed deadlines: which messages missed, how many one after the other, and the interval of their share."""
+"""Tests for missed deadlines: which messages missed, how many in a row, and the interval of the missed share."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def independent(rng: np.random.Generator) -> MissedCount:
 
 
 def in_bursts(rng: np.random.Generator) -> MissedCount:
-    """Ten missed deadlines at a time."""
+    """Deadlines are missed in bursts of ten."""
     starts = rng.random(310) < -np.log1p(-SHARE) / 10
     late = np.convolve(starts, np.ones(10))[9:309] > 0
     return count_missed(late)
 
 
 def levels_differ(rng: np.random.Generator) -> MissedCount:
-    """The share of a trial differs from that of the next by half."""
+    """The missed share varies by half between trials."""
     return count_missed(rng.random(300) < SHARE * rng.gamma(4, 1 / 4))
 
 

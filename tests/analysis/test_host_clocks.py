@@ -1,4 +1,4 @@
-"""Latencies between hosts whose clocks differ by a known time, and what they may claim."""
+"""Tests for latencies between hosts with a known clock offset."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Place = Callable[[Mapping[int, str]], None]
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Place endpoints on hosts, by their ids."""
+    """Assign endpoints to hosts by endpoint id."""
 
     def on(hosts: Mapping[int, str]) -> None:
         def place_endpoints(one: Cell) -> Topology:
@@ -48,7 +48,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def rows(begin: int, there: Clock = FAST, took_us: float = TOOK_US) -> dict[int, Rows]:
-    """A trial whose messages take this long, stamped by the clocks of both hosts."""
+    """Return the rows of a trial whose messages take the given time, with timestamps from the clocks of both hosts."""
     due = [begin + seq * MS for seq in range(MESSAGES)]
     sent = [{"seq": seq, "due": HERE(at), "sent": HERE(at)} for seq, at in enumerate(due)]
     jitter = np.random.default_rng(begin).integers(-20, 20, MESSAGES)
@@ -117,7 +117,7 @@ def test_a_damaged_file_of_clocks_is_named(tmp_path: Path, place: Place) -> None
 
 
 class OneSlowWay(Plain):
-    """The way there takes a millisecond longer, so the offset is wrong by half of it."""
+    """Clock exchanges with an asymmetric delay: one direction takes 1 ms longer, so the offset is wrong by 0.5 ms."""
 
     def delay_ns(self, direction: int) -> int:
         return super().delay_ns(direction) + (0 if direction else MS)

@@ -1,4 +1,4 @@
-"""Every figure is the time between the right two stamps of the right two places."""
+"""Tests for latencies: each is the difference between the correct two timestamps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNT = 40
 
 
 def middle(row: dict[str, Any]) -> dict[str, float]:
-    """The p50 of every figure that there is."""
+    """Return the p50 of each latency."""
     figures = {name: value for name, value in row.items() if name.endswith("_p50_us") and value is not None}
     return {name.removesuffix("_p50_us"): value for name, value in figures.items()}
 

@@ -1,4 +1,4 @@
-"""Lost messages are slower than all others: in the table, in every figure, and in the words about a percentile."""
+"""Lost messages count as slower than all others in tables, figures and sentences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def measured_row(folder: Path, lost: Sequence[int], **changes: Any) -> Row:
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Row:
-    """A row that lost 0.5 % of its messages, so that p99 has a time and p99.9 has none."""
+    """Return a row that lost 0.5 % of its messages, so that p99 has a value and p99.9 is lost."""
     return measured_row(tmp_path_factory.mktemp("lossy"), HALF_PERCENT)
 
 

@@ -1,4 +1,4 @@
-"""Overload is not latency, and a mishap is not overload."""
+"""Tests for saturation: overload is detected, and a single stall does not count as overload."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ COUNT = 1000
 
 
 def growing(share: float, count: int = COUNT) -> Rows:
-    """A receiver that takes `share` longer for a message than the schedule leaves it."""
+    """A receiver whose time per message exceeds the interval between messages by `share`."""
     return [{"seq": s, "arrived": s * MS + round((50 + s * share * 1000) * US)} for s in range(count)]
 
 
 def late_source(share: float) -> Trial:
-    """A source that cannot send as fast as it should; its messages arrive as fast as they are sent."""
+    """A source that falls behind its schedule; its messages arrive as fast as the source sends them."""
     sent = [row | {"sent": row["due"] + round(row["seq"] * share * MS)} for row in messages(COUNT)]
     return {0: sent, 1: [{"seq": row["seq"], "arrived": row["sent"] + 20 * US} for row in sent]}
 
@@ -66,7 +66,7 @@ def test_one_late_message_at_the_end_is_no_overload(tmp_path: Path) -> None:
 
 
 def ramp_trial(first_hz: float, last_hz: float, capacity_hz: float) -> Trial:
-    """A source whose rate changes linearly, and a receiver that takes one message after the other."""
+    """A source whose rate changes linearly, and a receiver that handles one message at a time."""
     length_s = COUNT / ((first_hz + last_hz) / 2)
     change = (last_hz - first_hz) / length_s
     due_s = [2 * n / (first_hz + (first_hz**2 + 2 * change * n) ** 0.5) for n in range(COUNT)]

@@ -1,4 +1,4 @@
-"""Paths: reaction time and data age by hand-made causes, after the definitions in docs/workloads.md."""
+"""Tests for the reaction time and data age of paths, as defined in docs/workloads.md, with hand-made causes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def arrival_times(times_ms: Mapping[int, float]) -> Rows:
 def analyse(
     folder: Path, trial: Mapping[int, Rows], causes: Causes, one: Cell = WORKLOADS_CELL
 ) -> dict[str, dict[str, Any]]:
-    """The rows of the flows and paths of a run with one trial, by name."""
+    """Return the rows of the flows and paths of a run with one trial, by name."""
     run = run_of(folder, one)
     files = [write_raw(run.path / f"{end}.raw", end, rows) for end, rows in trial.items()]
     written = [write_causes_of(run.path / f"{end}.raw", end, rows) for end, rows in causes.items()]
@@ -65,7 +65,7 @@ def analyse(
 
 
 def times(folder: Path, name: str, one: Cell = WORKLOADS_CELL) -> tuple[list[float | None], list[float]]:
-    """The reaction time of each message of the first flow, and all data ages, in ms."""
+    """Return the reaction times of the first flow's messages and all data ages, in ms."""
     (samples,) = [path for path in folder.rglob("samples/*.parquet") if "causes" not in path.name]
     (row,) = [each for each in rows_of(one) if each.path == name]
     found = path_times(row, samples)

@@ -1,4 +1,4 @@
-"""A quick look with recorded noise decides most clear pairs, and measures longer what is noisier."""
+"""A simulated quick look decides most clearly different pairs, and spends more rounds on noisier tables."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ MOST_FALSE = 0.065
 
 
 def find_shares() -> tuple[float, float]:
-    """Return the rounds of the image table divided by those of the message table, and the share of decided pairs."""
+    """Return the ratio of the rounds of the image table to those of the message table, and the share of decided
+    pairs."""
     looks = [QuickLook(seed) for seed in range(LOOKS)]
     rounds = [look.table("image").rounds / look.table("timing").rounds for look in looks]
     shares = [look.share_decided(name) for look in looks for name in ("timing", "image")]

@@ -1,4 +1,4 @@
-"""A requirement is met or missed only if the whole interval is on one side of it."""
+"""A requirement is met or missed only if the whole interval is on one side of its limit."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def test_an_undecided_limit_says_how_many_rounds_it_takes() -> None:
 
 
 def trials_of(*late: int, lost: int = 0, us: float = 5000.0) -> list[Judged]:
-    """Return trials of 125 messages; so many of each take `us`, the others 50 us."""
+    """Return trials of 125 messages. In each trial, the given number of messages take `us`, and all others take 50
+    µs."""
     return [
         Judged(TrialResult(CELL.id, number, good=True), make_measured(many, lost, us))
         for number, many in enumerate(late)
@@ -149,7 +150,7 @@ def test_all_requirements_together() -> None:
 
 
 def required_run(*wanted: str) -> Run:
-    """Four transports: the fastest needs the most CPU."""
+    """Return a run of four transports in which the fastest uses the most CPU."""
     used = {
         "zenoh": (10.0, 30.0, "meets"),
         "nng": (20.0, 3.0, "meets"),

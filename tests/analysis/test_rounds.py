@@ -1,4 +1,4 @@
-"""Ranks and ratios by rounds: what the rounds decide, and where they come from."""
+"""Tests for ranks and ratios that are computed from rounds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def trial(cell: str, number: int, us: float | None, **more: Any) -> dict[str, An
 
 
 def trials_of(levels: dict[str, float], rounds: int, noise: float = 0.01, seed: int = 3) -> list[dict[str, Any]]:
-    """Levels that drift by a half from round to round, and differ by `noise` at random."""
+    """Return trials whose level drifts by up to a half between rounds, with random noise of size `noise`."""
     draw = np.random.default_rng(seed)
     found = []
     for number in range(rounds):
@@ -49,7 +49,7 @@ def trials_of(levels: dict[str, float], rounds: int, noise: float = 0.01, seed: 
 
 
 def ranking_of(levels: dict[str, float], rounds: int = 8, looks: Any = None, **planned: Any) -> TableRanking:
-    """Rank made-up trials; `planned` has what differs from cells that are ranked, by cell."""
+    """Rank synthetic trials; `planned` maps cells to conditions that differ from the default."""
     made = [cells.cell(id=name, transport=name, **planned.get(name, {})) for name in levels]
     return rank(made, trials_of(levels, rounds), looks)
 
@@ -79,7 +79,7 @@ def test_two_rounds_decide_nothing_and_have_no_interval() -> None:
 
 
 def noisy_end(levels: dict[str, float]) -> list[dict[str, Any]]:
-    """Five quiet rounds and seven noisy ones."""
+    """Five quiet rounds, followed by seven noisy ones."""
     later = trials_of(levels, 12, noise=0.3, seed=4)
     return trials_of(levels, 5) + [each for each in later if each["round"] >= 5]
 

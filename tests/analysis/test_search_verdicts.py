@@ -1,4 +1,4 @@
-"""Whether a rate holds, judged by the row of its step."""
+"""Tests for the search verdict: whether a transport sustained the rate of a step."""
 
 from __future__ import annotations
 

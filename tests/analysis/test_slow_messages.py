@@ -1,4 +1,4 @@
-"""A slow message's latency is divided by what its threads did, as planned in made readings."""
+"""Tests that attribute a slow message's latency to thread states, with synthetic thread readings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def due(seq: int) -> int:
 
 
 def source(plan: Plan) -> list[Step]:
-    """Sleeps until a message is due, and sends it within 10 us."""
+    """Sleeps until a message is due, and sends the message within 10 µs."""
     steps = []
     for seq in range(MESSAGES):
         late, held = (plan.get("late", 0), plan.get("held", 0)) if seq in SLOW else (0, 0)
@@ -39,7 +39,7 @@ def source(plan: Plan) -> list[Step]:
 
 
 def sink(plan: Plan) -> list[Step]:
-    """Sleeps until a message arrives, and acts on it for 10 us."""
+    """Sleeps until a message arrives, and handles the message for 10 µs."""
     steps = []
     for seq in range(MESSAGES):
         slow, next_slow = seq in SLOW, seq + 1 in SLOW

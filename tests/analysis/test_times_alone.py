@@ -1,4 +1,5 @@
-"""The ratio of a flow beside others to the flow alone: from pairs of rounds, with an interval."""
+"""Tests for the ratio of a flow's latency in the workload to its latency alone, with an interval over pairs of
+rounds."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ Trials = list[dict[str, Any]]
 
 @pytest.fixture
 def rows() -> tuple[list[Cell], dict[str, dict[str, Any]]]:
-    """The cells of a workload and of its flow alone, and their rows, without results."""
+    """Return the cells of a workload and of its flow alone, with empty rows."""
     every = [row for cell in add_cells_alone([cells.cell(workload=WORKLOAD)]) for row in rows_of(cell)]
     return every, {
         each.id: {"cell": each.id, "flow": each.flow, "status": "ok", "reason": None, "warnings": []} for each in every
@@ -36,7 +37,7 @@ def rows() -> tuple[list[Cell], dict[str, dict[str, Any]]]:
 
 
 def trials(row: str, ratio: float, rounds: range, noise: float = 0.05, **more: Any) -> Trials:
-    """Trials of a row whose medians are `ratio` times a level that drifts from round to round."""
+    """Return trials of a row whose medians are `ratio` times a level that drifts between rounds."""
     draw = random.Random(row)
     values = [ratio * 100 * 1.5**number * math.exp(draw.gauss(0, noise)) for number in rounds]
     return [

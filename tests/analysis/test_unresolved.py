@@ -1,4 +1,4 @@
-"""What cannot be told is null."""
+"""Values that the samples cannot resolve are null."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_interval_contains_its_point_and_is_none_too_narrow_for_disagreeing_t
 
 
 def late_trials(late: Sequence[int], count: int = 125) -> list[dict[int, list[dict[str, int]]]]:
-    """Return a trial for each number of messages that take 900 us instead of 50."""
+    """Return one trial for each given number of messages that take 900 µs; all other messages take 50 µs."""
     return [
         {0: messages(count), 1: [*arrivals(range(count - many)), *arrivals(range(count - many, count), took_us=900)]}
         for many in late

@@ -1,4 +1,5 @@
-"""A queue that filled up before the first message is one though it does not grow, and a long way is none."""
+"""A queue that filled up before the first counted message is found even if it does not grow; a long path is not a
+queue."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ COUNT = 1000
 
 
 def batch_rows(span_ms: float) -> Rows:
-    """Messages that are taken in one go, all that are there, each time a receiver has its turn."""
+    """Return the rows of a receiver that handles all waiting messages at once."""
     return [{"seq": s, "arrived": int((s // span_ms + 1) * span_ms * MS)} for s in range(COUNT)]
 
 
 def chain(relays: int, hop_us: float, hold_us: float) -> Trial:
-    """Every hop and every place takes its time, whatever else is on its way."""
+    """Return a chain in which each hop and each endpoint takes a fixed time, regardless of other messages."""
     trial: dict[int, Rows] = {0: messages(COUNT)}
     for place in range(1, relays + 2):
         at = place * hop_us + (place - 1) * hold_us
@@ -30,7 +31,8 @@ def chain(relays: int, hop_us: float, hold_us: float) -> Trial:
 
 
 def batch_trial(relays: int, turn_ms: float) -> Trial:
-    """As `chain`, but a place has its turn only now and then, and takes all that came meanwhile, in order."""
+    """Return a trial like `chain` in which an endpoint runs only occasionally, and then handles all waiting messages in
+    order."""
     draw, at = np.random.default_rng(0), np.arange(COUNT) * MS
     trial: dict[int, Rows] = {0: messages(COUNT)}
     for place in range(1, relays + 2):
@@ -42,7 +44,7 @@ def batch_trial(relays: int, turn_ms: float) -> Trial:
 
 
 def late(us: int, count: int) -> Trial:
-    """A source that is as late with every message, and no transport to speak of."""
+    """Return a source that sends every message equally late, over a transport without delay."""
     return {0: messages(count, us), 1: arrivals(range(count), us + 20)}
 
 

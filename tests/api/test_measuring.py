@@ -1,4 +1,4 @@
-"""A run that was measured is never lost to what is made of it, and one that cannot go on stays as it is."""
+"""A failed analysis never loses a measured run, and `--resume` leaves a run that cannot continue unchanged."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
 
 
 def finished_run(tmp_path: Path, made: Plan, **changed: Any) -> Path:
-    """A run that ended, with a trial that failed."""
+    """Return a finished run with one failed trial."""
     about = {
         "scenario_name": made.name,
         "seed": made.seed,
@@ -123,7 +123,7 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
 
 
 def resume_error(run: Path) -> HopmeterError:
-    """What `--resume` says to a run that it must not touch."""
+    """Return the error of `--resume` for a run that cannot continue."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
     with pytest.raises(HopmeterError) as refusal:
         measuring.resume(run, Consoles.silent())

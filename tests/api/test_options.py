@@ -1,4 +1,4 @@
-"""The options of `hopmeter run` as parts of a scenario."""
+"""Tests that convert the options of `hopmeter run` to scenario keys."""
 
 from __future__ import annotations
 

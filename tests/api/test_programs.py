@@ -1,4 +1,4 @@
-"""`import hopmeter` in a program: real runs, their tables, and errors with the codes of the command line."""
+"""Tests for `import hopmeter` in a program: real runs, their tables, and error codes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_run_can_be_opened_reported_compared_and_resumed(measured: hopmeter.Ru
     assert "shm" in measured.report(tmp_path / "r.html", others=[opened]).read_text()
     drawn = {path.suffix for path in (tmp_path / "r.html.figures").iterdir()}
     (status,) = measured.cells["status"].to_pylist()
-    assert drawn == ({".svg", ".png"} if status == "ok" else set())  # a saturated row has no figure
+    assert drawn == ({".svg", ".png"} if status == "ok" else set())  # a saturated row has no drawing
     assert repr(opened) == f"<hopmeter.Run {str(measured.path)!r}: 1 cell>"
     both = hopmeter.compare(measured, opened)
     assert repr(both) == "<hopmeter.Comparison p50: 1 cell; 0 failures>"

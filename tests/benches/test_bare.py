@@ -1,5 +1,4 @@
-"""Bare programs in C and C++ build, and those that peers are held against print a figure: a change of what they share
-would else be found by whoever measures next."""
+"""The bare programs in C and C++ build, and those that peers are compared with print a latency."""
 
 from __future__ import annotations
 

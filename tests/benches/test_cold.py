@@ -1,4 +1,4 @@
-"""Which flags the bench `cold` takes from a user's build of LibXR."""
+"""Tests which compiler flags the bench `cold` reads from a user's LibXR build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cold import libxr_flags
 print(json.dumps(libxr_flags(Path(sys.argv[2]))))
 """
 MAKE = "CXX_DEFINES = -DSCALAR=double\n\nCXX_INCLUDES = -I/xr/src -isystem /xr/lib\n\nCXX_FLAGS = -O3\n"
-# Ninja names the flags of every file; those of the library's first file count.
+# Ninja lists the flags of every file; the test uses those of the library's first file.
 NINJA = "".join(
     f"build {name}.o: CXX\n  DEFINES = -DSCALAR={scalar}\n  FLAGS = -O3\n  INCLUDES = -I/xr/src -isystem /xr/lib\n"
     for name, scalar in (("first", "double"), ("last", "float"))
@@ -26,7 +26,7 @@ NINJA = "".join(
 
 
 def ask_flags(root: Path) -> subprocess.CompletedProcess[str]:
-    """The flags of the LibXR in `root`, as JSON."""
+    """Return the flags of the LibXR build in `root`, as JSON."""
     command = [sys.executable, "-c", ASKED, str(BENCHES), str(root)]
     return subprocess.run(command, cwd=BENCHES.parent, capture_output=True, text=True, timeout=60, check=False)
 

@@ -1,4 +1,4 @@
-"""Whatever ends a bench: none of the programs it had started lives on, and nothing with their name is left."""
+"""However a bench ends, its programs are stopped, and no files with their names remain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main():
         print(run.name, run.directory, flush=True)
         programs.number_of(run, FASTDDS, 1 + os.getpid() % 200, 64, 100_000_000, 0, 0)
 """
-# Minds no request to end; has a child in a session of its own, a file for /tmp and one in shared memory.
+# Ignores SIGTERM; has a child in a separate session, a file in /tmp and a shared-memory segment.
 STUBBORN = """
 import os, signal, tempfile, time
 from pathlib import Path
@@ -62,7 +62,7 @@ needs_fastdds = pytest.mark.skipif(
 
 @contextmanager
 def bench(more: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
-    """One that has started, with the name and the folder of its run."""
+    """Return a started bench, with the name and the folder of its run."""
     command = [sys.executable, "-c", BENCH.format(more=more), str(BENCHES), *map(str, words)]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=BENCHES.parent, text=True, **quiet) as process:
@@ -75,7 +75,7 @@ def bench(more: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], st
 
 
 def living(run: str) -> list[str]:
-    """The processes of a run."""
+    """Return the processes of a run."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -84,7 +84,7 @@ def living(run: str) -> list[str]:
 
 
 def segments(run: str) -> set[Path]:
-    """The shared memory of Fast DDS that the processes of a run have mapped."""
+    """Return the Fast DDS shared-memory segments that the processes of a run have mapped."""
     maps = []
     for pid in living(run):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""All benches by one command: one that fails stops no other, and the end says of each what it missed."""
+"""Tests for `benches/every.py`: a failing bench does not stop the others, and the final table lists every failure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def every(folder: Path, **benches: str) -> subprocess.Popen[str]:
 
 
 def ending(said: str) -> list[str]:
-    """The table at the end, without times."""
+    """Return the final table, without times."""
     lines = said.rpartition("bench ")[2].splitlines()[1:]
     return [" ".join(word for word in line.split() if word != "s" and not word.isdecimal()) for line in lines]
 

@@ -1,4 +1,4 @@
-"""What the bench of quick looks says of looks that are made up."""
+"""Tests for the summary of the bench `first_look`, with synthetic looks."""
 
 from __future__ import annotations
 

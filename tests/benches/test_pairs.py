@@ -1,4 +1,4 @@
-"""What a bench says of a limit, and when it goes on measuring."""
+"""Tests for the verdict of a bench on its limit, and for when the bench measures more pairs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ AT_ONCE, LATER = 10, 30
 
 
 def run_rounds(ratios: list[float], limit: float | None, most: float | None = None) -> list[Any]:
-    """How many pairs were taken, what the verdict is and the exit code."""
+    """Return the number of measured pairs, the verdict and the exit code."""
     command = [sys.executable, "-c", ASKED, str(BENCHES), json.dumps(ratios), json.dumps([limit, most])]
     said = subprocess.check_output(command, text=True, env={**os.environ, "HOPMETER_PAIRS": str(AT_ONCE)})
     return list(json.loads(said.splitlines()[-1]))
 
 
 def around(middle: float, spread: float) -> list[float]:
-    """Thirty ratios with this median, of which any ten have it too."""
+    """Return thirty ratios with the given median; any ten of them have the same median."""
     return [middle + spread * part for part in (-1, 1)] * 15
 
 

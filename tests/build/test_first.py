@@ -1,4 +1,5 @@
-"""The CMake project that is installed before an adapter, into the environment of the transport or next to the nodes."""
+"""Tests for the CMake project that is installed before an adapter, into the transport's environment or next to the
+nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A framework is told how large it is, and gets where the codec's nodes will look for it."""
+"""Tests for framework installation: the reported size, and the environment into which a framework is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.plan.capabilities import transport
 
 @pytest.fixture
 def environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Environments lie in a folder of the test's own."""
+    """Use environments in a temporary folder."""
     for module in (interpreter, frameworks):
         monkeypatch.setattr(module, "folder", lambda name: tmp_path / "environments" / name)
     return tmp_path / "environments"
@@ -28,7 +28,7 @@ def environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package of nothing in place of MXNet, from a folder in place of a registry."""
+    """Install an empty package from a local folder instead of MXNet."""
     source = tmp_path / "source"
     for name in ("mxnet", "numpy"):
         (source / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The lock files have a hash for every package that a checkout installs, and name no place that it comes from."""
+"""The lock files contain a hash for every package of a checkout, and no registry address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hopmeter new transport` gives a folder that builds and passes conformance as it stands, in every language."""
+"""`hopmeter new transport` creates a folder that builds and passes conformance unchanged in every language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.package, pytest.mark.timeout(900)
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout with no transport but the template, so that the real one is left alone."""
+    """Return a checkout whose only transport is the template, so that the test does not change the real checkout."""
     tree = tmp_path_factory.mktemp("tree")
     for part in PARTS:
         if (CHECKOUT / part).is_dir():
@@ -42,7 +42,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def within(tree: Path, *command: str) -> str:
-    # A folder of its own beside Cargo's: the same crates again, of another workspace, must not replace the real ones.
+    # A separate target folder: the same crates of another workspace must not replace the real builds.
     target = Path(rust.metadata(CHECKOUT)["target_directory"]) / "apart"
     environment = {
         **os.environ,
@@ -67,7 +67,7 @@ def test_it_builds_and_passes_conformance_as_it_stands(tree: Path) -> None:
     folder = Path(within(tree, "hopmeter", "new", "transport", "my-bus").strip())
     assert folder == tree / "transports/my-bus"
     within(tree, "hopmeter", "build", "my-bus")
-    beside = str((os.cpu_count() or 1) + 2)  # most of it is waiting
+    beside = str((os.cpu_count() or 1) + 2)  # mostly waiting
     said = within(tree, "pytest", "-v", "-n", beside, "-p", "no:cacheprovider", "conformance")
     for case in ("my-bus-rust-", "my-bus-cpp-", "my-bus-python-", "my-bus-rust>python-", "my-bus-python>cpp-"):
         assert any(case in line and "PASSED" in line for line in said.splitlines()), f"{case} was not tested\n{said}"

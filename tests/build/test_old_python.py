@@ -1,4 +1,4 @@
-"""A Python that is older than the limited API of the instrument gets an instrument of its own."""
+"""If a Python is older than the instrument's limited API, hopmeter builds a separate instrument for it."""
 
 from __future__ import annotations
 

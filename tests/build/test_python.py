@@ -1,4 +1,4 @@
-"""Python adapters get their packages where the manifest says, and their nodes really start there."""
+"""The packages of Python adapters are installed where the manifest specifies, and their nodes start there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Transport:
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where hopmeter is an installed package, whose nodes have no checkout on their path."""
+    """Act as an installed package, whose nodes cannot import from the checkout."""
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setattr(paths, "checkout", lambda: None)
@@ -48,7 +48,7 @@ def target(folder: Path, library: str, **part: Any) -> Target:
 
 
 def wheel(folder: Path, name: str) -> Path:
-    """A package of one empty module, as a registry would give it."""
+    """Return the wheel of a package with one empty module."""
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr(f"{name}.py", "")

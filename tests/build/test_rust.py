@@ -1,4 +1,4 @@
-"""Rust adapters are built with Cargo: also one whose node needs a library that not every machine has."""
+"""Tests that build Rust adapters with Cargo, including one whose library may be missing on the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the wheel contains besides Python modules."""
+"""Tests for the files in the wheel that are not Python modules."""
 
 from __future__ import annotations
 

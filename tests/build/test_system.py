@@ -1,4 +1,4 @@
-"""Packages of the system: only what is missing is asked for, and never with a password."""
+"""Tests for system packages: only missing ones are requested, and never with a password."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ exit 1
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with nothing on it but what a test puts there."""
+    """Return an otherwise empty PATH for the tools of a test."""
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""What is built when: everything, what was asked for, or what a scenario needs."""
+"""Tests for the choice of build targets: everything, the given ones, or those of a scenario."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_language_that_is_built_supports_the_cells(
 def test_a_plan_measures_what_the_build_chose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: tuple[str, ...]
 ) -> None:
-    """A build makes the adapter ready that it chooses, and the plan then chooses the same."""
+    """A plan chooses the same adapter that the build prepared."""
     made_ready(monkeypatch, *languages)
     axes = asks(Scenario(title="t", question="q?"))[0].axes
     for one in targets.every().values():

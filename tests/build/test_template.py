@@ -1,4 +1,4 @@
-"""A new transport is the template under another name, and nothing of the template's own name is left."""
+"""Tests that a transport created from the template contains none of the template's names."""
 
 from __future__ import annotations
 

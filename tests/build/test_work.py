@@ -1,4 +1,4 @@
-"""Building through the real tools' front doors: what fails is told, and stops nothing else."""
+"""Tests that build with the real tools: a failure is reported, and the other builds continue."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ sys.exit(subprocess.run([sys.executable, "-c", "import signal; signal.pause()"])
 
 
 def built_by(monkeypatch: pytest.MonkeyPatch, **builders: object) -> None:
-    """These in place of the tools; `cpp` stands for C++."""
+    """Replace the build tools with the given functions; `cpp` stands for C++."""
     use(monkeypatch, fails=False)
     monkeypatch.setattr(work, "_instrument", lambda _: Path())
     for language, build in builders.items():

@@ -1,4 +1,4 @@
-"""The image study's way of asking: variables of the environment in, `[RESULT]` lines out."""
+"""Tests for the image study's interface: environment variables as input, `[RESULT]` lines as output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help lists each command below a heading that says what it is for."""
+"""The help lists each command under a heading that states its purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dry run of a workload in words: its participants, its processes and its bridges."""
+"""Tests for the dry run of a workload: its participants, processes and bridges."""
 
 from __future__ import annotations
 

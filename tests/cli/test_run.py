@@ -1,4 +1,4 @@
-"""`hopmeter run` as a person runs it: a process of its own, real nodes, exit codes."""
+"""Tests for `hopmeter run` as a separate process with real nodes and exit codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHORT = ("--rate=100", "--messages=30", "--warmup=3", "--trials=1", "--payload=t
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all, or every command would ask every node anew what it is."""
+    """Share one cache between the tests; otherwise every command would query every node again."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -235,12 +235,12 @@ def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
     real = paths.node("unix", "rust")
     assert real is not None
     broken = nodes / "hopmeter-node-unix-rust"
-    # Says what it is as the real one does, and falls over when it is to measure.
+    # Describes itself like the real node, and crashes when the measurement starts.
     broken.write_text(f'#!/bin/sh\n[ "$1" = --describe ] && exec {real} --describe\necho "out of luck" >&2\nexit 9\n')
     broken.chmod(0o755)
     package = tmp_path / "site/hopmeter"
     shutil.copytree(ROOT / "hopmeter", package, ignore=shutil.ignore_patterns("__pycache__", "_data"))
-    for name in ("unix", "ecal"):  # of the second the scenario has a setting
+    for name in ("unix", "ecal"):  # the scenario has a setting of the second transport
         without = shutil.ignore_patterns("rust")
         shutil.copytree(ROOT / "transports" / name, package / "_data/transports" / name, ignore=without)
     shutil.copytree(ROOT / "scenarios", package / "_data/scenarios")

@@ -1,4 +1,4 @@
-"""A command starts fast: it loads only the libraries that it uses."""
+"""A command starts quickly because it imports only the libraries that it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in a command that measures nothing: it is said what there is, and nothing is left half done."""
+"""Ctrl-C in a command that does not measure prints the available results and leaves no partial files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_doctor_says_what_it_has_not_looked_at(
 
 
 def test_a_program_that_is_waited_for_ends_by_itself(tmp_path: Path) -> None:
-    # In a Python of its own: libraries of other tests hold signals back.
+    # A separate Python process, because libraries of other tests block signals.
     waits = [sys.executable, "-c", WAITS, ENDS_BY_ITSELF, str(tmp_path / "file")]
     assert subprocess.run(waits, timeout=60, check=False).returncode == 130
     assert (tmp_path / "file").read_text() == "whole"

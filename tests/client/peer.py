@@ -1,4 +1,7 @@
-"""The other program: `python peer.py ROLE TRANSPORT FOLDER [KEY=VALUE …]`. Says what it does on standard output."""
+"""The peer program of the client tests: `python peer.py ROLE TRANSPORT FOLDER [KEY=VALUE …]`.
+
+The program reports its progress on standard output.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ OBJECTS: dict[str, Any] = {
 
 
 def publish(house: Any, over: threading.Event) -> None:
-    """All objects one after another until the test ends it: who comes late misses what went before."""
+    """Publish all objects repeatedly until the test ends, so that a late subscriber receives all of them."""
     publisher = house.publisher("camera")
     print("ready", flush=True)
     while not over.wait(0.002):
@@ -50,7 +53,7 @@ def ask(house: Any, over: threading.Event) -> None:
 
 
 def play(role: str, house: Any, over: threading.Event) -> None:
-    """One role; if it fails, so does the program, and nobody waits for it."""
+    """Run one role. If the role fails, the program exits, so the test does not wait."""
     try:
         {"publish": publish, "serve": serve, "ask": ask}[role](house, over)
     except Exception:

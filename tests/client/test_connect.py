@@ -1,4 +1,4 @@
-"""Objects between two real programs that have nothing in common but a folder, over several transports."""
+"""Two real programs that share only a folder exchange objects over several transports."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TRANSPORTS = [
 def other(
     role: str, transport: str, folder: Path, settings: dict[str, str], killed: bool = False
 ) -> Iterator[subprocess.Popen[str]]:
-    """The other program, from when it is ready until it has ended."""
+    """Run the peer program: wait until it is ready, and stop it afterwards."""
     words = [f"{name}={value}" for name, value in settings.items()]
     command = [sys.executable, str(PEER), role, transport, str(folder), *words]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -86,7 +86,7 @@ def same(one: Any, two: Any) -> bool:
 def test_objects_of_a_publisher_arrive_elsewhere_and_stay_valid(
     transport: str, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    """Asked for and called, in one other program; what came first is compared last, when its frame is long reused."""
+    """The first object is compared last, after its frame has been reused many times."""
     with other("publish", transport, tmp_path, settings), hopmeter.connect(transport, folder=tmp_path) as house:
         came: queue.Queue[Any] = queue.Queue()
         called = house.subscriber("camera", came.put)

@@ -1,4 +1,4 @@
-"""Two programs in containers of one machine that share the rendezvous folder, or on hosts that do."""
+"""Two programs in different containers or on different hosts share the rendezvous folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SWEEP = [
 
 @contextmanager
 def server(folder: Path, before: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
-    """A program that serves "add", until it is left; it closes what it opened unless it was killed."""
+    """Run a program that serves "add"; unless killed, it closes everything that it opened."""
     command = [*before, sys.executable, str(PEER), "serve", "unix", str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -38,7 +38,7 @@ def server(folder: Path, before: tuple[str, ...] = ()) -> Iterator[subprocess.Po
 
 
 def directory_of(folder: Path) -> Path:
-    """The private folder of the only end there is."""
+    """Return the private folder of the only endpoint."""
     (path,) = folder.glob("*.json")
     return Path(json.loads(path.read_text())["directory"])
 

@@ -1,4 +1,4 @@
-"""The names of the release before still work, with a warning that says the new one."""
+"""Names of the previous release still work, and print a warning with the new name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neither a message that was made to harm nor a library that panics ends an end: the next message is answered."""
+"""A malicious message or a panic in a library does not stop an endpoint: it answers the next message."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PATIENCE_S = 30
 
 
 class Panic(BaseException):
-    """What a panic in Rust arrives as."""
+    """The exception that stands for a panic in Rust."""
 
 
 class Hostile:
-    """Stands for frames that no codec writes: a column of 2^33 nulls for Polars, in 261 bytes."""
+    """Stands for a malicious frame of 261 bytes that describes a Polars column of 2^33 nulls."""
 
 
 def _frames() -> list[bytes]:
@@ -65,7 +65,7 @@ def test_a_subscriber_survives_a_hostile_message_and_a_panic_of_its_function(tmp
         publisher = house.publisher("camera")
         house.subscriber("camera", lambda obj: came.put(_panics(obj)))
         deadline = time.monotonic() + PATIENCE_S
-        while came.empty() and time.monotonic() < deadline:  # what is sent before the publisher knows it is missed
+        while came.empty() and time.monotonic() < deadline:  # sent before the publisher reconnects
             publisher.send("before", timeout_s=PATIENCE_S)
             time.sleep(0.01)
         for sent in (Hostile(), "panic", "after"):

@@ -1,4 +1,4 @@
-"""Files that a transport opens under names of its own are removed with the record of a killed program."""
+"""Files that a transport opens under its own names are removed together with the record of a killed program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ house.close()
 
 @pytest.fixture
 def transports(tmp_path: Path) -> Path:
-    """A folder with a transport of its own."""
     bus = tmp_path / "transports/bus"
     (bus / "python").mkdir(parents=True)
     (bus / "python/adapter.py").write_text(ADAPTER)

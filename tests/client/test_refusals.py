@@ -1,4 +1,4 @@
-"""What is asked of `connect` is checked, and every refusal names its remedy."""
+"""Invalid arguments of `connect` are refused, and each error names its remedy."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_address_of_a_broker_may_have_its_earlier_name() -> None:
 
 
 def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An adapter of this test's own, whose library nobody has."""
+    """The adapter is defined here and needs a library that does not exist."""
     home = tmp_path / "transports/absent"
     (home / "python").mkdir(parents=True)
     text = (paths.transport_folders()[0] / "unix/transport.toml").read_text()
@@ -129,7 +129,7 @@ def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monk
 
 
 def test_two_transports_whose_files_have_the_same_names_are_used_in_one_program(tmp_path: Path) -> None:
-    """`queue` has `ends.py`, and so may others; neither hides a module of the program's own."""
+    """`queue` and other transports may each have an `ends.py`; neither hides a module of the program."""
     for transport in ("queue", "unix", "queue"):
         with hopmeter.connect(transport, folder=tmp_path) as house:
             house.publisher("camera")

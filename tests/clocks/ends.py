@@ -1,4 +1,4 @@
-"""Both ends of clock exchanges on test hosts: `respond ADDRESS TOKEN` or `ask ADDRESS PORT TOKEN BATCHES PAUSE_S`."""
+"""Both sides of clock exchanges on test hosts: `respond ADDRESS TOKEN` or `ask ADDRESS PORT TOKEN BATCHES PAUSE_S`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.clocks.batches import measure_batch
 
 
 def respond(address: str, token: str) -> None:
-    """Answer until the input ends; print the port first."""
+    """Print the port, then answer until the input ends."""
     responder = ClockResponder(address, bytes.fromhex(token))
     print(responder.port, flush=True)
     sys.stdin.read()

@@ -1,4 +1,5 @@
-"""Two clocks and a network whose truth is known: batches between them as the instrument would measure them."""
+"""Two simulated clocks and a network with known delays, and the batches that the instrument would measure between
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Clock = Callable[[int], int]
 
 
 def clock(ahead_ns: int = 0, fast_ppm: float = 0.0, jump_ns: int = 0, jump_at_ns: int = 0) -> Clock:
-    """A clock that is ahead, gains, and may be set once."""
+    """Return a clock with an offset, a drift, and at most one step."""
 
     def read(true_ns: int) -> int:
         jumped = jump_ns if true_ns >= jump_at_ns else 0
@@ -28,20 +29,20 @@ HERE = clock()
 
 
 class Network:
-    """Delays between two hosts, drawn from a seed. One direction may be many times slower than the other."""
+    """Random delays between two hosts. One direction may be many times slower than the other."""
 
     def __init__(self, seed: int, here: Clock, there: Clock, names: tuple[str, str] = ("alpha", "beta")) -> None:
         self.random = np.random.default_rng(seed)
         self._here, self._there, self._names = here, there, names
-        # From 2 us to 2 ms, each direction on its own: the worst case for a clock estimate.
+        # Each direction is drawn separately from 2 µs to 2 ms: the worst case for a clock estimate.
         self._least_ns = 10 ** self.random.uniform(3.3, 6.3, size=2)
 
     def delay_ns(self, direction: int) -> int:
-        """Draw how long a datagram travels."""
+        """Return the random delay of a datagram."""
         return int(self._least_ns[direction] * (1 + self.random.gamma(0.5, 0.3)))
 
     def exchange(self, true_ns: int) -> Exchange:
-        """One exchange that begins at a true time."""
+        """Return an exchange that begins at a true time."""
         received = true_ns + self.delay_ns(0)
         sent = received + int(self.random.integers(1_000, 50_000))
         answered = sent + self.delay_ns(1)
@@ -55,7 +56,7 @@ class Network:
         )
 
     def batch(self, true_ns: int, session: str = "s") -> Batch:
-        """A batch that begins at a true time."""
+        """Return a batch that begins at a true time."""
         found = [self.exchange(true_ns + number * 100_000) for number in range(10)]
         best = sorted(found, key=lambda each: each.round_trip_ns)[:8]
         return Batch(
@@ -70,20 +71,19 @@ class Network:
         )
 
     def batches(self, count: int) -> list[Batch]:
-        """Batches of a run, five seconds apart, more or less."""
+        """Return the batches of a run, about five seconds apart."""
         return [self.batch(number * 5 * SECOND + int(self.random.integers(SECOND))) for number in range(count)]
 
 
 class Plain(Network):
-    """Delays of a quiet network: 20 us and as much as the other direction, or more by a fixed time."""
+    """Delays of a quiet network: about 20 µs in each direction; one direction may be slower by a fixed time."""
 
     slower_ns = 0
 
     def delay_ns(self, direction: int) -> int:
-        """Draw how long a datagram travels."""
         return 20_000 + direction * self.slower_ns + int(self.random.integers(300))
 
 
 def array(times: Sequence[int]) -> Times:
-    """Times as the analysis has them."""
+    """Return the times as an array, as the analysis stores them."""
     return np.array(times, np.int64)

@@ -1,4 +1,4 @@
-"""Real clock exchanges: on this host, and between test hosts whose clocks differ by a known time."""
+"""Real clock exchanges on this host, and between test hosts with a known clock offset."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_known_offset_is_found_over_a_wire_with_unequal_delays(there_ms: int, 
     error_ns = batch.least.offset_ns - AHEAD_S * 10**9
     assert abs(error_ns) <= batch.least.bound_ns
     assert batch.least.round_trip_ns >= (there_ms + back_ms) * MS
-    # Half of the difference of both delays is wrong for certain, and the bound has to say so.
+    # Half of the difference between both delays is an unavoidable error, which the bound must include.
     assert error_ns == pytest.approx((there_ms - back_ms) / 2 * MS, abs=2 * MS)
 
 

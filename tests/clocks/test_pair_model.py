@@ -1,4 +1,4 @@
-"""The model of two clocks: the truth lies within its uncertainty, and it notices a clock that is set."""
+"""Tests for the two-clock model: its uncertainty contains the true offset, and it detects a clock step."""
 
 from __future__ import annotations
 

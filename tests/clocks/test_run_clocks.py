@@ -1,4 +1,4 @@
-"""Clocks of three hosts: routes between them, sessions, and the loop that is only shown."""
+"""Tests for the clocks of three hosts: routes between hosts, sessions, and the closure error of the loop."""
 
 from __future__ import annotations
 

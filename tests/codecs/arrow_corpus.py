@@ -1,4 +1,4 @@
-"""Valid frames of every Arrow type that hopmeter encodes, for tests that damage them."""
+"""Valid frames of every Arrow type that hopmeter encodes, for tests that corrupt them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = "too long to stand inside the descriptor of a view"
 
 
 def arrays() -> list[Any]:
-    """One of each type, and forms of them: with nulls, sliced, nested, of nothing."""
+    """Return one array of each type, and variants: with nulls, sliced, nested and empty."""
     plain = [_numbers(), _moments(), _decimals(), _words()]
     found = [array for some in plain for array in some]
     found += [array[1:3] for array in found]
@@ -120,7 +120,7 @@ def _extensions() -> list[Any]:
 
 
 def ids(of: Any) -> Iterator[int]:
-    """The id of a type and of all types within it."""
+    """Return the id of a type and of all nested types."""
     yield of.id
     if isinstance(of, pa.BaseExtensionType):
         yield from ids(of.storage_type)
@@ -132,7 +132,7 @@ def ids(of: Any) -> Iterator[int]:
 
 
 def objects() -> list[Any]:
-    """Whatever travels as Arrow's memory: arrays, tables, frames of pandas and Polars."""
+    """Return all kinds of objects that are sent as Arrow memory: arrays, tables, pandas and Polars frames."""
     each = arrays()
     table = pa.table({str(number): array for number, array in enumerate(each) if len(array) == 3})
     plain = pa.table({"a": [1.5, 2.5], "b": ["x", LONG], "c": [True, None]})
@@ -168,7 +168,7 @@ def _of_pandas(table: Any) -> list[Any]:
 
 
 def messages() -> list[tuple[str, list[bytes]]]:
-    """Their frames, beside the name of the codec that they are for."""
+    """Return the encoded frames, each with its codec name."""
     own = [("", [bytes(frame) for frame in encode(sent)]) for sent in objects()]
     codec = comparison_codec("arrow-ipc")
     tables = [pa.table({"a": array}) for array in arrays()]

@@ -1,7 +1,7 @@
-"""Damages Arrow frames, decodes them and reads what comes: run as a program, since what is wrong may kill it.
+"""Corrupt Arrow frames, decode them and read the result, in a separate process because a defect may crash it.
 
-`python tests/codecs/arrow_damage.py FIRST COUNT FILE` does the mutations FIRST to FIRST + COUNT - 1, each from its
-number alone, and writes the number of the one it does into FILE. `VERBOSE=1` shows each.
+`python tests/codecs/arrow_damage.py FIRST COUNT FILE` applies the mutations FIRST to FIRST + COUNT - 1, each seeded by
+its number. FILE contains the number of the current mutation. `VERBOSE=1` prints each mutation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ valid arrays, of structs of which some are missing and which have a union as a f
 
 
 def damage(frames: list[bytes], others: list[list[bytes]], dice: random.Random) -> list[bytes]:
-    """Frames with one to three things changed."""
+    """Return frames with one to three random changes."""
     frames = list(frames)
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         if frames[0][:4] == b"HOPC" and dice.random() < 0.55:
@@ -76,7 +76,7 @@ def _header(frames: list[bytes], others: list[list[bytes]], dice: random.Random)
     else:
         _change(root, others, dice)
     said = PREFIX.unpack_from(frames[0])[4]
-    if dice.random() < 0.9:  # a header that counts wrong is refused before anything is looked at
+    if dice.random() < 0.9:  # a header with a wrong count is refused before any other check
         said = _count(root[0])
         frames = frames[:1] + [frames[1 + n] if n + 1 < len(frames) else _some(dice) for n in range(min(said, 200))]
     try:
@@ -86,7 +86,7 @@ def _header(frames: list[bytes], others: list[list[bytes]], dice: random.Random)
 
 
 def _count(node: Any) -> int:
-    """How many frames a header probably speaks of: its ones in lists of noughts and ones, and other tags."""
+    """Guess the number of frames from a header: the ones in its lists of zeros and ones, and other tags."""
     if type(node) is not list:
         return 0
     if node and type(node[0]) is str:
@@ -107,7 +107,7 @@ def _spots(node: Any) -> list[tuple[list[Any], int]]:
 
 
 def _presence(root: list[Any], dice: random.Random) -> None:
-    """Adds, drops or flips a buffer, changes a length or an offset, of one of Arrow's arrays."""
+    """Add, drop or invert a buffer of an Arrow array, or change a length or offset."""
     parts = [node[n] for node, n in _spots(root) if type(node[n]) is list and len(node[n]) == 5]
     parts = [part for part in parts if type(part[0]) is type(part[1]) is int and type(part[2]) is type(part[3]) is list]
     if not parts:
@@ -152,7 +152,7 @@ def _shuffle(found: list[Any], dice: random.Random) -> None:
 
 
 def _schema(found: str, others: list[list[bytes]], dice: random.Random) -> str:
-    """Another message's schema, or this one with some of its bytes changed."""
+    """Replace the schema with that of another message, or change some of its bytes."""
     if dice.random() < 0.4:
         for _ in range(20):
             body = json.loads(dice.choice(others)[0][PREFIX.size :])
@@ -205,7 +205,8 @@ def _bytes(raw: bytearray, dice: random.Random) -> bytearray:
 
 
 def read(obj: Any, depth: int = 0) -> None:
-    """Whatever a program does with what it decoded; errors of Python's are for valid arrays too, a panic is not."""
+    """Read the decoded object as a program would. Python exceptions are allowed, because valid arrays raise them too;
+    panics are not."""
     short = obj[:MOST_ROWS] if isinstance(obj, ROWS) else obj
     for way in (*READ, *[operator.methodcaller(name) for name in WAYS + DEEDS if hasattr(short, name)]):
         try:
@@ -220,7 +221,7 @@ def read(obj: Any, depth: int = 0) -> None:
 
 
 def one(number: int, corpus: list[tuple[str, list[bytes]]]) -> str:
-    """One mutation, and what became of it: four of five are of hopmeter's own frames."""
+    """Apply one mutation and return the outcome; four of five mutate hopmeter's own frames."""
     dice = random.Random(number)
     others = [frames for codec, frames in corpus if not codec]
     codec, frames = dice.choice(corpus) if dice.random() < 0.4 else ("", dice.choice(others))
@@ -235,7 +236,7 @@ def one(number: int, corpus: list[tuple[str, list[bytes]]]) -> str:
 
 
 def run(first: int, count: int, file: Path) -> None:
-    """All of them, one after the other; only the number of the current one is kept."""
+    """Apply all mutations, one after another, and record only the number of the current one."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What the tests of all codecs share: frames as they arrive elsewhere, and what was or was not copied."""
+"""Helpers of the codec tests: copy frames as a receiver gets them, and check what was copied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.codecs import decode, encode, install_hint
 
 
 def align(data: Any) -> memoryview:
-    """A copy in writable memory that begins at a multiple of 64 bytes, as a receive buffer does."""
+    """Return a writable copy that begins at a multiple of 64 bytes, like a receive buffer."""
     size = memoryview(data).nbytes
     room = np.empty(size + 64, np.uint8)
     start = -room.ctypes.data % 64
@@ -23,44 +23,44 @@ def align(data: Any) -> memoryview:
 
 
 def copy_frames(frames: list[Any]) -> list[memoryview]:
-    """The frames in memory of their own: nothing of the sender is left."""
+    """Copy the frames into new memory that shares nothing with the sender."""
     return [align(frame) for frame in frames]
 
 
 def carry(obj: Any, **asked: Any) -> Any:
-    """The object after its way to another program."""
+    """Return the object as another program would receive it."""
     return decode(copy_frames(encode(obj)), **asked)
 
 
 def addresses(frames: list[Any]) -> list[tuple[int, int]]:
-    """Where each frame but the header lies: first address, and the one behind the last byte."""
+    """Return the first and the end address of each frame except the header."""
     arrays = [np.frombuffer(frame, np.uint8) for frame in frames[1:]]
     return [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
 
 
 def lies_in(address: int, frames: list[Any]) -> bool:
-    """Whether an address belongs to one of the frames."""
+    """Return whether an address belongs to one of the frames."""
     return any(start <= address < end for start, end in addresses(frames))
 
 
 def framework(name: str) -> None:
-    """Skips the module, with the command that helps, where a framework is not installed."""
+    """Skip the module if a framework is not installed, and name the installation command."""
     without = install_hint(name)
     if without:
         pytest.skip(without, allow_module_level=True)
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package could be imported; it is not."""
+    """Return whether a package is installed, without importing it."""
     return importlib.util.find_spec(package) is not None
 
 
 def before_tensorflow() -> None:
-    """Imports Paddle where it is installed: after TensorFlow it would crash."""
+    """Import Paddle before TensorFlow, if it is installed; it would crash afterwards."""
     if is_installed("paddle"):
         importlib.import_module("paddle")
 
 
 def open_handles(frames: list[Any], as_: str | None = "lent", **asked: Any) -> Any:
-    """What is called `t` in an object whose frames are handles of GPU memory."""
+    """Return the object `t` of frames that are GPU memory handles."""
     return decode(copy_frames(frames), as_, share="cuda-ipc", **asked)["t"]

@@ -1,4 +1,4 @@
-"""Makes what the tests of codecs share importable by its name, and gives them a GPU that is none."""
+"""Add the shared codec helpers to the import path, and provide a fake GPU."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A pretended GPU in this process; nothing of it may be mapped in the end."""
+    """Provide a fake GPU in this process, and check that nothing stays mapped."""
     monkeypatch.setattr(driver, "LIBRARY", library)
     monkeypatch.setattr(driver, "DLPACK_DEVICE", 1)
     monkeypatch.setenv("FAKE_CUDA", "AB")
@@ -54,7 +54,7 @@ def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def started(library: str) -> Iterator[Callable[..., Sender]]:
-    """Starts senders, and ends them."""
+    """Start sender processes, and stop them at the end."""
     senders: list[Sender] = []
 
     def start(framework: str = "lent", kept: int = 16) -> Sender:

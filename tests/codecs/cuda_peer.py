@@ -1,6 +1,6 @@
-"""A process that lends memory of the GPU that tests pretend to have: `python cuda_peer.py LIBRARY FRAMEWORK KEPT`.
+"""A process that lends memory of a fake GPU: `python cuda_peer.py LIBRARY FRAMEWORK KEPT`.
 
-It obeys one line of JSON after the other and answers each with one; it ends with its input.
+The process reads one JSON command per line, answers each with one line, and exits at the end of its input.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ALLOCATION = 1 << 16
 
 
 def pretend(library: str) -> None:
-    """The fake in place of the driver; its memory is the host's, and DLPack is told so."""
+    """Replace the CUDA driver with the fake library. Its memory is host memory, which DLPack must be told."""
     driver.LIBRARY, driver.DLPACK_DEVICE = library, 1
     driver._load.cache_clear()
 
 
 def fake() -> Any:
-    """The library itself, for what only tests call."""
+    """Return the fake library, for functions that only tests call."""
     library = ctypes.CDLL(driver.LIBRARY)
     library.fake_alloc.restype = ctypes.c_uint64
     library.fake_alloc.argtypes = (ctypes.c_size_t, ctypes.c_char, ctypes.c_int)
@@ -37,25 +37,24 @@ def fake() -> Any:
 
 
 def allocate(exportable: bool = True, device: str = "A") -> int:
-    """The address of an allocation that is never freed."""
+    """Return the address of an allocation that is never freed."""
     return int(fake().fake_alloc(ALLOCATION, device.encode(), exportable))
 
 
 def memory(address: int, shape: Any, dtype: str, order: Any = "C") -> Any:
-    """NumPy's array in the pretended GPU's memory."""
+    """Return a NumPy array in the fake GPU's memory."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     return np.ndarray(shape, dtype, (ctypes.c_char * size).from_address(address), 0, None, order)
 
 
 class Tensor:
-    """One of no framework, which is written as NumPy's: for the Python that has no framework of tensors."""
+    """A tensor for a Python without any tensor framework; encoded like a NumPy array."""
 
     def __init__(self, array: Any, device: int = 0) -> None:
         self.array, self.device = array, device
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As tensors have it."""
         return tuple(self.array.shape)
 
     def __dlpack__(self) -> Any:
@@ -90,7 +89,7 @@ PLAIN = SimpleNamespace(
 
 
 def tensor(framework: str, array: Any) -> Any:
-    """A tensor of a framework in the memory of an array."""
+    """Return a framework's tensor that uses the memory of an array."""
     if framework == "lent":
         return Tensor(array)
     if framework == "cupy":
@@ -101,14 +100,14 @@ def tensor(framework: str, array: Any) -> Any:
 
 
 class Peer:
-    """What the lines ask for."""
+    """The commands of the process."""
 
     def __init__(self, framework: str, kept: int) -> None:
         self._framework, self._lender = framework, Lender(kept)
         self._bases: dict[str, int] = {}
 
     def lend(self, base: str = "one", at: int = 0, **told: Any) -> dict[str, Any]:
-        """The frames of `[values]` at a place of an allocation that has a name."""
+        """Lend `[values]` at an offset of a named allocation, and return the frames."""
         key = base + told.get("device", "")
         if key not in self._bases:
             self._bases[key] = allocate(told.get("exportable", True), told.get("device", "A"))
@@ -119,22 +118,20 @@ class Peer:
         return {"frames": [bytes(frame).hex() for frame in frames], "copied": dict(self._lender.copied)}
 
     def change(self, base: str, at: int, value: float) -> dict[str, Any]:
-        """Writes one number of 32 bits into an allocation, as its owner may."""
+        """Overwrite one 32-bit number in an allocation, as its owner may."""
         memory(self._bases[base] + at, (1,), "f4")[0] = value
         return {}
 
     def held(self) -> dict[str, Any]:
-        """How many of its loans receivers hold, and what was called how often."""
+        """Return how many loans the receivers hold, and how often each driver function was called."""
         return {"held": self._lender.held, "synchronized": fake().fake_calls(b"synchronize")}
 
     def close(self) -> dict[str, Any]:
-        """Closes the lender."""
         self._lender.close()
         return {}
 
 
 def main() -> None:
-    """Obeys."""
     pretend(sys.argv[1])
     os.environ["FAKE_CUDA"] = "AB"
     if sys.argv[2] == "cupy":
@@ -148,7 +145,7 @@ def main() -> None:
 
 
 def cupy_with_a_gpu() -> None:
-    """CuPy counts GPUs by a library of its own, which finds none."""
+    """Make CuPy find a GPU; CuPy's own library for counting GPUs finds none."""
     codec: Any = codec_named("cupy")
     codec._count = lambda _: 1
 

@@ -1,6 +1,6 @@
 """A process that lends memory of a real GPU: `python gpu_peer.py FRAMEWORK KEPT`.
 
-It obeys one line of JSON after the other and answers each with one; it ends with its input.
+The process reads one JSON command per line, answers each with one line, and exits at the end of its input.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hopmeter.node.payloads import forms
 
 
 def gpu_object(framework: str, array: Any) -> Any:
-    """The object that a framework makes of an array, on the GPU."""
+    """Copy an array to the GPU as a framework's object."""
     return codec_named(framework).FORM.make(array, forms.place_of(framework, "gpu"))
 
 
 def address(obj: Any) -> int:
-    """Where its memory begins."""
+    """Return the address of the object's memory."""
     for word in ("data_ptr", "unsafe_buffer_pointer"):
         if hasattr(obj, word):
             return int(getattr(obj, word)())
@@ -31,7 +31,7 @@ def address(obj: Any) -> int:
 
 
 def managed_array(array: Any) -> Any:
-    """A CuPy array in managed memory, which has no handle."""
+    """Return a CuPy array in managed memory, which has no handle."""
     import cupy
 
     with cupy.cuda.using_allocator(cupy.cuda.malloc_managed):
@@ -39,7 +39,7 @@ def managed_array(array: Any) -> Any:
 
 
 def stream_ordered_array(array: Any) -> Any:
-    """A CuPy array of cudaMallocAsync, which has no handle either."""
+    """Return a CuPy array allocated with cudaMallocAsync, which has no handle."""
     import cupy
 
     with cupy.cuda.using_allocator(cupy.cuda.malloc_async):
@@ -47,21 +47,21 @@ def stream_ordered_array(array: Any) -> Any:
 
 
 class Peer:
-    """What the lines ask for."""
+    """The commands of the process."""
 
     def __init__(self, framework: str, kept: int) -> None:
         self._framework, self._lender = framework, Lender(kept)
         self._objects: dict[str, Any] = {}
 
     def lend(self, values: Any, dtype: str = "f4", name: str = "one", make: str = "") -> dict[str, Any]:
-        """The frames of `{"t": values}` on the GPU, which this process keeps under a name."""
+        """Lend `{"t": values}` on the GPU under a name, and return the frames."""
         array = np.array(values, dtype)
         obj = globals()[make](array) if make else gpu_object(self._framework, array)
         self._objects[name] = obj
         return self._frames({"t": obj})
 
     def lend_again(self, name: str = "one") -> dict[str, Any]:
-        """The frames of the same object once more."""
+        """Return the frames of the same object once more."""
         return self._frames({"t": self._objects[name]})
 
     def _frames(self, obj: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Peer:
         return {"frames": [bytes(frame).hex() for frame in frames], "copied": dict(self._lender.copied)}
 
     def change(self, at: int, value: float, name: str = "one") -> dict[str, Any]:
-        """Writes one number of 32 bits, as the owner of the memory may, on whatever stream the framework uses."""
+        """Overwrite one 32-bit number, as the owner may, on the framework's current stream."""
         obj = self._objects[name]
         if self._framework in ("torch", "cupy"):
             obj[at] = value
@@ -82,17 +82,16 @@ class Peer:
         return {}
 
     def drop(self, name: str = "one") -> dict[str, Any]:
-        """Forgets an object; only the lender may still hold it."""
+        """Drop a reference to an object, so that only the lender may still hold it."""
         del self._objects[name]
         gc.collect()
         return {}
 
     def held(self) -> dict[str, Any]:
-        """How many of its loans receivers hold."""
+        """Return how many loans the receivers hold."""
         return {"held": self._lender.held}
 
     def close(self) -> dict[str, Any]:
-        """Closes the lender."""
         self._lender.close()
         return {}
 
@@ -103,7 +102,6 @@ class Peer:
 
 
 def main() -> None:
-    """Obeys."""
     peer = Peer(sys.argv[1], int(sys.argv[2]))
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,4 +1,4 @@
-"""Compares two objects strictly: the same types all the way down, the same values, the same properties."""
+"""Compare two objects strictly: the same types at every level, the same values and the same properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Whether nobody could tell one object from the other; where memory lies, and whether it is writable, aside."""
+    """Return whether two objects are identical, apart from the location and writability of their memory."""
     if type(one) is not type(other):
         return False
     for kinds, compare in _COMPARE:
@@ -94,7 +94,7 @@ def _arrays(one: Any, other: Any) -> bool:
 
 
 def _bytes(array: Any) -> list[bytes]:
-    """The bytes of the values; NumPy does not copy gaps between fields, so these may contain anything."""
+    """Return the bytes of the values without the padding between fields, which NumPy does not copy."""
     names = array.dtype.names
     return [array.tobytes()] if names is None else [part for name in names for part in _bytes(array[name])]
 

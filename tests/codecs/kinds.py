@@ -1,4 +1,4 @@
-"""The frameworks of tensors as their tests ask them: one to try with, its dtype, its numbers and where it lies."""
+"""Tensor frameworks under test: how to create a tensor, and how to read its dtype, values and device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that lends memory of a GPU, real or pretended, and obeys lines of JSON."""
+"""A process that lends memory of a real or fake GPU and is controlled by lines of JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Sender:
-    """The process of a command, and what it is asked."""
+    """A sender process and its commands."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -27,7 +27,7 @@ class Sender:
         return answer
 
     def frames(self, **told: Any) -> list[bytes]:
-        """A tensor of one to four, or of `values`, as it arrives elsewhere."""
+        """Return a tensor of `values`, by default one to four, as a receiver gets it."""
         return [bytes.fromhex(frame) for frame in self("lend", **{"values": [1, 2, 3, 4], **told})["frames"]]
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""No frame of Arrow's ends the process that decodes it or reads what came, whatever is in it."""
+"""No Arrow frame, whatever it contains, crashes the process that decodes it or reads the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ else:
 
 
 def outcome(frames: list[Any]) -> str:
-    """What a process says that decodes frames and reads what came; the signal that ended it where one did."""
+    """Return the output of the decoding process, or the signal that killed it."""
     sent = json.dumps([bytes(frame).hex() for frame in frames])
     done = subprocess.run([sys.executable, "-c", READS], input=sent, capture_output=True, text=True, timeout=HANGS_S)
     return signal.Signals(-done.returncode).name if done.returncode < 0 else done.stdout + done.stderr
@@ -63,7 +63,7 @@ def assert_refused(of: Any, parts: list[Any], *frames: bytes, match: str) -> Non
 
 
 def deaths(first: int, count: int, marks: Path) -> list[str]:
-    """The mutations that ended the process which did them, each with how; what is behind them is done all the same."""
+    """Return the mutations that crashed their process, each with the outcome. Later mutations still run."""
     found, number = [], first
     while number < first + count:
         command = [sys.executable, str(PROGRAM), str(number), str(first + count - number), str(marks)]
@@ -77,7 +77,7 @@ def deaths(first: int, count: int, marks: Path) -> list[str]:
     return found
 
 
-@pytest.mark.timeout(0)  # the program ends what hangs
+@pytest.mark.timeout(0)  # the program kills a process that hangs
 @pytest.mark.parametrize("process", [0, *(pytest.param(each, marks=pytest.mark.rest) for each in range(1, PROCESSES))])
 def test_no_damaged_frame_ends_the_process_that_decodes_and_reads_it(process: int, tmp_path: Path) -> None:
     each = MUTATIONS // PROCESSES
@@ -87,7 +87,7 @@ def test_no_damaged_frame_ends_the_process_that_decodes_and_reads_it(process: in
 def test_every_type_of_arrow_is_damaged_here_or_refused() -> None:
     known = {name.removeprefix("Type_"): getattr(pa.lib, name) for name in dir(pa.lib) if name.startswith("Type_")}
     found = {one for array in arrow_corpus.arrays() for one in arrow_corpus.ids(array.type)}
-    # A name that stands in no list is a type that this PyArrow is the first to have.
+    # A name that is in no list belongs to a type that this PyArrow version introduced.
     assert {name for name, number in known.items() if number not in found} == set(arrow_corpus.REFUSED)
 
 
@@ -185,7 +185,7 @@ LONG = [(40, 0), (8, 64), (2**62, 0), (1, 2**62), (2**62, 2**62), (2**63 - 1, 2*
 @pytest.mark.parametrize("array", arrow_corpus.arrays(), ids=lambda array: str(array.type)[:40])
 def test_a_length_or_an_offset_that_the_frames_do_not_bear_is_refused(array: Any) -> None:
     if array.type in (pa.null(), pa.binary(0), pa.struct([]), pa.list_(pa.int8(), 0)):
-        return  # they have no bytes: how many they may be is tested with all other lengths
+        return  # they have no bytes, so another test limits their length
     head, *rest = [bytes(frame) for frame in encode(array)]
     node = json.loads(head[PREFIX.size :])
     for length, offset in LONG:

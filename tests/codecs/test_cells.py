@@ -1,4 +1,4 @@
-"""Frameworks that .venv lacks, through real nodes and through the commands that a person starts."""
+"""Measure frameworks that .venv does not contain, with real nodes and the real commands."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ def heavy() -> list[str]:
 
 
 def cases() -> list[tuple[str, str]]:
-    """Shared memory for each; for what has environments of its own one with a transport's packages too; and PyTorch
-    over a transport of the system's Python, which alone has it without CUDA."""
+    """Return the framework cases: each over shared memory.
+
+    Frameworks with separate environments also run with a transport's packages. PyTorch also runs over a transport of
+    the system Python, the only one with PyTorch without CUDA.
+    """
     beside = [("zeromq", codec) for codec in heavy() if own_packages(codec)]
     return [*(("shm", codec) for codec in heavy()), *beside, ("ros1", "torch")]
 
@@ -48,7 +51,7 @@ Measured = Callable[[str], dict[str, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """The trials of one transport by codec, all those that are here in one run."""
+    """Return a transport's trials by codec, measured in one run."""
 
     @functools.cache
     def run(transport: str) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The codecs to compare with carry arrays, refuse what they did not write, and are asked for by name only."""
+"""Tests for the comparison codecs: they carry arrays, refuse foreign frames, and are used only if requested by name."""
 
 from __future__ import annotations
 

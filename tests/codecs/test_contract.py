@@ -1,4 +1,4 @@
-"""What `encode` accepts arrives equal; what would arrive as something else is refused before it is sent."""
+"""Objects that `encode` accepts arrive equal; all others are refused before they are sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def zarr_array(shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any = "i4
 
 
 def with_attributes(obj: Any, attributes: dict[str, Any]) -> Any:
-    """A copy, with attributes."""
+    """Return a copy with attributes."""
     made = obj.copy()
     made.attrs = attributes
     return made
@@ -121,7 +121,7 @@ def same_xarray(sent: Any, back: Any) -> bool:
 
 
 def same(sent: Any, back: Any) -> bool:
-    """Equal in type, content and what is said about it, by the framework's own means."""
+    """Return whether type, content and metadata are equal, by the framework's own comparison."""
     if isinstance(sent, pd.DataFrame | pd.Timestamp) or (isinstance(sent, pd.Series) and sent.dtype.kind != "M"):
         return same_pandas(sent, back)
     if isinstance(sent, np.ma.MaskedArray):
@@ -159,7 +159,7 @@ def test_the_masked_constant_stays_the_one_there_is() -> None:
 
 
 class File(dt.tzinfo):
-    """A zone from a file, as dateutil has them."""
+    """A time zone read from a file, like dateutil's."""
 
     def utcoffset(self, _: Any) -> dt.timedelta:
         return dt.timedelta(hours=2)

@@ -1,4 +1,4 @@
-"""The axis `share`: a cell's object is lent by its handle, and never copied unseen. The GPU is one that is none."""
+"""Tests for the axis `share` with a fake GPU: a cell's object is shared by its handle, and never copied silently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARED = ("gpu", "cuda-ipc")
 
 
 class Own(cuda_peer.Tensor):
-    """A tensor of a framework that is none, which is written as its own."""
+    """A tensor of a fake framework, with the codec of that framework."""
 
 
 def _write(obj: Own, frames: Any, depth: int) -> str:
@@ -36,7 +36,7 @@ writing._writers[Own] = _write
 
 
 def place_on_gpu(array: Any, exportable: bool = True) -> Own:
-    """The array in memory of the pretended GPU."""
+    """Return the array in memory of the fake GPU."""
     there = cuda_peer.memory(cuda_peer.allocate(exportable), array.shape, array.dtype.str)
     there[...] = array
     return Own(there)
@@ -48,7 +48,7 @@ def import_ghost(ghost: Any) -> Own:
 
 
 def register(make: Callable[..., Any] = place_on_gpu) -> None:
-    """The framework that is none, with what cells ask of one."""
+    """Register the fake framework with the functions that cells need."""
     form = Form(
         lambda array, _: make(array), lambda tensor: tensor.array, "float32", cpu=False, gpu="gpu", gpus=lambda: 1
     )

@@ -1,4 +1,4 @@
-"""Publishers, servers and their clients lend tensors where `connect` is asked to; the GPU is one that is none."""
+"""Publishers, servers and clients share fake-GPU tensors by handle if `connect` is told to."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PATIENCE_S = 30
 
 
 def tensor() -> tuple[Any, Any]:
-    """One in the pretended GPU's memory, and the memory."""
+    """Return a tensor in the fake GPU's memory, and the memory itself."""
     array = cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     return cuda_peer.Tensor(array), array
 
 
 def through(publisher: Any, subscriber: Any, obj: Any) -> Any:
-    """The object as it is received; sent again while the subscriber may have connected too late for it."""
+    """Return the received object. The publisher repeats it, because the subscriber may connect late."""
     for _ in range(PATIENCE_S * 5):
         publisher.send(obj)
         with suppress(TimedOutError):

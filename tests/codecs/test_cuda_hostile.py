@@ -1,4 +1,4 @@
-"""Handles of GPU memory that lie, and what has none to open: one error, nothing opened in vain, nothing left open."""
+"""Tests for forged GPU memory handles: each raises the same error, and no handle stays open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 def lie(frame: bytes, **told: Any) -> bytes:
-    """The frame, with some of what it says said otherwise."""
+    """Return the frame with some of its fields changed."""
     return wire.pack(wire.unpack(frame)._replace(**told))
 
 

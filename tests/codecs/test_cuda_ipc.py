@@ -1,5 +1,7 @@
-"""GPU memory by handle, between two processes, with a fake driver library: these tests need no GPU. `test_gpu.py` tests
-the same with a real driver."""
+"""Tests that share GPU memory by handle between two processes, with a fake driver library instead of a GPU.
+
+`test_gpu.py` tests the same with a real driver.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_a_tensor_arrives_in_the_very_memory_of_its_sender(
 
 
 def numbers(name: str, made: Any) -> Any:
-    """What lies in a tensor's memory now, by its address."""
+    """Read the numbers at a tensor's address."""
     if name == "cupy":
         return cuda_peer.memory(made.data.ptr, made.shape, made.dtype.str)
     return np.asarray(memoryview(made)) if name == "tensorflow" else np.from_dlpack(getattr(made, "array", made))

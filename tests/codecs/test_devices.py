@@ -1,4 +1,4 @@
-"""A receiver that insists on a GPU gets one, or a refusal that says what to ask for instead."""
+"""A receiver that requires a GPU gets a GPU object, or an error that names the alternative."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def has_gpu(name: str) -> bool:
-    """Whether the framework itself finds one; CuPy gives arrays only where it does."""
+    """Return whether the framework finds a GPU; CuPy creates arrays only with a GPU."""
     try:
         carry(np.ones(3, "f4"), as_=name, device="gpu")
     except CodecError:

@@ -1,6 +1,6 @@
-"""Tensors on a real GPU: copies through the host, and memory by handle between processes. `make test-gpu` runs it.
+"""Tests for tensors on a real GPU: copies through the host, and sharing by handle. Run them with `make test-gpu`.
 
-Skipped where the machine has no NVIDIA GPU, which no registry has, and for a framework that sees none.
+The tests are skipped if the machine has no NVIDIA GPU, or if a framework does not find the GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROWS = [[1, 2, 3], [4, 5, 6]]
 
 
 def gpus() -> int:
-    """How many GPUs the driver sees."""
+    """Return the number of GPUs that the driver finds."""
     try:
         return len(driver.driver().uuids)
     except CodecError:
@@ -44,7 +44,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not gpus(), reason="no NVIDIA
 
 
 def require(name: str) -> None:
-    """Skips a test of a framework that is not installed, or that sees no GPU."""
+    """Skip the test if the framework is not installed or finds no GPU."""
     if why := install_hint(name):
         pytest.skip(why)
     if not codec_named(name).FORM.has_gpu():
@@ -66,7 +66,7 @@ def nothing_stays_open() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def lending() -> Iterator[Callable[..., Sender]]:
-    """Starts processes that lend, and ends them. One that is asked for without more serves all tests."""
+    """Start lending processes, and stop them at the end. All tests share the default process."""
     senders: dict[str, Sender] = {}
 
     def start(framework: str, kept: int = 16, **environment: str) -> Sender:
@@ -89,7 +89,7 @@ def torch_sender(lending: Callable[..., Sender]) -> Sender:
 
 
 def numbers(obj: Any) -> Any:
-    """What lies in an object's memory now."""
+    """Read the numbers in an object's memory."""
     for word in ("get", "cpu"):
         if hasattr(obj, word):
             return np.asarray(getattr(obj, word)())
@@ -135,7 +135,8 @@ def test_what_only_pytorch_has_arrives_as_it_was() -> None:
 
 
 def lent_frames(sender: Sender, **told: Any) -> list[bytes]:
-    """The frames of a tensor that goes by handle. Skips a test of a framework whose memory has none here."""
+    """Return the frames of a tensor that is shared by handle. Skip the test if the framework's memory has no handle
+    here."""
     said = sender("lend", **told)
     if any("JAX" in reason for reason in said["copied"]):
         pytest.skip("JAX 0.11 allocates memory that has no handle of CUDA IPC")
@@ -294,7 +295,7 @@ def test_a_thousand_handles_leave_no_memory_behind(torch_sender: Sender) -> None
 
 
 def test_a_tensor_that_is_still_being_computed_arrives_finished(lending: Callable[..., Sender]) -> None:
-    """The sender waits for the GPU, on whichever stream it computes."""
+    """The sender waits until the GPU has finished, on whichever stream it computes."""
     require("torch")
     import torch
 

@@ -1,4 +1,4 @@
-"""Keys that were chosen to meet in one place of a table are refused before a table is made of them."""
+"""Dictionary keys that are chosen to collide are refused before a dictionary is built."""
 
 from __future__ import annotations
 

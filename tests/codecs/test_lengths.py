@@ -1,4 +1,4 @@
-"""What costs the receiver more than the message has bytes is refused: lengths without bytes, types that do harm."""
+"""Refuse messages that cost far more memory than their size: lengths without bytes, and harmful types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.codecs.header import pack
 
 
 def refuse(node: Any, *frames: Any, match: str | None, **asked: Any) -> None:
-    """With little memory of Python's or NumPy's, and little of Arrow's."""
+    """Check that decoding is refused and allocates little memory in Python, NumPy and Arrow."""
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
     tracemalloc.start()
@@ -37,7 +37,7 @@ def schema(*fields: Any) -> str:
 
 
 def column(of: Any, rows: int) -> list[Any]:
-    """A table of one column without any frame."""
+    """Return a table with one column and no frames."""
     present = [0] * of.num_buffers
     return ["arrow.table", schema(pa.field("a", of)), rows, [[[rows, 0, present, [], None]]]]
 
@@ -177,6 +177,6 @@ def test_long_ranges_that_are_backed_arrive() -> None:
 
 
 def test_chunks_of_dask_s_are_counted_before_they_are_listed() -> None:
-    lookup.import_package("dask.array", "dask")  # what importing it takes is no part of this
+    lookup.import_package("dask.array", "dask")  # the cost of the import does not count
     chunks = ["list", [["list", [1] * 10] for _ in range(9)]]
     refuse(["dask", chunks, ["list", []]], match="E-PARTS")

@@ -1,4 +1,4 @@
-"""MXNet's arrays, in the environment of their own that it needs."""
+"""Tests for MXNet arrays, in MXNet's separate environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make_array(kind: Any, shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def address(array: Any) -> int:
-    """Where its memory begins."""
+    """Return the address of the array's memory."""
     place = mx.base.ctypes.c_void_p()
     mx.base.check_call(mx.base._LIB.MXNDArrayGetData(array.handle, mx.base.ctypes.byref(place)))
     return place.value or 0

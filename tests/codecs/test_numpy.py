@@ -1,4 +1,4 @@
-"""Every array comes back equal, in the memory it arrived in."""
+"""Every array comes back equal, and uses the memory in which it arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames in one buffer: those that are few, whose layout is kept, and those that are many, whose is not."""
+"""Tests that pack frames into one buffer: the layout of a few frames is cached, that of many is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of pandas come back equal, over NumPy and over Arrow; blocks are not copied."""
+"""pandas frames come back equal via NumPy and via Arrow, and blocks are not copied."""
 
 from __future__ import annotations
 
@@ -134,13 +134,13 @@ def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
 
 
 class Table(pd.DataFrame):
-    """A frame that is more than its columns, as those of GeoPandas are."""
+    """A frame with more than its columns, like GeoPandas frames."""
 
     _metadata = ("projection",)
 
 
 class Column(pd.Series):
-    """A series of one's own."""
+    """A subclass of Series."""
 
 
 def test_subclasses_are_refused_with_a_remedy() -> None:

@@ -1,6 +1,6 @@
-"""What never lies on a GPU, asked for on one, words that are no device, and what only NumPy has, asked for elsewhere.
+"""Tests for invalid devices: CPU-only objects on a GPU, unknown names, and NumPy-only values on other devices.
 
-Apart from the tensors of test_devices, which run in environments without these packages.
+The tensors of test_devices run separately, in environments without these packages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plain Python objects, and what nests in them."""
+"""Tests for plain and nested Python objects."""
 
 from __future__ import annotations
 

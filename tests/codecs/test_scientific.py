@@ -1,4 +1,4 @@
-"""Pint, Zarr and Dask."""
+"""Tests for Pint, Zarr and Dask objects."""
 
 from __future__ import annotations
 

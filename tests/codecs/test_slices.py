@@ -1,4 +1,4 @@
-"""Slices of Arrow's arrays, of every type and at every offset within a byte: equal, and no larger than they must be."""
+"""Slices of Arrow arrays, of every type and at every bit offset, come back equal and no larger than necessary."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_slice_of_every_type_comes_back_equal(array: Any) -> None:
     for start, length in CUTS:
         cut = array.slice(start, length)
         for sent in (cut, array.slice(1).slice(max(start - 1, 0), length), pa.chunked_array([cut, array])):
-            for _ in range(2):  # the second finds what was kept of the first
+            for _ in range(2):  # the second message uses the cached schema of the first
                 back = carry(sent)
                 assert back.equals(sent)
                 assert back.to_pylist() == sent.to_pylist()

@@ -1,4 +1,4 @@
-"""Values of Python's standard library arrive equal, of the same type and in every detail, or are refused by name."""
+"""Standard-library values arrive equal and of the same type, or are refused by name."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def with_attribute(obj: Any) -> Any:
 
 
 def describe(value: Any) -> Any:
-    """All that can be observed of a value, also where Python calls different values equal."""
+    """Return everything observable about a value, including differences that Python's == ignores."""
     if isinstance(value, float):
         return struct.pack(">d", value)
     if isinstance(value, dt.datetime | dt.time):

@@ -1,4 +1,4 @@
-"""Tables and arrays of Arrow and Polars: equal, not copied, refused where their buffers lie."""
+"""Arrow and Polars tables and arrays arrive equal and uncopied, or are refused because of their buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of every framework that is installed: equal, of their dtype, in shared memory, or refused with a remedy."""
+"""Tensors of every installed framework arrive equal in shared memory, or are refused with a remedy."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, 
     array = np.array([0, 1, 2, 3]).astype(dtype)
     if dtype in UNSIGNED:
         array[-1] = np.iinfo(dtype).max
-    # PyTorch has most of them from 2.3 on, and is also tested older than that.
+    # PyTorch has most of these dtypes since 2.3, and older versions are tested too.
     if (name, dtype) in LACKED or (name == "torch" and not hasattr(kind.of, dtype)):
         with pytest.raises(CodecError, match=r"numpy.*E-FRAMEWORK-DTYPE"):
             carry(array, as_=name)
@@ -119,14 +119,14 @@ def test_the_receive_buffer_is_held_as_long_as_the_tensor_and_no_longer(name: st
 
 
 def quicker_way(name: str) -> Any:
-    """What is quicker than the framework's public way and lies inside it."""
+    """The private fast path of a framework, which is quicker than its public function."""
     if name == "jax":
         return importlib.import_module("jaxlib.xla_client")._xla.dlpack_managed_tensor_to_buffer
     return importlib.import_module("paddle").base.core.eager.read_next_tensor_list
 
 
 def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
-    """Puts another way in its place; None takes it away."""
+    """Replace the fast path; None removes it."""
     if name == "jax":
         client = importlib.import_module("jaxlib.xla_client")
         has = {key: value for key, value in vars(client._xla).items() if key != "dlpack_managed_tensor_to_buffer"}
@@ -140,7 +140,7 @@ def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
 
 @pytest.fixture(params=["jax", "paddle"])
 def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
-    """The name of a framework that has such a way, and its kind; whether it does is found out anew."""
+    """Return a framework with a fast path, and its kind. Whether the path works is determined again."""
     if install_hint(request.param):
         pytest.skip(install_hint(request.param))
     forget_proofs(request.param)
@@ -149,13 +149,13 @@ def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
 
 
 def forget_proofs(name: str) -> None:
-    """And the plans that were made with them."""
+    """Forget the verified fast paths and the plans that use them."""
     codec_named(name)._loader.cache_clear()
     forget()
 
 
 def lies_in_the_buffer(name: str, kind: Any) -> bool:
-    """Whether a tensor that comes lies there; its numbers have to be right in any case."""
+    """Return whether a received tensor uses the receive buffer, after checking its values."""
     there = copy_frames(encode(np.arange(6, dtype="f4")))
     back = decode(there, as_=name)
     assert kind.array(back).tolist() == [0, 1, 2, 3, 4, 5]
@@ -168,7 +168,7 @@ def test_the_quicker_way_is_taken_where_it_makes_the_same(
     call = Mock(side_effect=quicker_way(quicker[0]))
     replace(monkeypatch, quicker[0], call)
     assert lies_in_the_buffer(*quicker)
-    assert call.call_count == 2  # once to be proved
+    assert call.call_count == 2  # once for verification
 
 
 @pytest.mark.parametrize("has", ["none", "another"])

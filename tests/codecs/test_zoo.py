@@ -75,7 +75,8 @@ COMPARED = ("msgpack", "json-base64", "arrow-ipc", "safetensors", "flatbuffers",
 
 
 def change_of(codec: Any, sent: Any) -> str:
-    """What a codec did to an object that it should have refused; nothing if it refused it or it arrived identical."""
+    """Return how a codec changed an object that it should have refused, or an empty string if it was refused or
+    identical."""
     try:
         frames = codec.encode(sent)
     except CodecError as refused:

@@ -1,5 +1,7 @@
-"""Hundreds of objects that programs send, and that other serialisers change: each codec carries one exactly, or
-refuses it. `ZOO` has a function for each name, so that an object is made when a test needs it."""
+"""Hundreds of typical objects that other serialisers change: each codec returns them exactly, or refuses them.
+
+`ZOO` maps names to functions, so that an object is created only when a test needs it.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ class Point(NamedTuple):
 
 
 @register
-class Pixel(collections.namedtuple("Pixel", "x y")):  # noqa: PYI024 (the older form is common, too)
+class Pixel(collections.namedtuple("Pixel", "x y")):  # noqa: PYI024 (the older form is common)
     __slots__ = ()
 
 

@@ -1,4 +1,4 @@
-"""The arrays of the zoo: every property of a dtype, an array or a scalar of NumPy that a serialiser may lose."""
+"""NumPy arrays for the zoo, with every property of a dtype, array or scalar that a serialiser may lose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STRING_PAIR = np.dtype([("\ud83d\ude00", "f4")])
 
 
 class Own(np.ndarray[Any, Any]):
-    """An array with an attribute of its own."""
+    """An array with an additional attribute."""
 
 
 class OwnVoid(np.void):
@@ -154,7 +154,7 @@ OBJECTS: dict[str, Any] = {
 
 
 def fill(dtype: Any, shape: tuple[int, ...] = (3,)) -> Any:
-    """An array with other bytes than zeros, where its numbers allow that."""
+    """Return an array filled with non-zero bytes, if its dtype allows that."""
     made = np.zeros(shape, dtype)
     if made.dtype.kind in "iufc" and made.dtype.char not in "gG" and made.dtype.fields is None:
         made = np.arange(made.size).astype(made.dtype).reshape(shape)
@@ -162,7 +162,7 @@ def fill(dtype: Any, shape: tuple[int, ...] = (3,)) -> Any:
 
 
 def strings(**told: Any) -> Callable[[], Any]:
-    """Strings of any length, with a name for what is missing."""
+    """Variable-length strings, with an object for missing values."""
     return lambda: np.array(["a", "ü" * 3000, "\ud7ff"], np.dtypes.StringDType(**told))
 
 
