@@ -1,4 +1,4 @@
-"""The command `hopmeter` in the process of the tests: a process of its own needs a second to import what it needs."""
+"""Run the command `hopmeter` inside the test process, which saves a second of imports per command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.cli import main
 def hopmeter_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command with these words, in the folder of the test."""
+    """Run the command with these arguments in the folder of the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it

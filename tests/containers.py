@@ -1,6 +1,6 @@
-"""What starts a command as in another container or on another host: namespaces that share the files of this one.
+"""Start commands as if in another container or on another host, in namespaces that share this machine's files.
 
-They are made without any right, in a user namespace, and are gone when the command is.
+An unprivileged user namespace contains them, and they disappear when the command exits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OWN_SHARED_MEMORY = ("--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exe
 
 
 def inside(namespace: tuple[str, ...]) -> tuple[str, ...]:
-    """The words before a command; skips the test where the machine does not allow such a namespace."""
+    """Return the prefix of the command, or skip the test if the machine forbids such a namespace."""
     if shutil.which("unshare") is None:
         pytest.skip("`unshare` is not installed (util-linux)")
     before = ("unshare", "--map-root-user", *namespace)

@@ -65,7 +65,7 @@ def test_a_subscriber_survives_a_hostile_message_and_a_panic_of_its_function(tmp
         publisher = house.publisher("camera")
         house.subscriber("camera", lambda obj: came.put(_panics(obj)))
         deadline = time.monotonic() + PATIENCE_S
-        while came.empty() and time.monotonic() < deadline:  # sent before the publisher reconnects
+        while came.empty() and time.monotonic() < deadline:  # repeated until the subscriber has connected
             publisher.send("before", timeout_s=PATIENCE_S)
             time.sleep(0.01)
         for sent in (Hostile(), "panic", "after"):

@@ -1,4 +1,4 @@
-"""Run folders with made-up trials: nothing here was measured."""
+"""Write run folders with synthetic trials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def transport(name: str, **changes: Any) -> Cell:
 
 
 def sides(name: str, **changes: Any) -> tuple[Cell, Cell]:
-    """The old and the new side of a cell."""
+    """Return the old and the new side of a cell."""
     old = transport(name, **changes).with_values(id=f"c-{name}-old", side="old", counterpart=f"c-{name}")
     return old, transport(name, **changes).with_values(side="new", counterpart=old.id)
 
@@ -34,7 +34,8 @@ def make_run(
     rows: Mapping[str, Mapping[str, Any]] | None = None,
     **about: Any,
 ) -> Path:
-    """Write a finished run: the medians of each cell's trials in us, and other values of its row by id."""
+    """Write a finished run. The arguments are the medians of each cell's trials in µs, and other row values by cell
+    id."""
     cells = [each for each, _ in trials]
     facts = {"cells": [each.as_json() for each in cells], "started": started, "machine": dict(machine), **about}
     folder = RunFolder.create(path.parent, path.name, facts)

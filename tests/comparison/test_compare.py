@@ -1,4 +1,4 @@
-"""Comparing runs, baselines and sides: cells are matched by their conditions, and only what can decide decides."""
+"""Tests that compare runs, baselines and sides, and that match cells by their conditions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def baseline(tmp_path: Path) -> str:
-    """A baseline named main: shm takes 10 us, unix 20 and tcp 30, and the machine drifts by a few percent."""
+    """Write a baseline named `main`: shm takes 10 µs, unix 20 µs and tcp 30 µs, with a drift of a few percent."""
     runs = [
         make_run(
             tmp_path / f"results/run{number}",
@@ -102,7 +102,7 @@ def test_a_baseline_decides(baseline: str, tmp_path: Path) -> None:
 def test_clocks_of_hosts_have_another_error_in_each_run(
     tmp_path: Path, clock_us: float, verdict: str, code: str | None
 ) -> None:
-    """The levels are 20 and 30 us: an error of 9 us in each run explains that, one of 1 us does not."""
+    """The levels are 20 and 30 µs. A clock error of 9 µs per run explains the difference; an error of 1 µs does not."""
     rows = {UNIX.id: {"clock_uncertainty_us": clock_us or None, "clock_residual_us": 0.1}}
     runs = [
         make_run(tmp_path / f"results/run{number}", [(UNIX, medians(20, number))], started=started, rows=rows)
@@ -223,7 +223,7 @@ def test_a_baseline_that_does_not_exist_is_refused_with_those_that_do(baseline: 
 
 
 def with_sides(tmp_path: Path, ratio: float, **row: Any) -> Path:
-    """A run with --against whose new side of unix takes `ratio` times as long, with other values of its row."""
+    """Return a run with `--against` in which the new side of unix takes `ratio` times as long."""
     unix, tcp = sides("unix"), sides("tcp")
     both = [(unix[0], medians(20, 1)), (unix[1], medians(20 * ratio, 2))]
     both += [(tcp[0], medians(30, 3)), (tcp[1], medians(30, 4)), (SHM, medians(10, 5))]

@@ -1,6 +1,6 @@
-"""How often equal cells get a verdict that they differ: on recorded noise, and on noise of a known kind.
+"""Test how often equal cells are wrongly called different, on recorded and on synthetic noise.
 
-The noise of `tests/statistics/equal_cells.csv` is that of 12 equal cells over `unix`, and 12 over `shm`, in 48 rounds.
+The noise in `tests/statistics/equal_cells.csv` comes from 12 equal cells over `unix` and 12 over `shm`, in 48 rounds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Trial = tuple[float, float]
 
 @cache
 def recording(table: str) -> dict[str, list[Trial]]:
-    """The trials of each cell, by round."""
+    """Return the recorded trials of each cell, by round."""
     logarithms, steal = recorded_trials(table)
     both = zip(np.exp(logarithms).tolist(), steal.tolist(), strict=True)
     return {str(cell): list(zip(*each, strict=True)) for cell, each in enumerate(both)}
@@ -45,7 +45,7 @@ def verdicts(estimates: Sequence[Estimate]) -> list[str]:
 
 
 def interleaved_verdicts(rng: Generator, table: str, pairs: int, rounds: int, ratio: float = 1.0) -> list[str]:
-    """The verdicts of a table of equal cells, half of them called old and half new."""
+    """Return the verdicts on a table of equal cells; half of the cells are labelled old, and half new."""
     cells = recording(table)
     names = [str(name) for name in rng.permutation(list(cells))[: 2 * pairs]]
     first = int(rng.integers(ROUNDS - rounds + 1))
@@ -81,8 +81,11 @@ def test_half_as_much_again_is_found_in_twelve_rounds_of_a_noisy_machine(ratio: 
 
 
 def levels(rng: Generator, table: str, rounds: int) -> tuple[Floats, Floats]:
-    """The levels of all cells in stretches of a recording, as in runs one after the other, and their variances; the
-    axes are run and cell. Which cell is which is drawn for each run: they are equal."""
+    """Return the levels of all cells in consecutive parts of a recording, and their variances; the axes are run and
+    cell.
+
+    The cells are equal, so they are shuffled for each run.
+    """
     cells = recording(table)
     found = []
     for first in range(0, ROUNDS, rounds):
@@ -95,7 +98,7 @@ def levels(rng: Generator, table: str, rounds: int) -> tuple[Floats, Floats]:
 
 
 def against_baseline(values: Floats, within: Floats | None = None) -> list[str]:
-    """The verdicts on the last run; the others are the baseline."""
+    """Return the verdicts on the last run; the other runs are the baseline."""
     result = compare_runs(values[:-1], values[-1:], within)
     parts = (each.tolist() for each in (result.differences, result.errors, result.freedoms))
     return verdicts([Estimate(*each) for each in zip(*parts, strict=True)])

@@ -1,4 +1,4 @@
-"""Shares of missed deadlines on two sides: equal ones rarely differ, and a gate fails if more deadlines are missed."""
+"""Test how often equal shares of missed deadlines are called different, and that a gate fails if more are missed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MESSAGES = 2500
 def draw(
     rng: Generator, name: str, share: float, trials: int = 8, drift: float = 0.0, burst: int = 1
 ) -> list[ShareTrial]:
-    """The trials of a cell in one run; `burst` misses come together."""
+    """Return random trials of a cell in one run; misses come in groups of `burst`."""
     shares = np.clip(share * np.exp(drift * rng.normal() + NOISE * rng.normal(size=trials)), 0, 1)
     counts = burst * rng.binomial(MESSAGES // burst, shares)
     return [ShareTrial(name, at, int(each), MESSAGES) for at, each in enumerate(counts)]
@@ -109,7 +109,8 @@ def test_one_miss_in_each_round_is_no_proof() -> None:
 
 
 def make_run(path: Path, misses: dict[str, Sequence[int]], started: str = HOURS[0], sides: bool = False) -> Path:
-    """Write a finished run of a workload over `zeromq`: for each trial the misses of its flow `frames`, out of 1000."""
+    """Write a finished run of a workload over `zeromq`, with the misses of the flow `frames` out of 1000 for each
+    trial."""
     cells = [cell(id=name, transport="zeromq", payload="workload", rate_hz=None, workload=WORKLOAD) for name in misses]
     if sides:
         old, new = cells

@@ -1,4 +1,4 @@
-"""Which cases conformance makes of a manifest."""
+"""Tests for the conformance cases that are derived from a manifest."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SUITE = sorted(Path(cases.__file__).parent.glob("test_*.py"))
 def test_where_everything_is_built_no_test_of_the_suite_lacks_cases(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pytest skips a test that has no cases, and nobody would notice."""
+    """pytest silently skips a parametrized test without cases."""
     everything = [(manifest, language) for manifest in cases.MANIFESTS.values() for language in manifest.offers]
     monkeypatch.setattr(cases, "READY", everything)
     tests = {name: found for name, found in runpy.run_path(str(path)).items() if name.startswith("test_")}

@@ -1,4 +1,4 @@
-"""How the conformance suite waits for probes and detects leaks, with objects in place of nodes."""
+"""Tests for the conformance suite's probes and leak detection, with fake nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.scripted_node import ScriptedNode
 
 
 class Holder:
-    """Holds `kept` descriptors more with each opening, and threads that end after `ending` looks."""
+    """Keeps `kept` additional descriptors per connection, and threads that end after `ending` checks."""
 
     def __init__(self, kept: int = 0, ending: int = 0) -> None:
         self._kept, self._ending = kept, ending

@@ -1,4 +1,4 @@
-"""The conformance suite finds what a test has left, and ignores what belongs to others."""
+"""The conformance suite finds the files that a test leaves, and ignores the files of other processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LeakWatch:
 
 @pytest.fixture
 def file() -> Iterator[Path]:
-    """A file where libraries leave theirs, under a name that tells nothing."""
+    """A file in a folder that libraries use, with an uninformative name."""
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as held:
         yield Path(held.name)
 

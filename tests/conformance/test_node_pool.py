@@ -1,4 +1,4 @@
-"""How conformance tests share the nodes of a case."""
+"""Tests for the nodes that the conformance tests of a case share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 @pytest.fixture
 def pool() -> Iterator[NodePool]:
-    """A pool without nodes."""
     with NodePool() as pool:
         yield pool
 
 
 def processes(pool: NodePool) -> list[int]:
-    """The processes of this test's nodes."""
     return [node.process.pid for node in pool.nodes]
 
 

@@ -1,4 +1,4 @@
-"""What a scripted node reports if its process answers with an error, and if its process is dead."""
+"""Tests for the failure reports of a scripted node whose process answers with an error or has exited."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
 
 @pytest.fixture
 def ends(tmp_path: Path) -> Iterator[tuple[ScriptedNode, socket.socket]]:
-    """A scripted node, and the other end of its channel."""
+    """Return a scripted node and the other side of its channel."""
     ours, theirs = socket.socketpair()
     log = tmp_path / "log"
     log.write_text("Segmentation fault")

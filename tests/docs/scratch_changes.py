@@ -12,7 +12,7 @@ Edit = tuple[str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """Edits of files, and what then is different."""
+    """Edits to files, and the effect that they must have."""
 
     edits: Mapping[str, Edit]
     programs: Sequence[Sequence[str]]
@@ -24,11 +24,10 @@ class Change:
 
     @property
     def paths(self) -> list[str]:
-        """The files of the change."""
         return list(self.edits)
 
     def apply(self, tree: Path) -> None:
-        """Make the edits below `tree`."""
+        """Make the edits in `tree`."""
         for path, (old, new) in self.edits.items():
             file = tree / path
             text = file.read_text() if file.exists() else ""

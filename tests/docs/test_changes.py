@@ -1,5 +1,8 @@
-"""The architecture's table of files to change is true: for each row a change to a copy of the package, or a commit,
-touched only files that the row names, and had its effect."""
+"""Check the architecture's table of files to change.
+
+Each row has a change to a copy of the package, or a past commit. The change must touch only the files that the row
+names, and must have its effect.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ UNLISTED = ("ARCHITECTURE.md", "CHANGELOG.md", "tests/", "conformance/")
 
 
 def rows() -> dict[str, str]:
-    """Return what the table says, by the first cell of its row."""
+    """Return the entries of the table by the first cell of their row."""
     _, _, table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Files to change")
     return {name: files for name, files in ROW.findall(table) if set(name) != {"-"} and name != "a new …"}
 
 
 def names(row: str, path: str) -> bool:
-    """Return whether a row names a file: by its path, by the end of its path, or by a folder."""
+    """Return whether a row names a file: by its path, the end of its path, or a folder."""
     for each in re.findall(r"`([\w./-]+)`", row):
         pattern = re.escape(each).replace("NAME", "[^/]+") + (".*" if each.endswith("/") else "")
         if re.fullmatch(rf"(?:.*/)?{pattern}", path):
@@ -63,11 +66,11 @@ def has_history() -> bool:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of what the changes touch."""
+    """Copy the files that the changes touch."""
     for part in ("hopmeter", "scenarios", "docs"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("_data"))
     shutil.copytree(ROOT / "transports/queue", tmp_path / "transports/queue")
-    for part in ("pyproject.toml", "Cargo.toml"):  # the latter makes it a checkout
+    for part in ("pyproject.toml", "Cargo.toml"):  # Cargo.toml marks the copy as a checkout
         shutil.copy(ROOT / part, tmp_path)
     return tmp_path
 
@@ -82,7 +85,7 @@ def test_a_change_to_the_files_of_its_row_has_its_effect(name: str, tree: Path) 
 
 
 def assert_effect(change: Change, tree: Path) -> None:
-    """Run the program of the change in its tree."""
+    """Run the program that shows the effect of the change."""
     environment = {"PYTHONPATH": str(tree), "PATH": "/usr/bin:/bin", "HOME": str(tree), "COLUMNS": "200"}
     for program in change.programs:
         done = subprocess.run(

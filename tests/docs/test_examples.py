@@ -1,4 +1,4 @@
-"""The examples of the documents work as they are printed."""
+"""The examples in the documentation work as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of names finds functions that a bare participle names, in three languages, and nothing else."""
+"""The name check finds functions that are named by a bare participle, in three languages."""
 
 from __future__ import annotations
 

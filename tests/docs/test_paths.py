@@ -1,4 +1,4 @@
-"""Files that the documents name are there."""
+"""Every file that the documentation names exists."""
 
 from __future__ import annotations
 

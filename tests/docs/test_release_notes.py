@@ -1,4 +1,4 @@
-"""A release publishes the section of the changelog that belongs to its tag, and no other."""
+"""A release publishes exactly the changelog section of its tag."""
 
 from __future__ import annotations
 

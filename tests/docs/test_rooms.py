@@ -1,4 +1,4 @@
-"""Packages stay small enough to be read as a list of names, and the architecture lists each room."""
+"""Each package has a limited number of modules, and the architecture lists every package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation builds as a site that loads nothing from elsewhere, and a broken link fails."""
+"""The documentation builds as a site without external resources; a broken link fails the build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each warning has one wording: a code is worded in one place, and an adapter says in every language the same."""
+"""Each warning code has one wording, and adapters use the same sentence in every language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDED = ("tag", "Caution", "RowRule")
 
 
 def worded_codes(path: Path) -> Iterator[tuple[str, str, str]]:
-    """The codes of warnings that a file puts into words: the code, how, and the function or `module`."""
+    """Return the warning codes that a file words: the code, the call, and the enclosing function or `module`."""
     tree = ast.parse(path.read_text())
     scopes = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
     for call in (each for each in ast.walk(tree) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)):
@@ -49,7 +49,7 @@ def test_each_warning_is_worded_in_one_place() -> None:
 
 
 def texts_of(folders: Iterable[Path]) -> dict[str, set[str]]:
-    """Sentences of messages by language, with `{}` for each value that is inserted."""
+    """Return the message sentences by language; `{}` stands for each inserted value."""
     found: dict[str, set[str]] = {}
     for folder in folders:
         for path in folder.rglob("*"):
@@ -76,7 +76,7 @@ def nearly_alike(one: set[str], other: set[str]) -> Iterator[tuple[str, str]]:
 
 def is_nearly(first: str, second: str) -> bool:
     matcher = SequenceMatcher(None, first, second)
-    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # the quick ones are upper bounds
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # the quick ratios are upper bounds
     return all(ratio() > MOST_ALIKE for ratio in bounds)
 
 

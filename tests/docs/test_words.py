@@ -1,4 +1,4 @@
-"""The check of words names the place and the remedy, and reads prose alone."""
+"""The word check reports the position and the remedy, and reads only prose."""
 
 from __future__ import annotations
 

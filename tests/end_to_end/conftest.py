@@ -1,4 +1,4 @@
-"""One run that holds every shape a cell can have, measured once for all tests of this folder."""
+"""One run with every kind of cell, measured once for all tests in this folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ seed = 7
 drain = "100ms"
 """
 SERVERS = 'pattern = "scatter"\nsinks = 3\nwork = "sleep:60ms/20ms/30ms"\npace = "closed"\nmessages = 20'
-# Whoever waits on a topic has to wait for the call before.
+# The blocking sink waits until the callback of the other sink has returned.
 BOTH = """transport = "memory"
 placement = "thread"
 wait = "callback+block"
@@ -83,7 +83,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class Measured:
-    """A run, the rows it printed, and those of the cases by name."""
+    """A run, its printed rows, and its rows by case name."""
 
     folder: Path
     rows: list[Row]
@@ -95,7 +95,7 @@ class Measured:
 
 
 def hopmeter(folder: Path, *words: str) -> Ran:
-    """The real command, in a folder."""
+    """Run the real command in a folder."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "160"}

@@ -1,4 +1,4 @@
-"""`hopmeter advise` with real transports: from a file, from answers in a terminal, and from a run that exists."""
+"""Tests for `hopmeter advise` with real transports: from a file, from terminal answers, and from an existing run."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def answer_questions(folder: Path, words: list[str]) -> tuple[str, int]:
                 continue
             try:
                 said += os.read(ours, 4096).decode(errors="replace")
-            except OSError:  # the command has ended
+            except OSError:  # the command has exited
                 break
             for question in [each for each in waiting if each in said]:
                 os.write(ours, f"{waiting.pop(question)}\n".encode())

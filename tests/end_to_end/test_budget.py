@@ -1,4 +1,4 @@
-"""Runs with a budget through the real command."""
+"""Tests for runs with a budget, through the real command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUT = ("--no-report", "--out", "here")
 
 
 def rounds(folder: Path) -> dict[str, list[int]]:
-    """Return the rounds of each cell."""
+    """Return the number of rounds of each cell."""
     found: dict[str, list[int]] = {}
     for row in pq.read_table(folder / "trials.parquet").to_pylist():
         found.setdefault(row["cell"], []).append(row["round"])

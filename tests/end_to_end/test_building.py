@@ -1,4 +1,4 @@
-"""`hopmeter run --build`: the real command builds the code of a message that was never built, and measures it."""
+"""`hopmeter run --build` builds the missing code of a message and then measures it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN = ("run", "own", "--no-report", "--json")
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[str]:
-    """The scenario `own.toml`, whose message nobody has built, and its package; what is built of it is removed."""
+    """Write the scenario `own.toml` and the package of its message, and remove the built code afterwards."""
     name = f"never_built_{secrets.token_hex(4)}"
     schema = f'syntax = "proto3";\npackage {name};\nmessage Pose {{ double x = 1; }}\n'
     (tmp_path / "own.proto").write_text(schema)

@@ -1,4 +1,4 @@
-"""Messages of a schema, through the real command and real nodes: every language, every pair, stamped and compared."""
+"""Measure schema messages through the real command and real nodes, in every language and every pair of languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.built import built_library
 from tests.cells import MEASURED
 from tests.command import Ran
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the first one compiles nine libraries
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the first test compiles nine libraries
 
 SCENARIO = """
 title = "Messages of a schema"
@@ -36,7 +36,7 @@ Run = Callable[..., list[Row]]
 
 
 def build(payload: str, log: Path) -> None:
-    """Build the code of a message for all codecs and languages, unless it is there."""
+    """Build the code of a message for all codecs and languages, unless it exists."""
     for codec in CODECS:
         for language in languages(codec):
             built_library(payload, codec, language, log)
@@ -44,7 +44,7 @@ def build(payload: str, log: Path) -> None:
 
 @pytest.fixture
 def measure(run_in: Callable[..., Ran], tmp_path: Path) -> Run:
-    """Return the rows of cells with a codec; `code` is the exit code."""
+    """Return the rows of cells with a codec; `code` is the expected exit code."""
     (tmp_path / "messages.toml").write_text(SCENARIO)
     build("message:robot-state", tmp_path / "logs/build.log")
 
@@ -62,7 +62,7 @@ def pairs(transport: str) -> list[str]:
 
 
 def test_messages_arrive_as_they_were_in_every_pair_of_languages(measure: Run) -> None:
-    with ThreadPoolExecutor() as pool:  # a run for each transport, since runs mostly wait
+    with ThreadPoolExecutor() as pool:  # a separate run per transport, because runs mostly wait
         runs = pool.map(lambda name: measure("--transport", name, "--language", "pairs", "--out", name), TRANSPORTS)
         rows = [row for run in runs for row in run]
     found = [(row["transport"], row["codec"], row["language"]) for row in rows if row["status"] in MEASURED]

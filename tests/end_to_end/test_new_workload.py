@@ -1,4 +1,4 @@
-"""`hopmeter new workload` writes a workload that runs as it is."""
+"""`hopmeter new workload` writes a workload that runs unchanged."""
 
 from __future__ import annotations
 

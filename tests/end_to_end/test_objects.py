@@ -1,4 +1,4 @@
-"""Studies of native objects, shortened, through the real command: what is sent is what is decoded, and stamped."""
+"""Run shortened studies of native objects through the real command, and compare decoded objects with sent ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run prints and leaves: the promised columns, tables that agree, and commands that read them again."""
+"""Tests for the output of a run: the documented columns, consistent tables, and commands that read the results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ trials = 3
 
 
 def documented_columns() -> set[str]:
-    """Every name that docs/metrics.md has for a column; `NAME_…` stands for every figure."""
+    """Return every column name in docs/metrics.md; `NAME_…` stands for every latency."""
     words = set(re.findall(r"`(NAME_\w+|_\w+|[a-z][a-z0-9_]*)`", (ROOT / "docs/metrics.md").read_text()))
     statistics = {word.removeprefix("NAME") for word in words if word.startswith(("NAME_", "_"))}
     statistics |= {bound.replace("p50", tail) for bound in statistics if "p50" in bound for tail in ("p99", "p999")}

@@ -1,4 +1,4 @@
-"""Messages as themselves over `ros2`, through the real command: the user's own messages, and those of recordings."""
+"""Measure typed messages over `ros2` through the real command: a user's own messages and those of recordings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.command import Ran
 from tests.recordings.mcap_bytes import Parts, Sent, write
 from tests.ros2_packages import write_packages
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the ROS 2 generators need a minute of CPU
 
 SCENARIO = """
 title = "Messages of ROS 2"
@@ -38,14 +38,14 @@ Run = Callable[..., list[Row]]
 
 @pytest.fixture
 def wheels(tmp_path: Path) -> str:
-    """The payload of a message whose packages are in no installation, and whose code is generated."""
+    """Return the payload of a message whose packages no installation contains; its code is generated."""
     write_packages(tmp_path)
     return build(f"message:{tmp_path}/wheel_msgs/msg/Wheels.msg", tmp_path)
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> str:
-    """The payload of a service with a small request and a large response."""
+    """Return the payload of a service with a small request and a large response."""
     file = tmp_path / "load_msgs/srv/Load.srv"
     file.parent.mkdir(parents=True)
     file.write_text("int32 number\n---\nuint8[3000] data\n")
@@ -72,7 +72,7 @@ def measure(run_in: Callable[..., Ran], tmp_path: Path) -> Run:
 
 
 def topics_of(results: Path) -> str:
-    """What the nodes of a run say about their messages."""
+    """Return what the nodes of a run report about their messages."""
     [table] = [pq.read_table(path) for path in results.glob("*/trials.parquet")]
     facts = (node["facts"] for text in table["nodes"].to_pylist() for node in json.loads(text))
     return "; ".join(sorted({str(each["message"]) for each in facts if "message" in each}))

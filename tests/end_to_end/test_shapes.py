@@ -1,4 +1,4 @@
-"""Every pattern, pace, wait, touch and language, through the real command and real nodes."""
+"""Run every pattern, pace, wait, touch and language through the real command and real nodes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_who_waits_has_to_wait_for_the_callback_before_it(measured: Measured, na
 
 
 def gaps_ns(measured: Measured, name: str) -> list[int]:
-    """Between the times at which the source's messages were due."""
+    """Return the intervals between the due times of the source's messages."""
     source = [each["due_ns"] for each in measured.samples(name) if each["endpoint"] == 0]
     assert len(source) == MESSAGES
     return [later - earlier for earlier, later in pairwise(source)]

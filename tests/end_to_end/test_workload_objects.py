@@ -1,4 +1,4 @@
-"""A workload with objects, bytes, images and a video in one Python process, through real transports."""
+"""Run a workload with objects, bytes, images and a video in one Python process, over real transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrapyfi's own encoders, through the real command: what they get right, and what they do not."""
+"""Tests for Wrapyfi's own encoders through the real command: the supported types and the known failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_what_wrapyfi_makes_of_an_object_is_compared_and_wrong_pixels_are_a_fail
     right, wrong, another = (rows[codec] for codec in ("numpy", "pillow", "pickle-in-band"))
     assert right["status"] in MEASURED
     assert (right["content_errors"], right["payload_bytes"]) == (0, 40 * 30 * 3 + 128)
-    # It encodes and decodes by itself, within the hop.
+    # Wrapyfi encodes and decodes within the hop.
     assert right["service_min_us"] == right["hop_min_us"] > 0
     assert right["encode_p50_us"] is None and right["decode_p50_us"] is None
     assert wrong["status"] == "failed"

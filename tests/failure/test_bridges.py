@@ -1,4 +1,5 @@
-"""A participant of two processes: one of them is killed, the run is stopped, and strangers speak to its bridge."""
+"""Tests for a participant with two processes: one is killed, the run is stopped, and strangers connect to its
+bridge."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ REQUEST = b"HOPM-SHM" + struct.pack("<II", 1, 0)
 
 
 def nodes_in_order(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """The nodes in the order of their numbers, each with the threads of its endpoints."""
+    """Return the nodes in numerical order, each with the threads of its endpoints."""
     nodes = nodes_of(psutil.Process(process.pid), 4)
     wait_for(lambda: all(node.num_threads() > len(spec_of(node)["endpoints"]) for node in nodes))
     return sorted(nodes, key=lambda node: int(spec_of(node)["node"]))
@@ -87,7 +88,7 @@ def test_ctrl_c_leaves_nothing_of_a_bridge(tmp_path: Path) -> None:
 
 
 def rings_of(node: psutil.Process) -> list[bytes]:
-    """The addresses of the rings of a node: sockets without a file, which listen."""
+    """Return the ring addresses of a node: listening sockets without a file."""
     links = [str(each.readlink()) for each in Path(f"/proc/{node.pid}/fd").iterdir()]
     lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
     listening = {f"socket:[{words[6]}]": words[7] for words in lines if len(words) > 7 and words[3] == "00010000"}
@@ -95,7 +96,7 @@ def rings_of(node: psutil.Process) -> list[bytes]:
 
 
 def ask_for_memory(address: bytes, request: bytes) -> tuple[bytes, list[int]]:
-    """The answer to a request, and the descriptors that came with it."""
+    """Return the answer to a request, and the file descriptors that it contains."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
         stranger.settimeout(10)
         stranger.connect(address)

@@ -1,4 +1,4 @@
-"""A disk that is full: told with the file and the remedy; what was finished stays, and the run goes on with room."""
+"""A full disk is reported with the file and the remedy. Finished trials remain, and the run can be resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.failure.running import command, row, run
 
 pytestmark = pytest.mark.slow
 
-# A namespace of its own: the small disks are nobody else's, and gone with the command.
+# A separate mount namespace: the small disks are private, and disappear with the command.
 PRIVATE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
 MOUNT = "mount -t tmpfs -o size={size} tmpfs {place}"
 Ran = subprocess.CompletedProcess[str]
@@ -30,8 +30,8 @@ def privately(script: str, folder: Path) -> Ran:
 
 @pytest.fixture
 def mountable(tmp_path: Path) -> Iterator[Path]:
-    """Where there is no right to mount, the limit on file sizes below is what stands for a full disk."""
-    # A short name, or it is no place for sockets.
+    """Skip the test if mounting is forbidden; the limit on file sizes below then simulates a full disk."""
+    # A short name, because socket paths have a length limit.
     place = Path(tempfile.mkdtemp(prefix="small-", dir="/tmp"))
     tried = privately(MOUNT.format(size="64k", place=place), tmp_path)
     if tried.returncode == 0:

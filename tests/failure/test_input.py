@@ -1,4 +1,4 @@
-"""Scenarios and folders that cannot be: told with file, key, value and what is allowed, before anything is measured."""
+"""Invalid scenarios and folders are reported before the measurement, with file, key, value and allowed values."""
 
 from __future__ import annotations
 

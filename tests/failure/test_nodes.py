@@ -1,4 +1,4 @@
-"""What breaks while real nodes run: it is told with what, where and the remedy, and leaves nothing behind."""
+"""Failures of real nodes are reported with a place, a reason and a remedy, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path)
 
 
 def files_of(node: psutil.Process) -> list[str]:
-    """What a process has open, devices too."""
+    """Return the open files of a process, including devices."""
     return [str(file.readlink()) for file in Path(f"/proc/{node.pid}/fd").iterdir()]
 
 
@@ -101,7 +101,7 @@ def test_a_killed_relay_fails_its_trial_and_the_next_trial_is_good(tmp_path: Pat
 def test_a_killed_launcher_takes_its_nodes_along_and_the_next_command_sweeps(
     transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # or somebody else's command may sweep first
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # otherwise a concurrent command may clean up first
     with subprocess.Popen(
         command(tmp_path, "--transport", transport, "--messages", "2000"),
         stdout=subprocess.DEVNULL,

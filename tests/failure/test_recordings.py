@@ -1,4 +1,4 @@
-"""Recordings that cannot be replayed: reported with file, topic and remedy before anything is measured."""
+"""Recordings that cannot be replayed are reported before the measurement, with file, topic and remedy."""
 
 from __future__ import annotations
 

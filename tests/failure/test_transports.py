@@ -1,4 +1,4 @@
-"""Transports that are not built, lack a library, or misbehave: each is told apart, and the others are measured."""
+"""Transports that are not built, lack a library or misbehave are reported differently; the others are measured."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Told:
-    """What the command said."""
+    """The output of the command."""
 
     code: int
     errors: str
@@ -94,7 +94,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 
 def installed_environment(folder: Path) -> dict[str, str]:
-    """hopmeter as it is where there is no checkout, with transports of the user's own; answers the environment."""
+    """Return the environment of an installed hopmeter without a checkout, with the user's own transports."""
     ignored = shutil.ignore_patterns("__pycache__", "_data")
     shutil.copytree(ROOT / "hopmeter", folder / "site/hopmeter", ignore=ignored)
     home = folder / "home"
@@ -117,7 +117,7 @@ def found_node(transport: str, language: str) -> Path:
 
 
 def without_library(node: Path, nodes: Path) -> None:
-    """The same program, asking the dynamic linker for a libzmq that is nowhere."""
+    """Run the program with a libzmq that the dynamic linker cannot find."""
     program = node.read_bytes()
     assert b"libzmq.so.5\0" in program
     broken = nodes / node.name

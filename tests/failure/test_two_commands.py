@@ -1,4 +1,4 @@
-"""Two real commands at once: of one run folder, and in two containers that share home and /tmp."""
+"""Tests for two concurrent commands: in one run folder, and in two containers that share home and /tmp."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SHORT = [*MEMORY, "--messages", "10", "--warmup", "0"]
 
 @pytest.fixture(autouse=True)
 def own_notes(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other commands of this machine do not sweep first."""
+    """Use a private folder for notes, so that other commands do not clean up first."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 @contextmanager
 def measuring(words: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A command whose nodes have started; it is killed in the end."""
+    """Run a command whose nodes have started; kill it at the end."""
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             nodes_of(psutil.Process(process.pid), 1)
@@ -50,14 +50,14 @@ def resume(run: Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProce
 
 
 def is_refused(done: subprocess.CompletedProcess[str], run: Path, process: subprocess.Popen[str]) -> bool:
-    """Whether it names the folder, the process and the host that measures into it."""
+    """Return whether the error names the folder, the process and the host that currently writes the run."""
     said = re.sub(r"\s", "", done.stderr)
     holder = f"process {process.pid} on host "
     return done.returncode == 2 and holder.replace(" ", "") in said and run.name in said
 
 
 def is_whole(run: Path) -> bool:
-    """Whether the run is whole, and nothing lies beside it."""
+    """Return whether the run is complete and has no leftovers."""
     good = [trial.good for trial in RunFolder.open(run).trials]
     return good == [True, True] and sorted(path.name for path in run.parent.iterdir()) == ["failing.toml", "run"]
 

@@ -1,4 +1,4 @@
-"""A workload that ends early: nothing of it is left behind, and what was finished stays."""
+"""A workload that ends early leaves nothing behind, and keeps its finished trials."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ memory = "100MB/s"
 
 
 def load_of(launcher: psutil.Process) -> psutil.Process:
-    """The process of the background load of a running command, once there is one."""
+    """Wait for the background-load process of a running command, and return it."""
 
     def find() -> list[psutil.Process]:
         found = launcher.children(recursive=True)

@@ -1,1 +1,1 @@
-"""Test hosts on one machine: network namespaces that share a wire alone, with delays and losses by plan."""
+"""Test hosts on one machine: network namespaces that share only a wire with planned delays and losses."""

@@ -1,4 +1,4 @@
-"""Certificates for tests, made with `openssl`."""
+"""Create test certificates with `openssl`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hopmeter.hosts.coordinator.hosts_file import HostEntry
 
 
 def make_certificates(folder: Path) -> None:
-    """An authority; the certificates of an agent and a coordinator that it has signed; and one that is foreign."""
+    """Create an authority, certificates that it signs for an agent and a coordinator, and one from another
+    authority."""
 
     def call(*words: str) -> None:
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)

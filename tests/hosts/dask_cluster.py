@@ -1,4 +1,4 @@
-"""A cluster of Dask for tests: a scheduler and its workers, which are processes of this machine or of test hosts."""
+"""Start a Dask scheduler and workers as processes of this machine or of test hosts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 20
 
 @dataclass
 class Cluster:
-    """A running scheduler, and how to start workers of it."""
+    """A running scheduler and its workers."""
 
     folder: Path
     address: str
@@ -31,7 +31,7 @@ class Cluster:
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def add(self, name: str, *words: str, before: Sequence[str] = ()) -> None:
-        """Start a worker, and wait until the scheduler has it."""
+        """Start a worker, and wait until the scheduler knows it."""
         words = ("worker", self.address, "--name", name, "--no-nanny", "--nthreads", "1", "--no-dashboard", *words)
         self.workers[name] = self.ends.enter_context(start(self.folder, name, [*words, *self.security], before))
         wait_for(lambda: "Registered to" in (self.folder / f"{name}.log").read_text())
@@ -39,7 +39,7 @@ class Cluster:
 
 @contextmanager
 def start(folder: Path, name: str, words: Sequence[str], before: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of Dask, whose output is in a file of the folder."""
+    """Start a Dask process with its output in a file of the folder."""
     environment = environment_in(folder)
     environment["DASK_TEMPORARY_DIRECTORY"] = str(folder / "dask")
     command = [*before, sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
@@ -60,7 +60,7 @@ def start(folder: Path, name: str, words: Sequence[str], before: Sequence[str]) 
 def cluster(
     folder: Path, host: str = "127.0.0.1", before: Sequence[str] = (), security: tuple[str, ...] = ()
 ) -> Iterator[Cluster]:
-    """A scheduler without workers."""
+    """Start a scheduler without workers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

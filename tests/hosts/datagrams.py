@@ -1,4 +1,7 @@
-"""Numbered datagrams from one host to another, with the times of both ends: `receive ADDRESS` or `send ADDRESS`."""
+"""Send numbered datagrams between two hosts, and record the times on both sides.
+
+Run `receive ADDRESS` on one host and `send ADDRESS` on the other.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ END = -1
 
 
 def receive(address: str) -> None:
-    """Print number, time of sending and time of arrival of each datagram, until the one with the number END."""
+    """Print the number, send time and arrival time of each datagram, until the datagram with the number END."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
         own.bind((address, PORT))
         print("ready", flush=True)
@@ -22,7 +25,7 @@ def receive(address: str) -> None:
 
 
 def send(address: str) -> None:
-    """Send a datagram for each number that the input has, and say that it was sent."""
+    """Send a datagram for each number in the input, and confirm each on standard output."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
         for number in sys.stdin:
             own.sendto(f"{int(number)} {time.monotonic_ns()}".encode(), (address, PORT))

@@ -1,7 +1,7 @@
-"""A process that keeps the namespaces of test hosts, joins them, and ends what runs there when its input ends.
+"""Hold the namespaces of test hosts, let commands join them, and kill all their processes at the end of the input.
 
-The namespaces have no names: they are open files of this process and are gone with it, also after a kill.
-Reads JSON lines, the first with what to build, and answers each with one line.
+The namespaces have no names. They are open files of this process, so they disappear with it, even after SIGKILL. The
+process reads JSON lines, of which the first contains the plan, and answers each with one line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _ip(*words: str) -> None:
 
 
 def address(host: int) -> str:
-    """The address of a host, which counts from 0."""
+    """Return the address of a host; hosts are numbered from 0."""
     return f"10.77.0.{host + 1}"
 
 
@@ -45,7 +45,7 @@ def _hardware_address(host: int) -> str:
 
 
 def become_root() -> None:
-    """Enter a user namespace in which this user may make networks; root needs none."""
+    """Enter a user namespace in which this user may create networks. Root needs none."""
     if os.geteuid() == 0:
         return
     user, group = os.geteuid(), os.getegid()
@@ -56,7 +56,7 @@ def become_root() -> None:
 
 
 def new_namespace(name: str) -> tuple[int, int]:
-    """Enter new network and host name namespaces, and return them as open files."""
+    """Enter new network and UTS namespaces, and return them as open files."""
     _check(LIBC.unshare(NEW_NET | NEW_UTS), "a network namespace")
     socket.sethostname(name)
     Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
@@ -70,7 +70,7 @@ def enter(network: int) -> None:
 
 
 def _connect_veth(networks: list[int]) -> None:
-    """Two hosts share a pair of devices; more are joined by a bridge in a namespace of its own."""
+    """Connect two hosts by a veth pair, or several hosts by a bridge in a separate namespace."""
     if len(networks) == 2:
         enter(networks[0])
         _add_veth(CABLE, networks[1])
@@ -89,8 +89,8 @@ def _add_veth(name: str, network: int) -> None:
 
 
 def configure(host: int, count: int) -> None:
-    """Give the cable of the namespace that was entered its addresses and routes. All neighbours are known, so that a
-    wire carries what programs send and nothing else."""
+    """Set the addresses and routes of the current namespace. Neighbour entries are static, so the wire carries only the
+    programs' traffic."""
     _ip("link", "set", CABLE, "address", _hardware_address(host))
     _ip("address", "add", f"{address(host)}/24", "dev", CABLE)
     _ip("link", "set", CABLE, "up")
@@ -101,7 +101,7 @@ def configure(host: int, count: int) -> None:
 
 
 def end_processes(networks: list[int]) -> None:
-    """Kill every other process in these namespaces, until there is none: one may be starting another."""
+    """Kill all other processes in these namespaces, repeatedly, because a process may be starting another one."""
     ours = {_namespace(Path(f"/proc/self/fd/{network}")) for network in networks}
     while found := _processes_in(ours) - {os.getpid()}:
         for pid in found:
@@ -121,7 +121,7 @@ def _namespace(file: Path) -> Path | None:
 
 
 def build(plan: dict[str, Any]) -> tuple[list[tuple[int, int]], Wire | None]:
-    """Make the hosts of a plan and what joins them."""
+    """Create the hosts of a plan and their links."""
     become_root()
     kept = [new_namespace(name) for name in plan["names"]]
     networks, taps = [network for network, _ in kept], []
@@ -136,8 +136,8 @@ def build(plan: dict[str, Any]) -> tuple[list[tuple[int, int]], Wire | None]:
 
 
 def main() -> None:
-    """Build, say where the namespaces are, serve until the input ends, and end all that runs there."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the test, which ends this process
+    """Create the hosts, report their namespaces, serve until the input ends, and kill all remaining processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the test, and the test ends this process
     try:
         kept, wire = build(json.loads(sys.stdin.readline()))
     except (OSError, subprocess.CalledProcessError) as error:

@@ -1,4 +1,4 @@
-"""A man in the middle: passes the lines between a coordinator and an agent on, except for two that it meddles with."""
+"""A man in the middle that forwards the lines between a coordinator and an agent, and tampers with two of them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MEDDLINGS: dict[str, Meddling] = {
 
 
 def _pump(source: socket.socket, target: socket.socket, meddle: Meddling | None, first: int) -> None:
-    """Pass lines on; `meddle` gets the line with the number `first`, and the next."""
+    """Forward lines; `meddle` receives line number `first` and the next line."""
     lines = source.makefile("rb")
     held: list[bytes] = []
-    with suppress(OSError):  # one of the ends has left
+    with suppress(OSError):  # one side has disconnected
         for number, line in enumerate(lines):
             passed = [line]
             if meddle and first <= number <= first + 1:
@@ -35,8 +35,11 @@ def _pump(source: socket.socket, target: socket.socket, meddle: Meddling | None,
 
 @contextmanager
 def man_in_the_middle(port: int, to_agent: Meddling | None, to_coordinator: Meddling | None) -> Iterator[int]:
-    """The port on which one coordinator finds the agent with this port. After the proofs and the greetings, which are
-    the first two and the first three lines, each direction has its meddling."""
+    """Return the port on which one coordinator reaches the agent through the man in the middle.
+
+    Tampering starts after the authentication and the greeting: the first two lines of one direction and three of the
+    other.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

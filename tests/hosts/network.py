@@ -39,21 +39,24 @@ CLEAR = Way()
 
 @dataclass(frozen=True)
 class Wire:
-    """Forwards frames by a plan: `there` from the first host to the others, `back` from them to it. What goes between
-    the second and the third host takes the default way until it is changed."""
+    """Forwards frames according to a plan: `there` applies from the first host to the others, `back` in the opposite
+    direction.
+
+    Frames between the second and third host use the default until it is changed.
+    """
 
     there: Way = CLEAR
     back: Way = CLEAR
     seed: int = 1
 
     def plan(self, count: int) -> dict[str, Any]:
-        """The plan for so many hosts, for the process that keeps them."""
+        """Return the plan for the given number of hosts, for the process that holds them."""
         ways = {(0, other): self.there for other in range(1, count)}
         return plan(self.seed, {**ways, **{(other, 0): self.back for other in range(1, count)}})
 
 
 class Network:
-    """The process that keeps the hosts, and what it was told about the wire."""
+    """The process that holds the hosts, and its plan of the wire."""
 
     def __init__(self, process: subprocess.Popen[str], wire: Wire | None, count: int) -> None:
         self._process, self._wire = process, wire
@@ -63,7 +66,7 @@ class Network:
 
     @property
     def pid(self) -> int:
-        """The process that has the namespaces open."""
+        """The process that keeps the namespaces open."""
         return self._process.pid
 
     def tell(self, message: object) -> Any:
@@ -77,11 +80,11 @@ class Network:
         return json.loads(answer)
 
     def way(self, sender: int, receiver: int) -> Way:
-        """How frames travel in this direction now."""
+        """Return the current treatment of frames in this direction."""
         return self._ways.get((sender, receiver), CLEAR)
 
     def change(self, sender: int, receiver: int, way: Way) -> None:
-        """Let frames of this direction travel another way from now on."""
+        """Change the treatment of later frames in this direction."""
         assert self._wire is not None, "only a Wire can be changed; virtual Ethernet devices have no plan"
         self._ways[sender, receiver] = way
         self.tell([sender, receiver, asdict(way)])
@@ -89,7 +92,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Host:
-    """A network namespace with an address and a host name of its own."""
+    """A network namespace with its own address and host name."""
 
     number: int
     name: str
@@ -99,12 +102,13 @@ class Host:
 
     @property
     def address(self) -> str:
-        """Where the other hosts find it."""
+        """The address at which the other hosts reach this host."""
         return address(self.number)
 
     @property
     def before(self) -> tuple[str, ...]:
-        """The words that start a command there; the command replaces them, so that its number stays the same."""
+        """Return the prefix that runs a command on this host. The command replaces the prefix, so the process id stays
+        the same."""
         network, uts = self.network.namespaces[self.number]
         keeper = f"/proc/{self.network.pid}"
         user = () if os.geteuid() == 0 else (f"--user={keeper}/ns/user", "--preserve-credentials")
@@ -113,13 +117,13 @@ class Host:
         return (*enter, *(("unshare", "--time", *ahead) if self.ahead_s else ()))
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on this host and return its output; options are those of `subprocess.run`."""
+        """Run a command on this host and return its output; the options are those of `subprocess.run`."""
         defaults = {"check": True, "capture_output": True, "text": True, "timeout": 120}
         return subprocess.run([*self.before, *command], **{**defaults, **options})
 
     @contextmanager
     def popen(self, command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-        """Start a command on this host and kill it at the end; options are those of `subprocess.Popen`."""
+        """Start a command on this host and kill it at the end; the options are those of `subprocess.Popen`."""
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         with subprocess.Popen([*self.before, *command], **{**pipes, **options}) as process:
             try:
@@ -128,15 +132,15 @@ class Host:
                 process.kill()
 
     def send_by(self, way: Way, to: Host) -> None:
-        """Let frames from this host to another travel another way from now on; needs a Wire."""
+        """Change the treatment of later frames from this host to another; needs a Wire."""
         self.network.change(self.number, to.number, way)
 
     def cut(self, other: Host) -> None:
-        """Lose all frames between this host and another, silently, until `restore`; needs a Wire."""
+        """Silently drop all frames between this host and another until `restore`; needs a Wire."""
         self._set_cut(other, cut=True)
 
     def restore(self, other: Host) -> None:
-        """End what `cut` began."""
+        """Restore the connection after `cut`."""
         self._set_cut(other, cut=False)
 
     def _set_cut(self, other: Host, *, cut: bool) -> None:
@@ -146,8 +150,10 @@ class Host:
 
 @contextmanager
 def hosts(count: int, wire: Wire | None = None, ahead_s: int = 0) -> Iterator[tuple[Host, ...]]:
-    """Hosts that only a wire joins, without one virtual Ethernet devices; `ahead_s` is for the clock of the last one.
-    When the block ends, or this process is killed, everything that runs on them is killed."""
+    """Create hosts that share only a wire, by default veth devices. `ahead_s` sets the clock of the last host ahead.
+
+    When the block ends, or if this process is killed, everything on the hosts is killed.
+    """
     for program, package in PROGRAMS.items():
         if shutil.which(program) is None:
             pytest.skip(f"test hosts need `{program}` ({package})")
@@ -165,13 +171,11 @@ def hosts(count: int, wire: Wire | None = None, ahead_s: int = 0) -> Iterator[tu
 
 @contextmanager
 def two_hosts(wire: Wire | None = None, ahead_s: int = 0) -> Iterator[tuple[Host, Host]]:
-    """Two hosts; see `hosts`."""
     with hosts(2, wire, ahead_s) as (first, second):
         yield first, second
 
 
 @contextmanager
 def three_hosts(wire: Wire | None = None, ahead_s: int = 0) -> Iterator[tuple[Host, Host, Host]]:
-    """Three hosts; see `hosts`."""
     with hosts(3, wire, ahead_s) as (first, second, third):
         yield first, second, third

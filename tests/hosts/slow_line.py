@@ -1,4 +1,4 @@
-"""Runs an agent whose lines take some time in each direction: `slow_line.py DELAY_S COMMAND …`."""
+"""Run an agent with a fixed delay in each direction: `slow_line.py DELAY_S COMMAND …`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PIECE = 1 << 16
 
 
 def carry(source: int, target: int, delay_s: float) -> None:
-    """Pass bytes on, each piece later by the delay; close the target after the last."""
+    """Forward each piece of data after the delay, and close the target at the end."""
     waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
     def read() -> None:

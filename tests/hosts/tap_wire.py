@@ -1,4 +1,4 @@
-"""A wire between test hosts: one TAP device in each namespace, and frames forwarded between them by a seeded plan."""
+"""A wire between test hosts: one TAP device per namespace, with frames forwarded by a seeded plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MULTICAST = b"\x01\x00\x5e"
 
 @dataclass(frozen=True)
 class Way:
-    """What happens to the frames from one host to another."""
+    """The treatment of frames from one host to another: delay, loss, duplication."""
 
     delay_s: float = 0.0
     loss: float = 0.0
@@ -38,15 +38,18 @@ class Way:
 
 
 class Direction:
-    """The frames from one host to another. What happens to frame n depends on seed, hosts, way and n alone."""
+    """One direction between two hosts. The fate of frame n depends only on the seed, the hosts, the treatment and n."""
 
     def __init__(self, seed: int, sender: int, receiver: int, way: Way) -> None:
         self.way = way
         self._random = random.Random(f"{seed} {sender} {receiver}")
 
     def next_delays(self, frame: bytes = b"") -> tuple[float, ...]:
-        """The delays of the copies of the next frame that arrive. Three numbers are drawn for each frame, whatever the
-        way is, so that a way that changes leaves the fates of later frames alone."""
+        """Return the delay of each copy of the next frame that arrives.
+
+        Every frame consumes three random numbers, so a change of treatment does not affect the random numbers of later
+        frames.
+        """
         lost, twice, late = (self._random.random() for _ in range(3))
         is_blocked = not self.way.multicast and frame.startswith(MULTICAST)
         if self.way.cut or is_blocked or lost < self.way.loss:
@@ -64,7 +67,7 @@ class _Waiting:
 
 
 class Wire:
-    """Forwards frames between TAP devices; `plan` has the seed and the ways, by sender and receiver."""
+    """Forwards frames between TAP devices; `plan` contains the seed and the treatments, by sender and receiver."""
 
     def __init__(self, taps: list[int], plan: dict[str, Any]) -> None:
         self.taps, self._waiting, self._count = taps, list[_Waiting](), 0
@@ -78,12 +81,12 @@ class Wire:
             self._directions[sender, receiver].way = Way(**way)
 
     def change(self, sender: int, receiver: int, way: dict[str, Any]) -> None:
-        """Give a direction another way, for frames that are sent from now on."""
+        """Change the treatment of frames that are sent from now on."""
         self.read_frames(self.taps[sender])
         self._directions[sender, receiver].way = Way(**way)
 
     def read_frames(self, tap: int) -> None:
-        """Take what a host has sent, and send on what is due at once."""
+        """Read a host's outgoing frames, and forward all that are due."""
         sender = self.taps.index(tap)
         for frame in _frames(tap):
             now = time.monotonic()
@@ -94,14 +97,14 @@ class Wire:
             self.send_due()
 
     def _receivers(self, sender: int, frame: bytes) -> list[int]:
-        """The one that the frame names, or all others if it is for several."""
+        """Return the host that the frame addresses, or all others for a broadcast."""
         if frame[0] & 1:
             return [each for each in range(len(self.taps)) if each != sender]
         receiver = frame[5] - 1  # the last byte of the hardware address counts from 1
         return [receiver] if (sender, receiver) in self._directions else []
 
     def send_due(self) -> float | None:
-        """Send what is due, and return how long the next frame waits; None if there is none."""
+        """Forward the frames that are due, and return the delay until the next one, or None."""
         while self._waiting:
             left = self._waiting[0].due_s - time.monotonic()
             if left > 0:
@@ -115,7 +118,7 @@ class Wire:
 
 
 def _frames(tap: int) -> Iterator[bytes]:
-    """All that the host has sent, at most what its queue holds: the other devices come in between."""
+    """Return the host's pending frames, limited to its queue length so that other devices are served in between."""
     for _ in range(1000):
         try:
             yield os.read(tap, LARGEST_FRAME)
@@ -124,14 +127,14 @@ def _frames(tap: int) -> Iterator[bytes]:
 
 
 def open_tap(name: str) -> int:
-    """Make a TAP device in the network namespace of this process; it is gone when the file is closed."""
+    """Create a TAP device in the current network namespace; the device disappears when the file is closed."""
     tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tap, SET_INTERFACE, struct.pack("16sH22x", name.encode(), TAP | NO_PACKET_INFORMATION))
     return tap
 
 
 def run_wire(wire: Wire | None, commands: int) -> None:
-    """Forward frames and obey lines of JSON, `[sender, receiver, way]`, until the input ends. Each line is answered."""
+    """Forward frames, and apply JSON lines `[sender, receiver, way]` until the input ends. Each line is answered."""
     watched, rest = [commands, *(wire.taps if wire else [])], b""
     while True:
         left = wire.send_due() if wire else None
@@ -150,5 +153,5 @@ def run_wire(wire: Wire | None, commands: int) -> None:
 
 
 def plan(seed: int, ways: dict[tuple[int, int], Way]) -> dict[str, Any]:
-    """What a wire is made of, as JSON has it."""
+    """Return the wire's parameters for JSON."""
     return {"seed": seed, "ways": [[*ends, asdict(way)] for ends, way in ways.items()]}

@@ -1,4 +1,4 @@
-"""What admits a peer to an agent that listens: its address, the user at the other end, the secret; and bad options."""
+"""Tests for the access control of a listening agent: the peer's address, user and secret, and invalid options."""
 
 from __future__ import annotations
 

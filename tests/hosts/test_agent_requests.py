@@ -1,4 +1,4 @@
-"""What an agent does for its coordinator, and what it refuses: every coordinator is hostile until checked."""
+"""Tests for the requests that an agent serves and refuses; every coordinator is untrusted."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RUN = "0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets."""
+    """Return a folder with a path that is short enough for sockets."""
     with TemporaryDirectory() as path:
         yield Path(path)
 
 
 @pytest.fixture(scope="module")
 def agent(folder: Path) -> Iterator[Connection]:
-    """One agent for all tests: it goes on after everything that it refuses."""
+    """One agent for all tests; it must survive every request that it refuses."""
     process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *command("agent", "--stdio")], folder / "errors")
     try:
         yield Connection("one", process.channel, process.why_gone)
@@ -106,7 +106,7 @@ def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed:
 
 
 def test_an_agent_takes_no_file_for_a_setting() -> None:
-    """Neither a file of its own machine, nor a text that could make the library write one."""
+    """Refuse a file on the agent's machine, and a text that could make the library write a file."""
     ros2 = every()["ros2"]
     check_settings(ros2, ros2.resolve_settings({"rmw": "rmw_cyclonedds_cpp"}))
     for value in ("/etc/passwd", "<Tracing><OutputFile>/tmp/evil</OutputFile></Tracing>"):
@@ -125,7 +125,7 @@ def test_an_agent_reports_a_go_that_comes_too_late(agent: Connection) -> None:
 
 
 def test_samples_arrive_whole_although_many_pieces_are_on_their_way(agent: Connection, folder: Path) -> None:
-    """The pieces do not fit into the channel, so both ends read while they write."""
+    """The data does not fit into the channel, so both sides must read while they write."""
     agent.ask("start-trial", trial=RUN, transports=["tcp"])
     (trial,) = (each.parent for each in folder.glob("hm-*/*/s"))
     content = bytes(range(256)) * 40_000

@@ -1,4 +1,4 @@
-"""Which clocks are compared, what happens when a host is lost, and what `go` makes of it."""
+"""Tests for the choice of clock comparisons, and for the reaction to a lost host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MS = 10**6
 
 
 class FakeConnection:
-    """An agent in this process, which answers until it is gone."""
+    """An agent in this process, which answers until it is disconnected."""
 
     def __init__(self, name: str, ground: ScratchDir) -> None:
         self.name, self.is_gone = name, False
@@ -53,7 +53,7 @@ def agents() -> Iterator[dict[str, FakeConnection]]:
 
 @pytest.fixture
 def hosts(agents: dict[str, FakeConnection], tmp_path: Path) -> dict[str, ClockHost]:
-    """This machine, and agents whose clocks are said to be others although they are the same."""
+    """Return this machine and agents that claim to have separate clocks."""
     found = {"a": ClockHost("a", "127.0.0.1", "clock a")}
     for name, agent in agents.items():
         remote = RemoteHost(cast("Any", agent), HostClock(10**12, 10**12), MS, tmp_path)
@@ -95,7 +95,7 @@ def test_a_lost_host_does_not_end_the_comparison_of_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(clock_exchange, "MOST_CLOCKS", most)
-    del hosts["a"]  # then the first host is one that can be lost
+    del hosts["a"]  # so that the first host can be lost
     exchange = ClockExchange(hosts, tmp_path)
     exchange.start()
     before = len(pairs_of(tmp_path))
@@ -122,7 +122,7 @@ def test_a_start_time_is_translated_with_drift_and_its_uncertainty_is_part_of_th
     there = clock(1000 * SECOND, fast_ppm=90)
     model = PairModel("a", "b", Plain(1, HERE, there).batches(5))
     latest = model.batches[-1].least.at_ns
-    reference = HostClock(5 * SECOND, 3 * MS)  # the host a, as pings know it
+    reference = HostClock(5 * SECOND, 3 * MS)  # host a's clock, as estimated by pings
     own = reference.beyond(model, "a")
     for later in (0, 10 * SECOND):
         expected = there(latest + later)

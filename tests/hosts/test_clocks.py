@@ -1,4 +1,4 @@
-"""`hopmeter run --hosts` over hosts whose clocks differ by a known time."""
+"""Tests for `hopmeter run --hosts` on hosts with known clock offsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
     if forbidden.returncode:
         pytest.skip(f"this machine forbids time namespaces: {forbidden.stderr.strip()}")
     (tmp_path / "hosts.toml").write_text(f"[host.one]\nagent = {agent()}\n[host.two]\nagent = {agent(*AHEAD)}\n")
-    # `synthetic` plans its delays by one clock.
+    # `synthetic` needs one clock for its planned delays.
     scenario.write_text(scenario.read_text().replace('"synthetic", ', "").replace("trials = 1", "trials = 2"))
     done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run")
     printed, error = done.communicate()

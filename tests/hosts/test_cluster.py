@@ -1,4 +1,4 @@
-"""`hopmeter run --cluster` over workers of a real cluster of Dask, which the test starts."""
+"""Tests for `hopmeter run --cluster` with workers of a real Dask cluster."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOCAL = "tcp://127.0.0.1:1"
 
 @pytest.fixture
 def workers(tmp_path: Path, nothing_is_left: object) -> Iterator[Cluster]:
-    """A cluster with the hosts `one` and `two`, and a worker that is no host."""
+    """Start a cluster with the hosts `one` and `two`, and one worker that is not a host."""
     with cluster(tmp_path) as found:
         found.add("one", *HOST)
         found.add("two", *HOST)
@@ -156,7 +156,7 @@ class Work:
 
 
 def test_an_agent_ends_when_its_coordinator_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Meanwhile the worker stops what would disturb the nodes, and resumes it."""
+    """Meanwhile, the worker pauses its own work that would disturb the nodes, and then resumes it."""
     monkeypatch.setattr(worker_agent, "SILENCE_S", 0.2)
     work = {name: Work() for name in ("heartbeat", "tick")}
 
@@ -178,7 +178,7 @@ def test_an_agent_ends_when_its_coordinator_is_silent(monkeypatch: pytest.Monkey
 
 
 def certificates(folder: Path) -> tuple[Path, Path, Path]:
-    """A certificate authority, and a certificate of it with its key."""
+    """Create a certificate authority, and a certificate with its key."""
     ca, ca_key, cert, key, request = (folder / f"{name}.pem" for name in ("ca", "ca-key", "cert", "key", "request"))
     new = ("openssl", "req", "-newkey", "rsa:2048", "-nodes")
     signed = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")

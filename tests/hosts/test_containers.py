@@ -1,5 +1,4 @@
-"""Hosts that are containers. No container engine runs here: a program with its name starts the agent on this machine,
-and writes down how it was called."""
+"""Tests for container hosts. A fake container engine runs the agent on this machine and records its arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ if words[0] == "inspect":
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file in which the engine writes down how it was called."""
+    """The file in which the fake engine records its arguments."""
     found, log = tmp_path / "bin" / "docker", tmp_path / "calls"
     found.parent.mkdir()
     found.write_text(ENGINE.format(python=sys.executable, log=str(log)))

@@ -1,4 +1,4 @@
-"""The conversation of coordinator and agent: what each end refuses. Every peer is hostile until checked."""
+"""Tests for the protocol between coordinator and agent: each side refuses invalid messages from an untrusted peer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RUN = "0123456789abcdef"
 
 @contextmanager
 def pair() -> Iterator[tuple[LineChannel, socket.socket]]:
-    """A channel, and the socket of its peer."""
+    """Return a channel and the socket of its peer."""
     own, theirs = socket.socketpair()
     with own, theirs:
         yield LineChannel(own.fileno(), own.fileno()), theirs
@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_line_that_arrives_while_another_is_sent_is_not_forgotten() -> None:
-    """The descriptor has announced it already, so the channel itself says that there is one."""
+    """The kernel has already reported the data as readable, so the channel itself must report the pending line."""
     with pair() as (channel, peer):
         peer.sendall(b'{"say":"ping"}\n')
         full = socket.socket(fileno=os.dup(channel.fileno()))
@@ -101,7 +101,7 @@ def test_a_line_that_is_no_message_is_refused(line: bytes) -> None:
 
 
 def test_both_ends_may_send_more_than_the_channel_holds() -> None:
-    """Each end goes on reading until it has everything, as both ends of a conversation do."""
+    """Each side continues to read until it has received everything."""
     big = {"say": "x", "text": "y" * 900_000}
 
     def talk(end: LineChannel, found: list[Any]) -> None:
@@ -120,7 +120,7 @@ def test_both_ends_may_send_more_than_the_channel_holds() -> None:
 
 
 def fake_agent(*lines: bytes) -> list[str]:
-    """A command that prints these lines and reads its stdin until it ends."""
+    """Return a command that prints these lines and reads its standard input until the input ends."""
     program = f"import sys\nsys.stdout.buffer.write({b''.join(lines)!r}); sys.stdout.flush()\nsys.stdin.read()"
     return [sys.executable, "-c", program]
 
@@ -175,7 +175,7 @@ def test_an_agent_ends_when_its_peer_is_no_coordinator(home: Path, line: bytes) 
 
 
 def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
-    """The channel stays open in another process, so that only the end of the parent tells."""
+    """The channel stays open in another process, so only the exit of the parent ends the agent."""
     reading, writing = os.pipe()
     parent = subprocess.Popen(
         [
@@ -205,13 +205,13 @@ def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
 def connect_to_script(
     answer: Callable[[dict[str, Any]], Iterable[bytes]], busy: BusyAgents | None = None
 ) -> Connection:
-    """A coordinator whose agent answers each question with these lines."""
+    """Connect a coordinator to an agent that answers each request with these lines."""
     own, theirs = socket.socketpair()
     theirs.sendall(hello())
 
     def serve() -> None:
         with theirs, theirs.makefile("rb") as questions:
-            next(questions)  # its greeting
+            next(questions)  # the greeting
             for line in questions:
                 for each in answer(json.loads(line)):
                     theirs.sendall(each)
@@ -261,7 +261,7 @@ def test_an_answer_that_nobody_asked_for_again_gives_the_agent_up() -> None:
 
 
 def test_no_agent_waits_until_another_one_has_answered() -> None:
-    """The second agent's answer does not fit into its channel, and the first one answers only after it."""
+    """The second agent's answer does not fit into its channel, and the first agent answers only afterwards."""
     is_sent, busy, value = threading.Event(), BusyAgents(), {"text": "x" * 900_000}
 
     def answer_late(_: dict[str, Any]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Test hosts and their wires do what was planned, which the times and numbers of datagrams show."""
+"""Check the test hosts and wires: the times and numbers of datagrams match the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Line:
         self._sender, self._receiver = sender, receiver
 
     def send(self, *numbers: int) -> None:
-        """Send these, one after another, and return when the kernel has them."""
+        """Send the datagrams one after another, and return when the kernel has accepted them."""
         for number in numbers:
             assert self._sender.stdin is not None
             assert self._sender.stdout is not None
@@ -37,13 +37,13 @@ class Line:
             assert self._sender.stdout.readline() == "sent\n"
 
     def next(self) -> tuple[int, int, int]:
-        """Number, sent and arrived of the next datagram that comes."""
+        """Return the number, send time and arrival time of the next datagram."""
         assert self._receiver.stdout is not None
         number, sent, arrived = map(int, self._receiver.stdout.readline().split())
         return number, sent, arrived
 
     def all(self) -> list[int]:
-        """The numbers of all until the last."""
+        """Return the numbers of all datagrams until the last."""
         return list(iter(lambda: self.next()[0], END))
 
 
@@ -59,8 +59,10 @@ def line(sender: Host, receiver: Host) -> Iterator[Line]:
 
 
 def least_delay_ns(sender: Host, receiver: Host, sought_ns: int = 0) -> int:
-    """The delay of the fastest of up to 200 datagrams, one at a time: a busy machine only ever adds to it. Ends early
-    with one that is at most 5 ms above the delay that is sought."""
+    """Return the smallest delay of up to 200 datagrams, sent one at a time, because a busy machine can only add delay.
+
+    Stop early at a delay that exceeds the expected one by at most 5 ms.
+    """
     least = sys.maxsize
     with line(sender, receiver) as datagrams:
         for number in range(200):
@@ -73,7 +75,7 @@ def least_delay_ns(sender: Host, receiver: Host, sought_ns: int = 0) -> int:
 
 
 def delays_by_plan(seed: int, way: Way, count: int) -> list[tuple[float, ...]]:
-    """The delays of each copy of each frame from the first host to the second."""
+    """Return the planned delays of each copy of each frame from the first to the second host."""
     direction = Direction(seed, 0, 1, way)
     return [direction.next_delays() for _ in range(count)]
 
@@ -92,7 +94,7 @@ def test_exactly_the_planned_frames_are_lost_doubled_and_overtaken() -> None:
     assert {len(fate) for fate in fates} == {0, 1, 2}
     with two_hosts(Wire(there=way, seed=7)) as (a, b), line(a, b) as datagrams:
         datagrams.send(*range(200))
-        a.send_by(Way(delay_s=0.2), b)  # later than all that is late
+        a.send_by(Way(delay_s=0.2), b)  # later than all delayed frames
         datagrams.send(END)
         arrived = datagrams.all()
     assert sorted(arrived) == [number for number, fate in enumerate(fates) for _ in fate]
@@ -156,7 +158,7 @@ socket.create_connection((sys.argv[2], 7001)).sendall(open(sys.argv[1], "rb").re
 
 
 def test_large_segments_come_whole(tmp_path: Path) -> None:
-    """Over TCP the kernel hands large segments on, which a TAP device has to get in frames."""
+    """TCP passes segments larger than a frame to the device, and the TAP device must receive them as frames."""
     sent = bytes(range(256)) * 40_000
     (tmp_path / "sent").write_bytes(sent)
     with (
@@ -180,7 +182,7 @@ with two_hosts({wire}) as (a, b), b.popen(["sh", "-c", "setsid sleep 1000 & echo
 
 @pytest.mark.parametrize("wire", ["None", "Wire()"], ids=["veth", "tap"])
 def test_nothing_is_left_when_the_test_is_killed(wire: str) -> None:
-    with hosts(2):  # skips the test where there can be none
+    with hosts(2):  # skips the test if namespaces are forbidden
         pass
     command = [sys.executable, "-c", OWNER.format(wire=wire)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:

@@ -1,4 +1,4 @@
-"""The file of `--hosts`, and how ssh is started and what it says."""
+"""Tests for the file of `--hosts`, and for the ssh command and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hopmeter agent --listen`: runs over agents that were started by hand, and what peers without a right to it get."""
+"""Tests for `hopmeter agent --listen`: runs over manually started agents, and unauthorised peers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Start = Callable[..., "Agent"]
 
 
 class Agent:
-    """A running `hopmeter agent --listen`, and what it prints."""
+    """A running `hopmeter agent --listen` and its output."""
 
     def __init__(self, folder: Path, options: tuple[str, ...], host: Host | None) -> None:
         self.log = folder / "agent.log"
@@ -67,7 +67,7 @@ class Agent:
         return text.partition("listening on ")[2].partition(";")[0] if "Ctrl-C" in text else ""
 
     def says(self, *words: str) -> None:
-        """Wait until it has printed these."""
+        """Wait until the agent has printed these words."""
         wait_for(lambda: all(word in self.log.read_text() for word in words))
 
     @property
@@ -75,7 +75,7 @@ class Agent:
         return int(self.at.rpartition(":")[2])
 
     def end(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it, if it still runs; nothing that it has started is left."""
+        """Stop the agent if it still runs, and check that its processes have exited."""
         if self.process.returncode is not None:
             return
         children = psutil.Process(self.process.pid).children(recursive=True)
@@ -84,13 +84,13 @@ class Agent:
         assert not psutil.wait_procs(children, timeout=20)[1]
 
     def connect(self) -> socket.socket:
-        """A connection of a peer that is no coordinator."""
+        """Connect as a peer that is not a coordinator."""
         return socket.create_connection(("127.0.0.1", self.port), 20)
 
 
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """Start agents in the folder of the test. Ctrl-C ends them at the end, and nothing is left."""
+    """Start agents in the folder of the test, stop them with Ctrl-C at the end, and check that nothing is left."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     agents: list[Agent] = []
 
@@ -114,7 +114,7 @@ def session(entry: HostEntry) -> Iterator[Connection]:
 
 
 def run(folder: Path, far: str, *before: str, here: str = "127.0.0.1", trials: int = 1) -> subprocess.Popen[str]:
-    """`hopmeter run` with an agent that listens; `far` is its entry in the file of hosts."""
+    """Run `hopmeter run` with a listening agent; `far` is the agent's entry in the hosts file."""
     hosts = f'[host.here]\nhere = true\naddress = "{here}"\n[host.far]\n{far}\n'
     (folder / "hosts.toml").write_text(hosts)
     (folder / "far.toml").write_text(SCENARIO.replace("trials = 1", f"trials = {trials}"))
@@ -146,7 +146,7 @@ def test_two_runs_over_an_agent_on_loopback_and_one_over_a_unix_socket(tmp_path:
 
 
 def test_a_run_between_two_networks_with_a_secret_and_a_cut_wire(tmp_path: Path, start: Start) -> None:
-    """A lost link ends the processes on both sides within seconds, and the agent serves the next coordinator."""
+    """A lost link ends the processes on both sides within seconds. The agent then serves the next coordinator."""
     delay = Way(delay_s=DELAY_S)
     with two_hosts(wire=Wire(there=delay, back=delay)) as (a, b):
         agent = start(f"{b.address}:7777", "--secret-file", "secret", host=b)
@@ -212,7 +212,7 @@ HOSTILE = (
 
 
 def test_peers_that_are_no_coordinators_leave_an_agent_unharmed(start: Start) -> None:
-    """Each is told why it was sent away, except for those that have filled the connection."""
+    """Each peer gets the reason for its rejection, except for those that have filled the connection."""
     agent = start("127.0.0.1:0")
     for sent, why in HOSTILE:
         with agent.connect() as peer, suppress(ConnectionError):

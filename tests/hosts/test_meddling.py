@@ -1,4 +1,4 @@
-"""What a man in the middle, or half of the right credentials, can do to a conversation with a listening agent."""
+"""Test attacks on the connection to a listening agent: a man in the middle, and incomplete credentials."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_S = 20.0
 
 
 def converse(link: AgentSocket) -> int:
-    """Send several questions at once, and count the answers. Raises ChannelError if one of them is forged."""
+    """Send several requests at once, and count the answers. Raises ChannelError if an answer is forged."""
     answers, deadline = 0, time.monotonic() + PATIENCE_S
     for number in range(ASKS):
         link.channel.send({"say": "ask", "id": number, "do": "ping"})
@@ -49,7 +49,7 @@ def converse_through(port: int, secret: Path) -> int:
 
 @pytest.mark.parametrize("what", MEDDLINGS)
 def test_lines_that_a_man_in_the_middle_touches_end_the_conversation(tmp_path: Path, start: Start, what: str) -> None:
-    """Lines that it only passes on arrive. Whatever else it does is noticed by the end that gets the line."""
+    """Unchanged lines arrive. The receiver of any other line detects the tampering."""
     agent, secret, meddle = start("127.0.0.1:0", "--secret-file", "secret"), tmp_path / "secret", MEDDLINGS[what]
     with man_in_the_middle(agent.port, None, None) as port:
         assert converse_through(port, secret) == ASKS

@@ -1,4 +1,4 @@
-"""What travels between hosts: the messages of a recording, and messages between nodes in three languages."""
+"""Tests for payloads between hosts: messages of a recording, and messages between nodes in three languages."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_nodes_in_three_languages_on_two_hosts(tmp_path: Path, scenario: Path, s
 
 def test_messages_of_a_schema_reach_another_host(tmp_path: Path, scenario: Path, start: Run) -> None:
     schema = tmp_path / "own.proto"
-    unbuilt = f"name_{secrets.token_hex(4)}"  # what an earlier test has built stays
+    unbuilt = f"name_{secrets.token_hex(4)}"  # the code that an earlier test built remains
     fields = f"repeated double values = 1; string {unbuilt} = 2;"
     schema.write_text(f'syntax = "proto3"; package own; message State {{ {fields} }}')
     scenario.write_text(MESSAGES.format(schema=schema))

@@ -1,5 +1,4 @@
-"""`hopmeter run --hosts` over two hosts, which are agents on this machine: what is measured, and what happens when
-one goes wrong."""
+"""Tests for `hopmeter run --hosts` on two hosts that are agents on this machine, including failures."""
 
 from __future__ import annotations
 
@@ -80,7 +79,7 @@ def agent(*words: str) -> str:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Run:
-    """`hopmeter` with these words in the folder of the test."""
+    """Start `hopmeter` with these arguments in the folder of the test."""
 
     def call(*words: str) -> subprocess.Popen[str]:
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -106,7 +105,7 @@ def nothing_is_left(tmp_path: Path) -> object:
 
 
 def processes(folder: Path, *words: str) -> list[psutil.Process]:
-    """The processes of this test whose command line has all these words."""
+    """Return the test's processes whose command line contains all these words."""
     found = []
     for each in psutil.process_iter(["cmdline", "environ"]):
         ours = (each.info["environ"] or {}).get("XDG_RUNTIME_DIR") == str(folder)
@@ -230,7 +229,7 @@ def test_a_chain_is_placed_over_the_hosts_one_by_one(tmp_path: Path, scenario: P
 def test_files_codecs_brokers_and_the_background_load_reach_the_hosts(
     tmp_path: Path, scenario: Path, start: Run
 ) -> None:
-    """The broker runs on the host of the first node; a file travels by its content."""
+    """The broker runs on the host of the first node; files are sent by content."""
     (tmp_path / "blob").write_bytes(bytes(range(256)) * 20)
     has_redis = readiness(every()["redis"], "python").ready
     scenario.write_text(FILES.format(transports='"tcp", "redis"' if has_redis else '"tcp"', folder=tmp_path))

@@ -1,4 +1,4 @@
-"""The files of a schema on their way to a host: the library has the same name there, and no path leaves its folder."""
+"""Schema files keep their library name on a host, and no path leaves the target folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def carry(payload: str, codecs: list[str], there: Path) -> str:
-    """Send a message to a host, and return its payload there."""
+    """Send a message's files to a host, and return the payload on that host."""
     sent: dict[str, Path] = {}
     told = gather_files(payload, codecs).send(
         lambda path: sent.setdefault(content_hash(path), path) and content_hash(path)

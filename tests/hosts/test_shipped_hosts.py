@@ -1,4 +1,4 @@
-"""The shipped scenarios about several hosts, over network namespaces of this machine, and their plan without hosts."""
+"""Run the shipped multi-host scenarios over network namespaces, and plan them without hosts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIRE = Wire(there=Way(delay_s=DELAY_S), back=Way(delay_s=DELAY_S))
 
 
 def run_over(folder: Path, named: Sequence[tuple[str, Host]], *words: str) -> list[dict[str, Any]]:
-    """`hopmeter run` with these words over agents on these hosts; its rows."""
+    """Run `hopmeter run` with these arguments on these hosts, and return its rows."""
     text = ""
     for name, host in named:
         agent = [*host.before, *command("agent", "--stdio")]
@@ -36,7 +36,8 @@ def run_over(folder: Path, named: Sequence[tuple[str, Host]], *words: str) -> li
 
 
 def test_a_chain_over_three_hosts_has_the_delays_of_its_wires(tmp_path: Path) -> None:
-    """Of six hops, those to and from the first host take the delay. The chain ends where it began, on one clock."""
+    """Of six hops, those to and from the first host have the delay. The chain ends on the host where it began, so one
+    clock measures it."""
     axes = (
         "--transport",
         "tcp,zeromq",
@@ -69,7 +70,7 @@ def test_a_chain_over_three_hosts_has_the_delays_of_its_wires(tmp_path: Path) ->
 
 
 def test_the_operator_on_another_host_is_a_wire_away(tmp_path: Path) -> None:
-    """Neither `state` to the station nor `commands` on the robot has the delay of the other."""
+    """`commands` stays on the robot and has no wire delay; `state` goes to the station and has it."""
     short = ("--transport", "zeromq", "--language", "python", "--duration", "500ms", "--trials", "1")
     with two_hosts(wire=WIRE) as pair:
         rows = run_over(tmp_path, list(zip(("robot", "station"), pair, strict=True)), "teleoperation", *short)

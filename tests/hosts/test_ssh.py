@@ -1,4 +1,4 @@
-"""Hosts that are reached via a real ssh server, which the test starts on the loopback device with keys of its own."""
+"""Tests for hosts behind a real ssh server on the loopback device, with keys created by the test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 SSHD = shutil.which("sshd", path=os.pathsep.join(["/usr/sbin", "/usr/local/sbin", str(ROOT / "build/sshd/usr/sbin")]))
 """`make test-rest` unpacks one with setup/sshd.sh."""
 NEEDED = [name for name in ("ssh", "ssh-keygen", "unshare", "mount") if not shutil.which(name)]
-# Without the package's own user and folder, sshd refuses to start: in this mount namespace it has both.
+# sshd refuses to start without the package's user and folder; this mount namespace provides both.
 PREPARE = """mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd
 mount --bind {passwd} /etc/passwd
 exec {sshd} -D -e -f {conf}"""
@@ -63,7 +63,7 @@ flow.frames = { from = "camera", to = "motor", rate = 100, payload = "bytes:100"
 
 @dataclass
 class Server:
-    """A running ssh server, and how ssh reaches it."""
+    """A running ssh server, and how to connect to it."""
 
     folder: Path
     address: str
@@ -71,7 +71,7 @@ class Server:
     process: psutil.Process
 
     def entry(self, name: str, key: str = "user", known: str = "known", command: tuple[str, ...] = ()) -> str:
-        """A host of the file of `--hosts`."""
+        """Return the server's entry for the hosts file."""
         usual = ["env", f"XDG_RUNTIME_DIR={self.folder}", sys.executable, "-m", "hopmeter"]
         options = ["-F", "none", "-p", str(self.port), "-i", str(self.folder / key), "-o", "IdentitiesOnly=yes"]
         options += ["-o", f"UserKnownHostsFile={self.folder / known}", "-o", "StrictHostKeyChecking=yes"]
@@ -87,8 +87,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @contextmanager
 def ssh_server(folder: Path, address: str = "127.0.0.1", before: tuple[str, ...] = ()) -> Iterator[Server]:
-    """An ssh server with a host key, one user key that it accepts, and one that it does not know; on a test host with
-    `before`."""
+    """Start an ssh server with a host key, an accepted user key and an unknown one; `before` selects a test host."""
     if SSHD is None or NEEDED:
         pytest.skip(f"needs {', '.join([*NEEDED, *([] if SSHD else ['sshd'])])}: setup/sshd.sh unpacks openssh-server")
     for name in ("host", "user", "stranger"):
@@ -150,7 +149,7 @@ def test_a_connection_that_ends_within_a_run_is_named_and_leaves_nothing(tmp_pat
 
 
 def test_a_cut_wire_ends_the_run_on_both_sides(tmp_path: Path) -> None:
-    """ssh notices it after 6 seconds, and the server after as long; meanwhile nobody hears of the end."""
+    """ssh and the server each detect the lost connection after 6 seconds."""
     server_side = tmp_path / "server"
     server_side.mkdir()
     with two_hosts(wire=Wire()) as (near, far), ssh_server(server_side, far.address, far.before) as server:

@@ -1,4 +1,4 @@
-"""`hopmeter hosts` and `hopmeter build --hosts`: what they find out about hosts, and what they build on them."""
+"""Tests for `hopmeter hosts` and `hopmeter build --hosts`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ TOKEN = bytes(16)
 
 
 def write_hosts(path: Path, **entries: dict[str, object]) -> Path:
-    """A file of hosts."""
     lines = [
         f"[host.{name}]\n" + "\n".join(f"{k} = {json.dumps(v)}" for k, v in e.items()) for name, e in entries.items()
     ]
@@ -115,12 +114,12 @@ def test_ctrl_c_ends_the_builds_of_all_hosts(tmp_path: Path) -> None:
 
 
 def listen_to_ctrl_c() -> None:
-    """A shell's background commands begin with it ignored."""
+    """Restore the default handling of SIGINT, because shells start background commands with SIGINT ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def processes(folder: Path, *words: str) -> list[psutil.Process]:
-    """The processes of a test whose command line has these words."""
+    """Return the test's processes whose command line contains these words."""
     every = psutil.process_iter(["cmdline", "environ", "status"])
     ours = [each for each in every if (each.info["environ"] or {}).get("XDG_RUNTIME_DIR") == str(folder)]
     alive = [each for each in ours if each.info["status"] != psutil.STATUS_ZOMBIE]

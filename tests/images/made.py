@@ -1,4 +1,4 @@
-"""Images and videos as cameras and programs leave them, with pixels that are known."""
+"""Create images and videos with known pixels in common formats."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def pixels(frames: int = 5, height: int = 6, width: int = 10) -> Pixels:
-    """Noise, so that no frame, row, pixel or channel is like another. Rows of 30 bytes are padded in any decoder."""
+    """Return noise, so that all frames, rows, pixels and channels differ. Decoders must pad rows of 30 bytes."""
     return np.random.default_rng(7).integers(0, 256, (frames, height, width, 3), dtype=np.uint8)
 
 
 def image(path: Path, shown: Pixels) -> Path:
-    """An image of these pixels, in the format that its name ends with."""
+    """Write an image with these pixels in the format of its file extension."""
     Image.fromarray(shown).save(path)
     return path
 
@@ -28,7 +28,7 @@ def image(path: Path, shown: Pixels) -> Path:
 def video(
     path: Path, shown: Sequence[Pixels] | Pixels, codec: str = "ffv1", held: str = "bgr0", **options: str
 ) -> Path:
-    """A video of these frames; `ffv1` and `png` lose nothing. `options` are its container's."""
+    """Write a video of these frames; `ffv1` and `png` are lossless. `options` are the container's options."""
     with av.open(str(path), "w", options=options) as container:
         stream = container.add_stream(codec, rate=25)
         stream.height, stream.width = shown[0].shape[:2]
@@ -40,7 +40,7 @@ def video(
 
 
 def sound(path: Path) -> Path:
-    """A file with sound and nothing to see."""
+    """Write a file with sound and without video."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("pcm_s16le", rate=8000)
         frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), format="s16", layout="mono")

@@ -1,4 +1,4 @@
-"""Pixels of real files, exactly; and what is said of files that show nothing."""
+"""Real image files decode to exact pixels; files without an image raise an error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_picture_is_turned_as_its_mark_says(tmp_path: Path, name: str, mark: i
     exif = Image.Exif()
     exif[0x0112] = mark
     more: dict[str, Any] = {"lossless": True} if name == "a.webp" else {}
-    blocks = np.kron(pixels(1, 3, 5)[0], np.ones((16, 16, 1), np.uint8))  # what JPEG keeps nearly as it was
+    blocks = np.kron(pixels(1, 3, 5)[0], np.ones((16, 16, 1), np.uint8))  # JPEG compression keeps this approximately
     Image.fromarray(blocks).save(tmp_path / name, exif=exif, quality=100, **more)
     found, got = decode(f"image:{tmp_path / name}", tmp_path)
     expected = UPRIGHT[mark](blocks)

@@ -1,4 +1,4 @@
-"""Servers get the pixels of a file: through the planner, the launcher and real nodes, which keep what arrives."""
+"""Servers receive the pixels of a file through the planner, the launcher and real nodes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ Transport = Witnessed
 
 @pytest.fixture
 def capabilities(tmp_path: Path) -> Capabilities:
-    """A transport that keeps what arrives, and one of the floors."""
+    """Return one transport whose nodes store received messages, and one floor."""
     folder, kept = tmp_path / "witness", tmp_path / "kept"
     (folder / "python").mkdir(parents=True)
     kept.mkdir()
@@ -107,7 +107,7 @@ def measure(plan: Plan, capabilities: Capabilities, folder: Path) -> Run:
 
 
 def arrivals(kept: Path, frame_bytes: int) -> list[tuple[int, bytes]]:
-    """The number and the payload of each message that counts."""
+    """Return the number and the payload of each counted message."""
     everything = kept.read_bytes()
     frames = [everything[at : at + frame_bytes] for at in range(0, len(everything), frame_bytes)]
     samples = [each for each in frames if not int.from_bytes(each[6:8], "little") & NO_SAMPLE]
@@ -155,7 +155,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
 
 @pytest.fixture
 def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where folders of trials go, for this test alone: others run beside it."""
+    """A private folder for trials, because other tests run concurrently."""
     with tempfile.TemporaryDirectory(prefix="hmt-", dir="/tmp") as own:
         monkeypatch.setenv("XDG_RUNTIME_DIR", own)
         yield Path(own)

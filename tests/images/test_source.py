@@ -1,4 +1,4 @@
-"""How a payload names a file, and which payloads name none."""
+"""Tests for payloads that name a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as a person starts them, in processes of their own."""
+"""Run the interactive commands in separate processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE_S = 200
 
 
 class Command:
-    """One command that was started, what it has said, and what belongs to it."""
+    """A started command, its output and its child processes."""
 
     def __init__(self, log: Path, words: list[str], beyond: Mapping[str, str], before: Sequence[str]) -> None:
         self._log = log
@@ -33,11 +33,11 @@ class Command:
 
     @property
     def output(self) -> str:
-        """Everything so far, line ends as spaces."""
+        """Return all output so far, with newlines replaced by spaces."""
         return self._log.read_text()
 
     def says(self, pattern: str) -> None:
-        """Waits until it has said that; fails where it ends without."""
+        """Wait until the output contains this text; fail if the command exits first."""
         for _ in range(PATIENCE_S * 50):
             ended = self.process.poll() is not None
             if re.search(pattern, self.output):
@@ -47,27 +47,27 @@ class Command:
         raise AssertionError(f"{pattern} is not in: {self.output}")
 
     def family(self) -> list[psutil.Process]:
-        """The command and all that it has started."""
+        """Return the command and all its descendants."""
         own = psutil.Process(self.process.pid)
         return [own, *own.children(recursive=True)]
 
     def running(self, word: str) -> list[psutil.Process]:
-        """What it has started with this word in the command line, and has not ended."""
+        """Return the running descendants whose command line contains this word."""
         return [each for each in self.family()[1:] if word in _command_line(each)]
 
     def ends(self) -> int:
-        """Its exit code."""
+        """Wait for the command, and return its exit code."""
         return self.process.wait(PATIENCE_S)
 
     def interrupt(self) -> None:
-        """Ctrl-C, for the command alone as in a terminal of its own."""
+        """Send Ctrl-C to this command only, as in a separate terminal."""
         self.process.send_signal(signal.SIGINT)
 
 
 def _command_line(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
-    except psutil.Error:  # it has ended meanwhile
+    except psutil.Error:  # the process has already exited
         return []
 
 
@@ -75,7 +75,7 @@ def _command_line(process: psutil.Process) -> list[str]:
 def start(
     log: Path, *words: str, beyond: Mapping[str, str] | None = None, before: Sequence[str] = ()
 ) -> Iterator[Command]:
-    """A command, ended for certain; `before` is what starts it, and becomes it."""
+    """Start a command, and always stop it at the end; `before` is a prefix that the command replaces."""
     command = Command(log, list(words), beyond or {}, before)
     try:
         yield command

@@ -1,4 +1,4 @@
-"""What `hopmeter ask` makes of its options and of its samples, without a server."""
+"""Tests for the options and samples of `hopmeter ask`, without a server."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_percentiles_count_requests_without_a_reply() -> None:
 
 
 def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: Path) -> None:
-    """Of two servers, one says that it answered a request that nobody has sent."""
+    """One of the two servers claims to have answered a request that was never sent."""
     client = [
         {"seq": seq, "copy": copy, "due_ns": 1, "sent_ns": 2, "arrived_ns": 9} for seq in (0, 1) for copy in (0, 1)
     ]

@@ -1,4 +1,4 @@
-"""How two commands meet: in a folder or at an address, and who is let in."""
+"""Two commands find each other in a folder or at an address, and unauthorised peers are refused."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def free_address() -> Iterator[str]:
 
 
 def meet(point: MeetingPoint, code: int | None = None) -> object:
-    """Meet the command there; with a code, it ends with this code."""
+    """Connect a command to this place; if `code` is given, the command must exit with that code."""
     with Alarm() as alarm, connect_to_peer(point, "far", {"word": "hello"}, 20, alarm) as peer:
         session = join_hosts({"far": peer}, "here")
         assert session.facts()["here"].is_here and not session.facts()["far"].is_here

@@ -1,4 +1,4 @@
-"""The names of the study, what the two sides lack, and the figures of `publish` and `listen`."""
+"""Tests for the study's column names, incomplete results, and the latencies of `publish` and `listen`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hopmeter serve` and `hopmeter ask`: real servers in terminals of their own."""
+"""Tests for `hopmeter serve` and `hopmeter ask`, with real servers in separate terminals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Launch = Callable[..., Command]
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Start a command that meets others in the folder of the test; in the end nothing is left of any."""
+    """Start commands that meet in the folder of the test, and check at the end that nothing is left."""
     started: list[Command] = []
     with ExitStack() as closing:
 
@@ -59,14 +59,14 @@ def serve(launch: Launch, *words: str, machine: Host | None = None) -> Command:
 
 
 def ask(launch: Launch, folder: Path, *words: str, code: int = 0) -> str:
-    """What `hopmeter ask` prints, with its results in a folder."""
+    """Run `hopmeter ask` with its results in a folder, and return its output."""
     asking = launch("ask", *words, *SMALL, "--out", str(folder))
     assert asking.ends() == code, asking.output
     return asking.output
 
 
 def mean_ms(said: str, row: str) -> float:
-    """The first figure of a row of the table."""
+    """Return the first latency in a row of the table."""
     found = re.search(rf"^{row} .*?([\d.]+)", said, re.MULTILINE)
     assert found is not None, said
     return float(found[1])
@@ -90,7 +90,7 @@ def test_servers_are_called_in_each_way_and_over_two_transports(tmp_path: Path, 
 
 
 def check_folder(folder: Path, said: str, together: str, servers: dict[str, str], threads: int = 1) -> None:
-    """The log, the samples and `by-hand.json` have what the command has printed."""
+    """Check that the log, the samples and `by-hand.json` agree with the command's output."""
     log = list(csv.DictReader((folder / "asker.csv").open()))
     assert {(row["server"], row["transport"]) for row in log} == {(together, ""), *servers.items()}
     assert {row["thread"] for row in log} == {*map(str, range(threads))}
@@ -107,7 +107,7 @@ def check_folder(folder: Path, said: str, together: str, servers: dict[str, str]
 
 
 def wait_until_busy(server: Command, asking: Command, spun_s: float) -> None:
-    """Wait until the node of a server has spun for so long. On a busy machine that takes many times as long."""
+    """Wait until a server's node has spun for the given time, which takes much longer on a busy machine."""
 
     def has_worked() -> bool:
         assert asking.process.poll() is None, asking.output
@@ -117,7 +117,7 @@ def wait_until_busy(server: Command, asking: Command, spun_s: float) -> None:
 
 
 def count_rows(folder: Path, name: str) -> int:
-    """How many times a log has of a server."""
+    """Return the number of log lines of a server."""
     return sum(row["server"] == name for row in csv.DictReader((folder / "asker.csv").open()))
 
 
@@ -154,7 +154,7 @@ def test_a_server_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_path
     assert count_rows(tmp_path / "out", "all at once") >= 5
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert json.loads((tmp_path / "out/by-hand.json").read_text())["failure"]
-    serve(launch, "right")  # removes what a killed command leaves
+    serve(launch, "right")  # removes the files of killed commands
 
 
 def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path: Path, launch: Launch) -> None:
@@ -191,7 +191,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, words: tuple[str, ...],
 
 
 def test_servers_on_another_machine_are_asked(tmp_path: Path, launch: Launch) -> None:
-    """Two transports, each with the settings with which it leaves the machine."""
+    """Two transports, each with the settings that let it leave the machine."""
     secret, ports = tmp_path / "secret", {"left": ("tcp", 7702), "right": ("zeromq", 7703)}
     make_secret(secret)
     with two_hosts(ahead_s=1000) as (one, other):

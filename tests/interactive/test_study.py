@@ -1,4 +1,4 @@
-"""`hopmeter listen` and `hopmeter publish`: real commands over real middlewares, in either order."""
+"""Tests for `hopmeter listen` and `hopmeter publish` over real transports, started in either order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HAS_MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin") and importl
 
 
 def direct() -> list[str]:
-    """Middlewares without a broker that are ready here; Unix sockets always are."""
+    """Return the available transports without a broker. Unix sockets are always available."""
     return ["unix", *(["zeromq"] if importlib.util.find_spec("zmq") else [])]
 
 
@@ -42,7 +42,7 @@ def ros1_is_here() -> bool:
 
 
 def others() -> list[str]:
-    """Shared memory, and middlewares with a broker or master, that are ready here."""
+    """Return shared memory and the available transports with a broker or master."""
     ready = {"shm": HAS_RING, "mqtt": HAS_MOSQUITTO, "ros": ros1_is_here()}
     return [mware for mware, is_here in ready.items() if is_here]
 
@@ -77,7 +77,7 @@ def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) ->
         assert {(row["middleware"], row["plugin"]) for row in rows} == pairs
         assert all(float(row["delay"]) > 0 for row in rows)
         counted = Counter((row["middleware"], row["plugin"]) for row in rows)
-        # A middleware may lose; those over Unix sockets do not, and those to skip are in no log.
+        # A transport may lose messages. Unix sockets lose none, and skipped messages are not in any log.
         assert counted["unix", "numpy"] == 30
         assert {int(row["count"]) for row in rows} == set(range(30))
     _samples_join(tmp_path / "out/samples")
@@ -85,7 +85,7 @@ def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) ->
 
 
 def _samples_join(folder: Path) -> None:
-    """Both sides agree on when a message was sent, and no time comes before the one that must precede it."""
+    """Check that both sides agree on the send times, and that timestamps are in causal order."""
     sent = pq.read_table(folder / "publisher-unix-numpy.parquet").to_pylist()
     came = {row["seq"]: row for row in pq.read_table(folder / "listener-unix-numpy.parquet").to_pylist()}
     assert len(sent) == len(came) == 30
@@ -142,7 +142,7 @@ def test_an_interrupt_at_one_side_ends_both_and_stores_what_was_measured(end: st
                 assert "[E-PEER-GONE]" in side.output
         assert psutil.wait_procs(family, timeout=20)[1] == []
     for name, code in codes.items():
-        # A publisher that is killed has a session of its own, which stores the samples.
+        # If the publisher is killed, its separate session still stores the samples.
         if code != -9 or name == "publisher":
             assert len(read_log(tmp_path / f"out/{name}.csv")) > 10
     with start(tmp_path / "next.log", "publish", *words[:-2], "--within", "0") as following:
@@ -171,7 +171,7 @@ def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_meas
 
 
 def has_measured(side: Command) -> bool:
-    """Whether a thread of a command's node has slept before more messages than there are probes, one in 20 ms."""
+    """Return whether a node thread has slept more than 600 times, which exceeds the number of probes."""
     assert side.process.poll() is None, side.output
     return max(map(_most_sleeps, side.family()[1:]), default=0) > 600
 
@@ -196,7 +196,7 @@ numpy.ones = lambda shape, *rest, **named: ones(shape, *rest, **named) * (2 if s
 
 
 def test_wrong_content_is_told_and_is_an_error(tmp_path: Path) -> None:
-    """A publisher whose NumPy makes twos for ones."""
+    """The publisher's NumPy creates twos instead of ones."""
     beyond = tmp_path / "beyond"
     beyond.mkdir()
     (beyond / "sitecustomize.py").write_text(TWOS)
@@ -208,7 +208,7 @@ def test_wrong_content_is_told_and_is_an_error(tmp_path: Path) -> None:
         assert listener.ends() == 1, listener.output
         assert publisher.ends() == 1, publisher.output
         for said in (listener.output, publisher.output):
-            # Every message is compared, also those that are skipped, and the probes before them.
+            # Every message is compared, including skipped messages and probes.
             found = re.search("([0-9]+) messages arrived with wrong content", " ".join(said.split()))
             assert found and int(found[1]) >= 33, said
 

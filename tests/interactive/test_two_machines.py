@@ -1,4 +1,4 @@
-"""`publish` and `listen` on two machines that share no folder, no loopback device and no clock."""
+"""Run `publish` and `listen` on two machines with separate folders, loopback devices and clocks."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def read_log(path: Path) -> list[dict[str, str]]:
 
 
 def clock_is_right(folder: Path, mware: str, said: str) -> bool:
-    """Whether what the listener knows of the publisher's clock is as true as it says. How far they are apart is known
-    here, and nowhere else."""
+    """Return whether the listener's estimate of the clock offset is within its stated uncertainty. Only the test knows
+    the true offset."""
     row = next(line for line in said.splitlines() if re.match(rf"{mware} +numpy ", line))
     true_to = TRUE_TO.search(row)
     sent = {

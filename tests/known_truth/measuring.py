@@ -1,4 +1,4 @@
-"""Running the real command over `synthetic`, and the plan of that transport, worked out again from its README."""
+"""Run the real command over `synthetic`, and recompute the transport's plan from the formulas in its README."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Case = dict[str, Any]
 
 @dataclass(frozen=True)
 class Measured:
-    """The rows of a run by the names of its cases, and its folder."""
+    """The rows of a run by case name, and the run's folder."""
 
     rows: dict[str, dict[str, Any]]
     folder: Path
 
     def service_us(self, name: str) -> NDArray[np.float64]:
-        """What the last receiver's raw samples say, message by message, of all trials."""
+        """Return the service time of each message of all trials, from the last receiver's raw samples."""
         paths = sorted((self.folder / "samples").glob(f"{self.rows[name]['cell']}-*.parquet"))
         samples = [pq.read_table(path, filters=[("endpoint", "=", 1)]).sort_by("seq") for path in paths]
         return np.concatenate([_us(each["arrived_ns"]) - _us(each["sent_ns"]) for each in samples])
@@ -50,7 +50,7 @@ def _us(column: Any) -> NDArray[np.float64]:
 
 
 def measure(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> Measured:
-    """All cases in one run of `hopmeter run`."""
+    """Measure all cases in one `hopmeter run`."""
     done = run(folder, cases, "--json", *options, drain=drain)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     mine = [row for row in rows if row["transport"] == "synthetic"]
@@ -59,7 +59,7 @@ def measure(folder: Path, cases: dict[str, Case], *options: str, drain: str = "1
 
 
 def run(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> Ran:
-    """`hopmeter run` of all cases; its results go to `folder / "run"`."""
+    """Run `hopmeter run` for all cases; its results go to `folder / "run"`."""
     scenario = folder / "known-truth.toml"
     scenario.write_text(f'{SCENARIO}drain = "{drain}"\n' + "".join(_format_case(case) for case in cases.values()))
     return hopmeter("run", scenario, "--out", folder / "run", "--no-report", *options)
@@ -72,7 +72,7 @@ def _format_case(case: Case) -> str:
 
 
 def mix(word: int) -> int:
-    """SplitMix64, as the README writes it down."""
+    """Return SplitMix64, as defined in the README."""
     word = (word + 0x9E3779B97F4A7C15) & MASK
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
@@ -80,16 +80,16 @@ def mix(word: int) -> int:
 
 
 def evenly(seq: int, draw: int, seed: int) -> float:
-    """The draw `u(s, k)`."""
+    """Return the uniform draw `u(s, k)`."""
     return float(mix((mix(seed) + 3 * seq + draw) & MASK) >> 11) / float(1 << 53)
 
 
 def exponential(seq: int, seed: int) -> float:
-    """The draw `d(s)` of `jitter = exponential`."""
+    """Return the draw `d(s)` for `jitter = exponential`."""
     return -math.log(1.0 - evenly(seq, 1, seed))
 
 
 def lognormal(seq: int, seed: int) -> float:
-    """The draw `d(s)` of `jitter = lognormal`."""
+    """Return the draw `d(s)` for `jitter = lognormal`."""
     normal = math.sqrt(-2 * math.log(1 - evenly(seq, 1, seed))) * math.cos(2 * math.pi * evenly(seq, 2, seed))
     return math.exp(normal)

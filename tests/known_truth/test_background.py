@@ -1,5 +1,4 @@
-"""The background load: it does what was requested where it can, nothing of it counts as a node's, and who shares its
-core is late."""
+"""The background load uses the requested CPU, is not counted as a node's CPU, and delays processes on its core."""
 
 from __future__ import annotations
 
@@ -30,20 +29,20 @@ LAST = CORES[-1]
 
 @dataclass(frozen=True)
 class Counted:
-    """What the kernel has counted of a process: the time that its threads ran, and waited for a core, in s."""
+    """Kernel counters of a process: the time in s that its threads ran, and waited for a core."""
 
     ran_s: float
     waited_s: float
 
     @classmethod
     def of(cls, load: BackgroundLoad) -> Counted:
-        """The counts so far."""
+        """Return the current counters of a process."""
         files = Path(f"/proc/{load.pid}/task").glob("*/schedstat")
         ran, waited = (sum(each) / 1e9 for each in zip(*(_numbers(file) for file in files), strict=True))
         return cls(ran, waited)
 
     def since(self, before: Counted) -> Counted:
-        """The difference."""
+        """Return the difference to the current counters."""
         return Counted(self.ran_s - before.ran_s, self.waited_s - before.waited_s)
 
 
@@ -101,7 +100,7 @@ results = { from = "worker", to = "hub", after = "jobs", work = "copy:200000000"
 
 
 def measure(folder: Path, background: str, *options: str) -> dict[str, dict[str, Any]]:
-    """The rows of a workload whose worker has the last core, by the name of the flow."""
+    """Return the rows, by flow, of a workload with a worker on the last core."""
     head = HEAD.replace("trials = 1", "trials = 3")
     text = f"{head}{background}\n{SHARED.replace('CORE', str(LAST))}"
     (folder / "load.toml").write_text(text)

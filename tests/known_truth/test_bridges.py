@@ -1,4 +1,4 @@
-"""A path over two transports between processes in three languages takes the planned time, and that of the bridge."""
+"""A path over two transports and three languages takes the planned time plus the bridge's time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 def causes(trial: Trial, flow: str, bridge: str) -> dict[int, int]:
-    """For each message of a flow, the message that its bridge passed on."""
+    """Return, for each message of a flow, the message that its bridge forwarded."""
     found = read_causes(trial.samples)
     mine = (found["endpoint"] == trial.end(flow, 0)) & (found["cause_endpoint"] == trial.end(bridge, 1))
     return dict(zip(found["seq"][mine].tolist(), found["cause_seq"][mine].tolist(), strict=True))

@@ -1,5 +1,7 @@
-"""Calls of a workload between processes in three languages: several at once, caused by messages, to several servers,
-and nested; each happens as planned."""
+"""Calls between processes in three languages follow the plan.
+
+The calls are concurrent, caused by messages, sent to several servers, or nested.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ inner-{name} = {{ from = "right-{name}", call = "last", during = "middle-{name}"
 
 
 def participants(roles: dict[str, str]) -> str:
-    """Participants of each role in each language; a role has further keys."""
+    """Return participants of each role in each language; a role may have additional keys."""
     return "[participant]\n" + "".join(
         PARTICIPANT.format(role=role, name=name, language=WORDS[name], more=more)
         for name in LANGUAGES
@@ -48,8 +50,10 @@ def flows(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    """Calls that overlap: to a server that handles one at a time, and to one that handles three. Every fifth message
-    takes much longer, so replies overtake each other."""
+    """Overlapping calls to a server that handles one at a time, and to one that handles three.
+
+    Every fifth message takes much longer, so replies overtake each other.
+    """
     tables = participants({"client": "", "server": "", "pool": ", threads = 3"}) + flows(AT_ONCE)
     plan = "late_every = 5, late_us = 80000"
     return measure_workload(tmp_path_factory.mktemp("at-once"), tables, plan, drain="1s")

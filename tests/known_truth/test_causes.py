@@ -1,5 +1,5 @@
-"""What messages of a workload cause, between processes in three languages: several effects of one cause, messages that
-return to their sender, and lost messages; each happens as planned."""
+"""Messages in three languages cause other messages as planned: several effects of one cause, returns to the sender, and
+losses."""
 
 from __future__ import annotations
 

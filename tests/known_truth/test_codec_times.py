@@ -1,4 +1,4 @@
-"""A codec library whose encoding and decoding take a known time is measured as exactly that, apart from the hop."""
+"""A codec library with known encoding and decoding times is measured correctly and separately from the hop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ settings.synthetic = {{ delay_us = {DELAY_US} }}
 
 @pytest.fixture
 def payload(tmp_path: Path) -> Iterator[str]:
-    """A message whose codec libraries are the slow one."""
+    """Return a message with the slow codec library."""
     (tmp_path / "slow.proto").write_text("message Slow {}")
     text = f"message:{tmp_path}/slow.proto:Slow"
     library = tmp_path / LIBRARY

@@ -1,4 +1,4 @@
-"""What company costs a flow: a participant with one thread delays it by a planned ratio, other participants do not."""
+"""A participant with one thread delays a concurrent flow by a planned ratio; other participants do not delay it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
 
 @pytest.fixture(scope="module")
 def rows(run: tuple[Path, Ran]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The rows by the flow that the cell ran alone, and the flow of the row."""
+    """Return the rows by the flow that the cell measured alone and the row's flow."""
     folder, done = run
     assert done.returncode == 0, done.stderr
     return {(row["alone"], row["flow"]): row for row in pq.read_table(folder / "cells.parquet").to_pylist()}

@@ -1,4 +1,4 @@
-"""Real duets over `synthetic`, whose delays are planned: the sides never disturb each other, and changes are found."""
+"""Real duets over `synthetic` with planned delays: the sides do not disturb each other, and changes are found."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(folder: Path) -> Run:
 
 
 def duets(run: Run) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The trials of both sides, duet by duet."""
+    """Return the trials of both sides, by duet."""
     by_place = {(trial["cell"], trial["round"]): trial for trial in values(run).values() if trial["good"]}
     new = [row.cell for row in run.rows if row.cell.comparison.side == "new"]
     places = [((cell.comparison.counterpart, number), (cell.id, number)) for cell in new for number in range(8)]
@@ -97,7 +97,7 @@ def test_the_median_of_each_turn_is_that_of_its_samples(run: Run) -> None:
 
 
 def test_a_change_is_seen_and_not_exaggerated(folder: Path) -> None:
-    """On a busy machine both sides wait for the core, for longer than the planned delay: then the ratio is below 2."""
+    """On a busy machine, both sides wait for the core for longer than the planned delay, so the ratio is below 2."""
     equal, slower = map(json.loads, hopmeter("compare", folder, "--json").stdout.splitlines())
     assert slower["ratio"] > 1.1
     assert slower["low"] <= 2.02

@@ -1,4 +1,4 @@
-"""A run over `synthetic`, whose delays grow by plan: the growth is found, and none where there is none."""
+"""Planned latency growth over `synthetic` is found, and constant latency shows no growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`publish` and `listen` over `synthetic`: each message is as late as planned, and as late as in `hopmeter run`."""
+"""`publish` and `listen` over `synthetic` measure the planned delays, like `hopmeter run`."""
 
 from __future__ import annotations
 

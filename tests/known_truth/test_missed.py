@@ -1,5 +1,4 @@
-"""A gate on real runs of a workload over `synthetic`, whose late messages are planned: it fails if more deadlines are
-missed, and only then."""
+"""A gate on real runs over `synthetic` with planned late messages fails only if more deadlines are missed."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(folder: Path) -> dict[str, CompletedProcess[str]]:
-    """All runs by their names."""
+    """Return all runs by name."""
     gate = ("--against", f"set:late_every={RARELY},seed=2", "--fail-if", "slower:900%")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         started = {name: pool.submit(measure, folder, name, every) for name, every in WHOLE.items()}
@@ -92,13 +91,13 @@ def test_the_gate_on_a_baseline(
 
 
 def date_run(folder: Path, hour: int) -> None:
-    """Let a run begin at another hour."""
+    """Move the start of a run to another hour."""
     about = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**about, "started": f"2026-11-21T0{hour}:00:00+00:00"}))
 
 
 def call_equal(folder: Path) -> None:
-    """Give a run the settings of the others: a version of the library that is late more often would have them."""
+    """Replace a run's settings with those of the other runs, as if only the library version differed."""
     text = (folder / "run.json").read_text()
     for before, after in (
         (f'late_every": {OFTEN}', f'late_every": {RARELY}'),

@@ -1,5 +1,4 @@
-"""A recording with planned gaps and sizes, replayed between processes in three languages: the messages have its due
-times and its bytes."""
+"""A recording with planned gaps and sizes is replayed in three languages with the same due times and bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 def due_ms(trial: Trial, flow: str) -> list[float]:
-    """When each message of a flow was due, from the first on."""
+    """Return the due times of a flow's messages, relative to the first."""
     due = trial.times(flow, 0, "due_ns")
     return [(due[seq] - due[0]) / MS for seq in range(len(due))]
 
@@ -101,7 +100,7 @@ def test_each_receiver_counted_the_bytes_of_the_recording(trial: Trial, flow: st
 
 
 def tally(trial: Trial, flow: str, place: int) -> dict[str, Any]:
-    """The counts of a receiver."""
+    """Return the counts of a receiver."""
     [result] = RunFolder.open(trial.samples.parents[1]).trials
     ends = [end for node in result.nodes for end in node["endpoints"]]
     return next(end for end in ends if end["id"] == trial.end(flow, place))

@@ -1,4 +1,4 @@
-"""A limit of p99 is judged as the planned delays have it, from trials that are too short to have a p99."""
+"""A p99 limit is judged correctly from planned delays, even if each trial is too short for a p99."""
 
 from __future__ import annotations
 

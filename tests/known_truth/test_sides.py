@@ -1,5 +1,4 @@
-"""Both sides of a real run over `synthetic`, whose delays are planned: known changes are judged rightly, and a new side
-that breaks fails the gate."""
+"""Known changes between both sides of a real run are judged correctly, and a broken new side fails the gate."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True)
 class Ran:
-    """What the command did: its exit code, its changes by the names of the cases, and the files it wrote."""
+    """The command's exit code, its changes by case name, and its output files."""
 
     code: int
     said: str
@@ -38,14 +37,14 @@ class Ran:
     folder: Path
 
     def failing_cells(self) -> list[str]:
-        """The cells that fail the gate, according to the JUnit file."""
+        """Return the cells that fail the gate according to the JUnit file."""
         suite = ET.parse(self.folder / "junit.xml").getroot()
         return [test.attrib["name"] for test in suite if test.find("failure") is not None]
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """Both sides of all cases in one run of the command."""
+    """Run both sides of all cases in one command."""
     folder = tmp_path_factory.mktemp("sides")
     files = ("--junit", str(folder / "junit.xml"), "--summary", str(folder / "summary.md"))
     done = run(folder, CASES, "--against", AGAINST, "--fail-if", "slower:5%", *files)

@@ -1,4 +1,4 @@
-"""A reader that needs longer for a message than the time between two: the age of its messages grows as planned."""
+"""If a reader is slower than the message interval, the messages' age grows as planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transport that delays, loses, repeats, reorders, corrupts and stalls by plan is measured as exactly that."""
+"""Planned delays, losses, duplicates, reordering, corruption and stalls are measured correctly."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_hop_of_a_chain_takes_its_delay_and_is_counted(rows: dict[str, Row
     assert row["hop_min_us"] >= 1000
     assert row["service_min_us"] >= 4 * 1000
     assert row["hop_count"] == 4 * row["service_count"]
-    # From sent to the last receiver: in a chain of one pair that is `service`.
+    # The time from sent to the last receiver is `service` in a chain of one pair.
     assert row["chain_per_hop_p50_us"] == pytest.approx(row["service_p50_us"] / 4)
 
 
@@ -131,7 +131,7 @@ def test_duplicates_are_counted_exactly(rows: dict[str, Row]) -> None:
 
 def test_reordering_is_counted_exactly(rows: dict[str, Row]) -> None:
     row = rows["reordering"]
-    # Every 20th arrives after its successor; the very last has none and stays.
+    # Every 20th message arrives after its successor; the very last one has no successor and keeps its place.
     assert row["reordered"] == MESSAGES // 20 - 1
     assert row["lost"] == row["duplicated"] == 0
 
@@ -142,7 +142,7 @@ def test_what_happens_at_once_is_told_apart(rows: dict[str, Row]) -> None:
     row = rows["all at once"]
     assert row["lost"] == len(lost)
     assert row["duplicated"] == len(every[11] - lost)
-    # One whose successor was lost is overtaken by nobody but the one after that, or not at all.
+    # If its successor was lost, a message is overtaken only by the following one, if at all.
     kept = every[30] - lost
     assert len(kept) - len(lost) <= row["reordered"] <= len(kept)
 

@@ -1,4 +1,4 @@
-"""A disturbance that was planned is named as the reason why messages are slow."""
+"""A planned disturbance is reported as the reason for slow messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 @contextmanager
 def spinners() -> Iterator[None]:
-    """Occupy every core that the nodes may use."""
+    """Keep every core busy that the nodes may use."""
     spin = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile os.getppid() == int(sys.argv[2]): pass"
     command = [sys.executable, "-c", spin]
     cores = sorted(os.sched_getaffinity(0))
@@ -104,8 +104,8 @@ def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
 
 @pytest.mark.alone
 def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
-    """Most threads that wake run at once all the same, so there are many messages. One stall of the whole machine
-    outweighs the waits of the ten slowest messages, so one of three runs suffices. With idle cores the share is 0."""
+    """Most woken threads still run at once, so the test needs many messages. A stall of the whole machine can hide the
+    waits, so one of three runs suffices. With idle cores, the share is 0."""
     shares = []
     for number in range(3):
         folder = tmp_path / str(number)
@@ -117,7 +117,7 @@ def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
 
 
 def measure_beside_spinners(folder: Path) -> dict[str, Any]:
-    """Measure while the cores are busy: while the nodes run, and not while the command plans and reports."""
+    """Measure with busy cores. The cores are busy only while the nodes run, not during planning and reporting."""
     first, last = folder / ".run.partial/trials.jsonl", folder / ".run.partial/why/trials.jsonl"
     with ThreadPoolExecutor() as pool:
         run = pool.submit(measure, folder, {"busy": {**SHORT, "rate": 200, "messages": 400, "plan": {}}}, "--why")

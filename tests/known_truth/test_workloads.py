@@ -1,4 +1,4 @@
-"""Workloads between processes in three languages: what causes what, and when, is as planned."""
+"""Messages of a workload between processes in three languages cause each other at the planned times."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_nested_call_is_made_while_the_outer_one_is_served(graph: Trial) -> No
 
 
 def meanwhile(threads: Trial, name: str) -> int:
-    """How many messages of the other flow are handled while a participant works on a slow one."""
+    """Return how many messages of the other flow are handled while a participant processes a slow one."""
     place = 1 + NAMES.index(name)
     begun, done = threads.times("slow", place, "arrived_ns"), threads.times(f"worked_{name}", 0, "sent_ns")
     assert len(done) == 4 and all(done[seq] - begun[seq] >= 20_000_000 for seq in done)

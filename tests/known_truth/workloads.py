@@ -1,4 +1,4 @@
-"""Running a workload over `synthetic`, and reading the samples and causes of its first trial."""
+"""Run a workload over `synthetic`, and read the samples and causes of its first trial."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trial:
-    """The rows of a run by the name of the flow or path, and the samples of its only trial."""
+    """The rows of a run by flow or path, and the samples of its only trial."""
 
     rows: dict[str, dict[str, Any]]
     cell: Cell
     samples: Path
 
     def end(self, flow: str, place: int) -> int:
-        """The endpoint of a flow: its sender is at place 0, its first target at place 1."""
+        """Return an endpoint of a flow: place 0 is the sender, place 1 the first target."""
         assert self.cell.workload is not None
         return topology(self.cell).flows[self.cell.workload.flow(flow).number][place].id
 
     def times(self, flow: str, place: int, column: str) -> dict[int, int]:
-        """A time of each message at an end of a flow, in ns."""
+        """Return a time of each message at an endpoint of a flow, in ns."""
         table = pq.read_table(self.samples, filters=[("endpoint", "=", self.end(flow, place))])
         return dict(zip(table.column("seq").to_pylist(), table.column(column).to_pylist(), strict=True))
 
     def calls(self, flow: str, server: int = 0) -> dict[int, tuple[int, int]]:
-        """When each call was sent, and when its reply arrived, in ns; of a call to several, those to one server."""
+        """Return the send time and the reply time of each call in ns, for calls to one server."""
         filters = [("endpoint", "=", self.end(flow, 0)), ("copy", "=", server)]
         table = pq.read_table(self.samples, filters=filters)
         spans = zip(table.column("sent_ns").to_pylist(), table.column("arrived_ns").to_pylist(), strict=True)
         return dict(zip(table.column("seq").to_pylist(), spans, strict=True))
 
     def services(self, flow: str, place: int = 1) -> dict[int, tuple[int, int]]:
-        """When each call arrived at a server, and when the server replied, in ns."""
+        """Return when each call arrived at a server, and when the server replied, in ns."""
         arrived, replied = self.times(flow, place, "arrived_ns"), self.times(flow, place, "forwarded_ns")
         return {seq: (arrived[seq], replied[seq]) for seq in arrived}
 
@@ -71,13 +71,13 @@ class Trial:
 
 
 def most_at_once(spans: Iterable[tuple[int, int]]) -> int:
-    """How many spans of time overlap at most."""
+    """Return the maximum number of overlapping intervals."""
     changes = sorted(change for begun, done in spans for change in ((begun, 1), (done, -1)))
     return max(itertools.accumulate(step for _, step in changes))
 
 
 def measure_workload(folder: Path, tables: str, settings: str, drain: str = "500ms", more: str = "") -> Trial:
-    """Run a workload once. `more` are keys of the scenario."""
+    """Run a workload once; `more` contains additional scenario keys."""
     scenario = folder / "workload.toml"
     scenario.write_text(f'{HEAD}drain = "{drain}"\n{more}\nsettings.synthetic = {{ {settings} }}\n{tables}')
     done = hopmeter("run", scenario, "--out", folder / "run", "--no-report", "--json")

@@ -1,4 +1,4 @@
-"""Findings: what hurts is said with its remedy, what is not known is not called good."""
+"""Tests for findings about the machine: each problem has a remedy, and unknown facts are not reported as good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floors are a scenario like any other, and what it cannot say is not shown as a figure."""
+"""Floors are measured by an ordinary scenario; unresolved values are not shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A doctor that is killed: the next command removes what it had."""
+"""After a doctor is killed, the next command removes the doctor's files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLOORS = "import hopmeter.machine.floors as floors; floors.measure()"
 
 
 def floors_run(doctor: psutil.Process) -> psutil.Process:
-    """The command by which a doctor measures the floors, once it has begun its results."""
+    """Return the command that measures the doctor's floors, after it has created its results folder."""
     return wait_for(lambda: [child for child in doctor.children() if _out(child).parent.is_dir()])[0]
 
 
@@ -28,7 +28,7 @@ def _out(process: psutil.Process) -> Path:
 def test_what_a_killed_doctor_left_is_removed_by_the_next_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # or somebody else's command may sweep first
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # otherwise a concurrent command may clean up first
     with subprocess.Popen([sys.executable, "-c", FLOORS]) as doctor:
         run = floors_run(psutil.Process(doctor.pid))
         folder = _out(run).parent

@@ -1,4 +1,4 @@
-"""The machine is read from trees of /proc and /sys that are made up here."""
+"""Tests that read machine facts from synthetic /proc and /sys trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether multicast comes back is found out by sending; namespaces of the network show each kind of machine."""
+"""Tests for the multicast check, with network namespaces as different kinds of machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICE += "ip link set other multicast on; ip route add default dev other;"
 
 
 def _answer_in_isolation(commands: str) -> str:
-    """The answer on a machine of its own that has only a loopback device, after these commands."""
+    """Return the result of the check in a network namespace with only a loopback device, after these commands."""
     script = f'set -e; ip link set lo up; {commands} exec "$0" -c "$1"'
     shell = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script, sys.executable, ASK]
     done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)

@@ -1,4 +1,4 @@
-"""Where a broker's program is looked for."""
+"""Tests for the search for a broker's program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that carries a codec's objects runs on a Python with the packages of both, and nobody has to say which."""
+"""hopmeter chooses a Python that has the packages of both the transport and the codec."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hopmeter.system import paths
 
 
 def offer(transport: str = "apart", **part: Any) -> Offer:
-    """A transport's offer for Python, of shm's kind but for what is given."""
+    """Return a Python offer of a transport like shm, with the given differences."""
     like = manifest.find_transports(["shm"])["shm"].offers["python"]
     return like.model_copy(update={"transport": transport, "environment_name": transport, **part})
 
 
 def lay(environment: str, *packages: str) -> Path:
-    """An environment of this Python with packages of nothing."""
+    """Create an environment of this Python that contains empty packages."""
     folder = interpreter.folder(environment)
     (folder / "bin").mkdir(parents=True)
     (folder / "bin/python").symlink_to(sys.executable)
@@ -35,7 +35,7 @@ def lay(environment: str, *packages: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Environments lie in a folder of the test's own."""
+    """Use environments in a temporary folder."""
     monkeypatch.setattr(interpreter, "folder", lambda name: tmp_path / "environments" / name)
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 

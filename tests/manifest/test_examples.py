@@ -1,4 +1,4 @@
-"""Examples of transports: what is found, how values are filled in, and what is written."""
+"""Tests for transport examples: which are found, how values are substituted, and what is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints of a manifest: they appear in rows that show their symptom, and end with the setting that cures it."""
+"""Manifest hints appear in rows that show their symptom, and end with the recommended setting."""
 
 from __future__ import annotations
 

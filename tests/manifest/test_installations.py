@@ -1,4 +1,4 @@
-"""Installations that hopmeter makes: instead of a missing one of the user's, or because a setting chooses them."""
+"""Tests for installations that hopmeter makes: as a substitute for the user's, or because a setting selects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Python runs a node: the system's is found, an own one is used once it was made, what is missing is told."""
+"""Tests for the Python of a node: the system Python, a separate environment, and errors if neither exists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def standard_path(folder: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes a python3 that says this of itself the one of the system."""
+    """Create a fake system python3 that reports the given facts."""
     folder.mkdir()
     (folder / "python3").write_text(f"#!/bin/sh\necho '{says}'\n")
     (folder / "python3").chmod(0o755)

@@ -1,4 +1,4 @@
-"""The page of transports says what the manifests say."""
+"""The transports page agrees with the manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transport.toml may say, and what is said about one that is wrong."""
+"""Tests for the keys of transport.toml and the errors for invalid ones."""
 
 from __future__ import annotations
 

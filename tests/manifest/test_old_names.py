@@ -1,4 +1,4 @@
-"""A manifest with names of the previous release is read, with a warning that has the new ones."""
+"""A manifest with names of the previous release is accepted, with a warning that contains the new names."""
 
 from __future__ import annotations
 

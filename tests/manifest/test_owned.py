@@ -1,4 +1,4 @@
-"""What only a user can bring: told as not installed, passed over, and refused by name."""
+"""Transports that only the user can install are reported as not installed, skipped by default, and refused by name."""
 
 from __future__ import annotations
 

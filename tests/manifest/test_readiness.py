@@ -1,4 +1,4 @@
-"""Whether a node is ready is what the node says itself."""
+"""A node's own report determines whether the node is ready."""
 
 from __future__ import annotations
 

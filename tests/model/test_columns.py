@@ -1,4 +1,4 @@
-"""The table of columns: what is derived from it agrees with it."""
+"""The data derived from the column table agrees with it."""
 
 from __future__ import annotations
 

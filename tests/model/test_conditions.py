@@ -1,4 +1,4 @@
-"""What a condition declares, and what follows from the declaration."""
+"""Tests for the declarations of conditions and their consequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payloads in words: only a size gets a multiplication sign, and names of files and types stay as they are."""
+"""Tests for payload labels: only sizes contain a multiplication sign, and names of files and types stay unchanged."""
 
 from __future__ import annotations
 

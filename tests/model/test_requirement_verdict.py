@@ -1,4 +1,4 @@
-"""Verdicts on requirements, as values and as texts."""
+"""Tests for verdicts on requirements, as values and as texts."""
 
 from __future__ import annotations
 

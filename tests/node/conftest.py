@@ -1,4 +1,4 @@
-"""Runs one real Python node with an adapter written for the test."""
+"""Run one real Python node with an adapter that is written for the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.node.driver import QUEUES, Measure, Node, Outcome, Start, chain
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a node whose adapter is the given source, by default the one of queues with `changes` appended."""
+    """Start a node with the given adapter source, or by default the queue adapter with `changes` appended."""
     nodes: list[Node] = []
 
     def start_node(
@@ -33,7 +33,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def measure(start: Start) -> Measure:
-    """Starts a node, measures with it, and ends it."""
+    """Start a node, measure with it, and stop it."""
 
     def measure_node(changes: str = "", **spec: Any) -> Outcome:
         node = start(changes, **spec)

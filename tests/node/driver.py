@@ -1,4 +1,4 @@
-"""Drives one real Python node, as the launcher would."""
+"""Control one real Python node in the same way as the launcher."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Subscriber:
 
 @dataclass
 class Outcome:
-    """What a node said and left behind."""
+    """The replies and output of a node."""
 
     said: list[dict[str, Any]]
     code: int
@@ -66,12 +66,12 @@ class Outcome:
 
     @property
     def last(self) -> dict[str, Any]:
-        """Its last word: `done` or `failed`."""
+        """The last reply: `done` or `failed`."""
         return self.said[-1]
 
 
 class Node:
-    """A Python node and the launcher's end of its control channel."""
+    """A Python node and the launcher's side of its control channel."""
 
     def __init__(self, folder: Path, spec: dict[str, Any]) -> None:
         self.said: list[dict[str, Any]] = []
@@ -87,12 +87,12 @@ class Node:
         self._lines = self.channel.makefile("r")
 
     def order(self, say: str, **more: Any) -> None:
-        """Says one thing to the node; a node that has left is noticed when it is listened to."""
+        """Send one command to the node; if the node has exited, `hear` detects it."""
         with contextlib.suppress(BrokenPipeError):
             self.channel.sendall(json.dumps({"say": say, **more}).encode() + b"\n")
 
     def hear(self, *words: str) -> dict[str, Any] | None:
-        """Listens until the node says one of the words, `failed`, or nothing more."""
+        """Read replies until one of the given words, `failed`, or the end of the channel."""
         for line in self._lines:
             self.said.append(json.loads(line))
             if self.said[-1]["say"] in (*words, "failed"):
@@ -100,7 +100,7 @@ class Node:
         return None
 
     def measure(self) -> None:
-        """Drives the node from `bound` to `done`, as far as it comes."""
+        """Drive the node from `bound` to `done`, or until it fails."""
         bound = self.hear("bound")
         if bound is None:
             return
@@ -117,14 +117,14 @@ class Node:
         return self.hear("quiet") is not None
 
     def end(self) -> Outcome:
-        """Lets the node close, and answers what became of it."""
+        """Let the node close, and return its outcome."""
         self.order("end")
         code = self.process.wait(TIMEOUT_S)
         self.channel.close()
         return Outcome(self.said, code, self._log.read_text())
 
     def kill(self) -> None:
-        """Ends a node that a failed test left."""
+        """Kill the node if a failed test left it running."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -133,7 +133,7 @@ class Node:
 
 
 def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A spec with a source, relays that do `work`, and a sink in one node; `changes` are keys of it or of its flow."""
+    """Return the spec of a source, relays that do `work`, and a sink in one node; `changes` override its keys."""
     flow: dict[str, Any] = {
         "number": 0, "pattern": "pubsub", "payload": {"kind": "bytes"}, "payload_bytes": 100, "touch": "write",
         "pace": {"kind": "open", "rate_hz": 1000.0, "burst": 1, "spin_ns": 0, "seed": 1},
@@ -153,7 +153,7 @@ def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **chan
 
 
 def place(folder: Path, at: int, last: int, work: dict[str, Any]) -> dict[str, Any]:
-    """The endpoint at one place of a chain."""
+    """Return the endpoint at one position of a chain."""
     role = "source" if at == 0 else "sink" if at == last else "relay"
     return {
         "id": at, "role": role, "flow": 0, "core": None, "work": work if role == "relay" else {"kind": "none"},

@@ -1,4 +1,4 @@
-"""Runs a program in the Python of the nodes of `ros2`, with the adapter loaded and the code of a type built."""
+"""Run a program in the Python of the `ros2` nodes, with the adapter loaded and the code of a type built."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ def plain(parts):
 
 
 def run(payload: str, program: str, logs: Path, **inputs: object) -> dict[str, object]:
-    """Run the program, and return the JSON that it printed. Its `inputs` are the name of the type, the paths of its
-    files, and what the caller adds."""
+    """Run the program, and return its JSON output.
+
+    Its `inputs` are the type name, the paths of the type's files, and the caller's additions.
+    """
     manifest = find_transports(["ros2"])["ros2"]
     offer, wanted = manifest.offers["python"], payload_type(payload)
     state = readiness(manifest, "python")

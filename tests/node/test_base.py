@@ -1,4 +1,4 @@
-"""The version of a library, from the metadata of its package."""
+"""Tests for the library version, which is read from package metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C library of a transport, and buffers over the memory that it lends."""
+"""Tests for a transport's C library, and for buffers over its loaned memory."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def test_a_view_is_the_frame_of_its_slot_and_made_once(monkeypatch: pytest.Monke
     assert views.view(word) is view
     for slot in range(2):
         views.view(slot)
-    assert views.view(word) is not view  # only so many are kept
+    assert views.view(word) is not view  # the number of cached buffers is limited
     assert SlotViews(lambda slot: ctypes.addressof(memory) + slot * SLOT_BYTES, READ).view(0).readonly

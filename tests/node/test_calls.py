@@ -1,4 +1,4 @@
-"""Calls over libraries that make and answer them on threads of their own."""
+"""Tests for calls over libraries that call back on their own threads."""
 
 from __future__ import annotations
 

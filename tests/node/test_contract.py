@@ -1,4 +1,4 @@
-"""An adapter that breaks the contract, or raises, fails its trial with words that say where and why."""
+"""If an adapter breaks the contract or raises an exception, its trial fails with the place and the reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WRONG = {
 
 
 def failure_reason(outcome: Outcome) -> str:
-    """The reason that a node gave for its failure."""
+    """Return the node's reason for its failure."""
     assert outcome.last["say"] == "failed", outcome.said
     assert outcome.code == 1
     return str(outcome.last["error"])

@@ -1,4 +1,4 @@
-"""The objects of the flows of one node: each flow has its own, and the same object exists once."""
+"""Each flow of a node has its own objects, and equal objects exist only once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def flow(number: int, codec: str | None = "numpy", made_of: str = "array:20x30")
 
 
 def objects_of(folder: Path, *flows: dict[str, Any], adapter: str = PLAIN) -> FlowObjects:
-    """The objects of a node that sends each of these flows over a link, and calls with flow 1."""
+    """Return the objects of a node that sends each flow over a link and makes calls with flow 1."""
     place = folder / "example/python"
     place.mkdir(parents=True)
     (place / "adapter.py").write_text(adapter)

@@ -1,4 +1,4 @@
-"""Memory that is written again for each frame."""
+"""Tests for memory that is reused for each frame."""
 
 from __future__ import annotations
 

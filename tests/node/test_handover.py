@@ -1,4 +1,4 @@
-"""Frames and requests on their way from a library's thread to the one that waits."""
+"""Tests for passing frames and requests from a library's thread to the waiting thread."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BLOCKING = """
 
 @pytest.fixture
 def library() -> Iterator[ThreadPoolExecutor]:
-    """The threads that a library calls on."""
+    """Threads on which a library calls back."""
     with ThreadPoolExecutor(2) as threads:
         yield threads
 
 
 class Ends:
-    """What a library made: it keeps whom it is to call."""
+    """A fake library endpoint that stores its callbacks."""
 
     address = "here"
 
@@ -114,7 +114,7 @@ def test_closing_lets_everybody_go(waiting: int, library: ThreadPoolExecutor) ->
     hands.close()
     for request in asked:
         request.result(PATIENCE_S)
-    library.submit(hands.frame, b"late").result(PATIENCE_S)  # a library may still call, and is not kept
+    library.submit(hands.frame, b"late").result(PATIENCE_S)  # a late callback must not block
 
 
 def test_a_subscriber_and_a_server_close_what_they_were_made_of() -> None:
@@ -126,7 +126,7 @@ def test_a_subscriber_and_a_server_close_what_they_were_made_of() -> None:
     assert server.address == "here"
     subscriber.close()
     server.close()
-    assert (subscribed.closed, served.closed) == (1, 2)  # what serves, and the server
+    assert (subscribed.closed, served.closed) == (1, 2)  # the service and the server
 
 
 def test_an_adapter_that_is_called_blocks_with_it(measure: Measure) -> None:

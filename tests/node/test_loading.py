@@ -1,4 +1,4 @@
-"""Adapters of several files, and several adapters in one process."""
+"""Tests for adapters with several files, and for several adapters in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that a transport encodes by itself, through a real node: they go past the payload, and are compared."""
+"""A transport that encodes objects itself bypasses the payload, and the received objects are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Python node is beyond its adapter: quiet, quick to start, gone when its launcher is."""
+"""Tests for a Python node apart from its adapter: it starts quickly, prints nothing, and exits with its launcher."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_work_gives_the_interpreter_away(measure: Measure) -> None:
     outcome = measure(relays=1, work={"kind": "sleep", "ns": 5_000_000})
     source, _, sink = outcome.last["endpoints"]
     assert sink["received"] == MESSAGES
-    # 50 messages at 1000 Hz: had the relay kept the interpreter for 5 ms each, the source could not have kept its pace.
+    # 50 messages at 1000 Hz: the source keeps its pace only if the relay does not hold the GIL for 5 ms per message.
     assert source["last_ns"] - source["first_ns"] < MESSAGES * 3_000_000
 
 
@@ -115,7 +115,7 @@ sent, Publisher.send = Publisher.send, send
 
 @pytest.mark.parametrize("heap", ["retain", "libc"])
 def test_freed_memory_is_kept_or_left_to_the_c_library(measure: Measure, heap: str) -> None:
-    """Three blocks at a time are more than glibc keeps by what it has learnt from one."""
+    """Three blocks at a time exceed the trim threshold that glibc adapts to a single block."""
     pages = MESSAGES * 3 * (4 << 20) // os.sysconf("SC_PAGESIZE")
     faults = measure(LARGE, heap=heap).last["resources"]["minor_faults"]
     assert faults < pages / 10 if heap == "retain" else faults > pages / 2, f"{faults} for {pages} pages"

@@ -1,4 +1,4 @@
-"""Objects through a real node: encoded by the source, decoded and compared by the sink, and stamped."""
+"""Objects pass through a real node: the source encodes them, the sink decodes and compares them, and both are timed."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_pixel_that_differs_is_seen(codec: str) -> None:
 
 @pytest.fixture
 def video(tmp_path: Path) -> str:
-    """Three frames of noise in a file, as the launcher leaves them."""
+    """Write three frames of noise to a file, like the launcher."""
     shown = np.random.default_rng(7).integers(0, 256, (3, 16, 32, 3), dtype=np.uint8)
     shown.tofile(tmp_path / "frames.rgb8")
     return f"frames:32x16:3:{tmp_path / 'frames.rgb8'}"

@@ -1,4 +1,4 @@
-"""A message over Redis whose pieces come further apart than a poll lasts."""
+"""A Redis message arrives although its pieces come further apart than the poll timeout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLL_S, GAP_S, PATIENCE_S = 0.05, 0.3, 10.0
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    """Where a broker of its own serves, as the adapter is told it."""
+    """Start a private broker, and return its address."""
     redis = manifest.every()["redis"]
     assert redis.broker is not None
     with BrokerProcess(
@@ -38,7 +38,7 @@ def broker(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def slow(broker: str, tmp_path: Path) -> Iterator[str]:
-    """Where all is passed on to that broker, and large answers come back in two pieces."""
+    """Start a proxy of that broker that splits large answers into two delayed pieces."""
     with closing(socket.socket(socket.AF_UNIX)) as listening:
         listening.bind(str(tmp_path / "slow.sock"))
         listening.listen()
@@ -50,7 +50,7 @@ def slow(broker: str, tmp_path: Path) -> Iterator[str]:
 
 
 def passed_on(listening: socket.socket, broker: str) -> None:
-    """The one connection that the test makes, until the broker ends it."""
+    """Forward the only connection of the test until the broker closes it."""
     with suppress(OSError), closing(socket.socket(socket.AF_UNIX)) as server:
         client, _ = listening.accept()
         server.connect(broker)

@@ -1,5 +1,7 @@
-"""Calls of the user's own service in the adapter of `ros2`, without a middleware: frames are written into requests and
-responses, and read again, right ones and altered ones."""
+"""Tests for calls of a user's service in the `ros2` adapter, without a middleware.
+
+Frames are written into requests and responses and read again, intact and altered.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import pytest
 
 from tests.node.ros2_program import run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the ROS 2 generators need a minute of CPU
 
 PROGRAM = """
 calls = own_types.own_calls(link_of(message_object=inputs["object"]))
@@ -44,7 +46,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """What becomes of the frames of a service: its request has no header, its response has one and is larger."""
+    """Write and read the frames of a service whose request has no header and whose response is larger and has one."""
     folder = tmp_path_factory.mktemp("packages")
     for name, text in {
         "wheel_msgs/msg/Wheel.msg": "float32 size\nint8[3] place",

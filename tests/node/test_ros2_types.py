@@ -1,5 +1,7 @@
-"""Messages of the user's own type in the adapter of `ros2`, without a middleware: in the Python of its nodes, frames
-are written into messages and read again, right ones and altered ones."""
+"""Tests for messages of a user's type in the `ros2` adapter, without a middleware.
+
+Frames are written into messages and read again in the Python of the nodes, intact and altered.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import pytest
 from tests.node.ros2_program import run
 from tests.ros2_packages import write_packages
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the ROS 2 generators need a minute of CPU
 
 PROGRAM = """
 def link(**more):
@@ -46,7 +48,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module", params=["bounded", "message"])
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """What becomes of the frames of a type: one of limited size without a header, and one with a header."""
+    """Write and read the frames of a type of bounded size without a header, and of a type with a header."""
     folder = tmp_path_factory.mktemp("packages")
     write_packages(folder)
     word, alter = {

@@ -1,4 +1,4 @@
-"""What a slow peer has not taken yet, and how long a socket waits."""
+"""Tests for the unsent bytes of a slow peer, and for how long a socket waits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_backlog_is_sent_in_order_as_the_peer_takes_it() -> None:
 
     backlog, data = Backlog(send), bytearray(b"first")
     backlog.begin(data)
-    data[:] = b"other"  # it was copied
+    data[:] = b"other"  # the data was copied
     with backlog.lock:
         assert backlog.pieces
         backlog.append(b"second")

@@ -1,5 +1,4 @@
-"""The package works where there is no checkout, no Rust and nothing else of ours: installed into an empty environment,
-run from an empty folder."""
+"""The package works without a checkout or Rust: installed into an empty environment and run from an empty folder."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class Installation:
-    """An environment with the package in it, and what is run there."""
+    """An environment with the package installed, and commands to run in it."""
 
     def __init__(self, folder: Path, wheel: Path) -> None:
         self.empty = folder / "empty"
         self.empty.mkdir()
         self.bin = folder / "venv/bin"
-        # No home of a person, no Cargo: only the system's own tools and what the package brought.
+        # No home directory and no Cargo: only system tools and the package's own files.
         self.environment = {
             "PATH": f"{self.bin}:/usr/bin:/bin",
             "HOME": str(folder),
@@ -60,7 +59,7 @@ def must(command: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    # A socket's path is short; that of a test's folder is not, and the trials' folders are elsewhere anyway.
+    # Socket paths must be short, and the test's folder is not; the trial folders are outside it anyway.
     folder = tmp_path_factory.mktemp("wheel")
     nodes = stage.stage(CHECKOUT, CHECKOUT / "hopmeter/_data")
     assert {"hopmeter-node-memory-rust", "hopmeter-node-unix-rust"} <= set(nodes), "run `make all` first"

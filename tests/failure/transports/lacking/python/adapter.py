@@ -1,4 +1,4 @@
-"""Needs a library that nobody has."""
+"""An adapter whose library does not exist."""
 
 import a_library_that_nobody_has  # type: ignore[import-not-found]
 

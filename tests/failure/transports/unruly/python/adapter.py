@@ -1,4 +1,4 @@
-"""Unix sockets that misbehave as they are told. `unix_sockets` is the adapter of `unix`, copied beside this one."""
+"""An adapter over Unix sockets that misbehaves on request. `unix_sockets` is a copy of the adapter of `unix`."""
 
 from __future__ import annotations
 
