@@ -1,5 +1,5 @@
-"""Packages of messages that no installation of ROS 2 has. The code of these types takes a minute to generate, so all
-tests use the same ones."""
+"""ROS 2 message packages that no installation contains. All tests share them, because generating the code takes a
+minute."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ DEFINITIONS = {
     "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\n"
     "wstring wide\nwstring<=4[2] more\nuint8[] data",
 }
-"""`Wheels` has a limited size and no header, `Drive` a header."""
+"""`Wheels` has a bounded size and no header; `Drive` has a header."""
 
 
 def write_packages(folder: Path) -> None:
-    """Write the definitions into a folder, each at its name."""
+    """Write each definition to a file of its name in a folder."""
     for name, text in DEFINITIONS.items():
         file = folder / f"{name}.msg"
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Every message that hopmeter words has a code, every code is in the table, and docs/messages.md is made from it."""
+"""Every message has a code, every code is in the table, and docs/messages.md is generated from the table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.system import paths
 
 ERRORS = {"HopmeterError", "RefusedValueError", "TrialFailedError", "MissingError", "GoneError"}
 ROOTS = ERRORS | {"Caution", "finding", "tag"}
-"""What takes a code as its first argument, apart from the subclasses of these."""
+"""Classes and functions whose first argument is a code; subclasses count too."""
 CODE = re.compile(r"[DEFW]-[A-Z0-9]+(-[A-Z0-9]+)*")
 
 

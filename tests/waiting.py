@@ -1,4 +1,4 @@
-"""Waiting for what another process does, with a limit for how long."""
+"""Wait for another process, with a timeout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 def wait_for(look: Callable[[], Found], patience_s: float = 60) -> Found:
-    """Call `look` until it returns something true, and return that. Fails when patience is over."""
+    """Call `look` until it returns a true value, and return that value. Fails after the timeout."""
     deadline = time.monotonic() + patience_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"it did not happen within {patience_s} s"
@@ -20,7 +20,7 @@ def wait_for(look: Callable[[], Found], patience_s: float = 60) -> Found:
 
 
 def wait_for_trial(run: Path) -> Path:
-    """Wait until a run, in its folder `.NAME.partial`, has a finished trial; return the file of its trials."""
+    """Wait until a run has a finished trial in its folder `.NAME.partial`, and return the file of its trials."""
     finished = run / "trials.jsonl"
     wait_for(lambda: finished.exists() and finished.read_text())
     return finished

@@ -1,4 +1,4 @@
-"""Runs of a workload with made-up values, for tests of its ranking and its words: nothing here was measured."""
+"""Synthetic runs of a workload, for tests of its ranking and its texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from tests import cells
 
 MESSAGES = 1000
-"""The messages with a deadline in each trial, of each flow that has one."""
+"""The number of messages with a deadline in each trial of a flow."""
 WORKLOAD = Workload(
     (Participant("camera", "rust", "block"), Participant("motor", "rust", "block")),
     (
@@ -29,7 +29,7 @@ WORKLOAD = Workload(
 
 @dataclass(frozen=True)
 class Made:
-    """One transport: for each round the missed deadlines of its frames, the p99 of each flow and its CPU."""
+    """A synthetic transport: the missed deadlines of its frames, the p99 of each flow and its CPU, per round."""
 
     missed: Sequence[int]
     p99_us: dict[str, Sequence[float]] = field(default_factory=dict)
@@ -38,13 +38,13 @@ class Made:
     installable: bool = True
     backlog_ms_per_s: float | None = None
     clock_us: tuple[float, float] | None = None
-    """The uncertainty and the residual of the clocks of its flows."""
+    """The clock uncertainty and the clock residual of the flows."""
     doubtful: int = 0
-    """By how much the clocks may change the missed deadlines of each trial."""
+    """The number of deadlines per trial whose outcome the clock error may change."""
 
 
 def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any) -> Run:
-    """Return a run with the rows of each transport, ranked as a real one."""
+    """Return a run with the rows of each transport, ranked like a real run."""
     run = Run(FilePath("results/made-up"), {"scenario_name": "made-up", **about}, [])
     usual: dict[str, Any] = {"payload": "workload", "rate_hz": None, "workload": workload}
     whole = [

@@ -1,4 +1,4 @@
-"""Cells that run one flow of a workload alone, with the flows that cause it."""
+"""Tests for cells that run one flow of a workload alone, with the flows that cause it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(**given: Any) -> Plan:
 
 
 def cells(**given: Any) -> dict[str, Cell]:
-    """The cells by the flow that they run alone; the whole workload has none."""
+    """Return the cells by the flow that they run alone; the key of the whole workload is empty."""
     return {each.comparison.alone: each for each in plan(**given).cells}
 
 

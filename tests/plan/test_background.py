@@ -1,4 +1,4 @@
-"""The background load in a plan: a condition of every cell, on cores that exist here."""
+"""Tests for the background load in a plan: each cell has it as a condition, on cores of this machine."""
 
 from __future__ import annotations
 

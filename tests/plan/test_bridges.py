@@ -1,4 +1,4 @@
-"""A flow with a transport of its own: the processes of a participant, the bridges between them, and the rows."""
+"""Tests for flows with their own transport: the processes of a participant, their bridges and their rows."""
 
 from __future__ import annotations
 

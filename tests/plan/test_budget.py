@@ -1,4 +1,4 @@
-"""How long a budget must be, and which cells it decides."""
+"""Tests for the minimum budget, and for the cells that a budget can decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload with many more programs than cores gets a sentence, in the plan and in the report."""
+"""The plan and the report warn about a workload with far more programs than cores."""
 
 from __future__ import annotations
 

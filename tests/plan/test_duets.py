@@ -1,4 +1,4 @@
-"""Which cells are measured as duets: only those whose nodes are idle in the turn of the other side."""
+"""Only cells whose nodes are idle during the other side's turn run as duets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells whose settings choose the environment of their nodes."""
+"""Tests for cells with settings that select the environment of their nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROKER = {"title": "busd", "where": {"flavour": ["bus_b"]}, "command": ["busd"],
 
 
 def find_node(chosen: Manifest, language: str) -> Readiness:
-    """A node that runs unless its flavour is not installed."""
+    """Return a ready node, unless the selected flavour is not installed."""
     flavour = chosen.variables.get("FLAVOUR", "")
     absent = flavour == "bus_c"
     return Readiness(

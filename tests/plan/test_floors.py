@@ -1,4 +1,4 @@
-"""Every figure has its floor, measured once for all cells that share its conditions."""
+"""Every latency has a floor, which is measured once for all cells with the same conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells over several hosts: where each endpoint runs, and which cells the hosts cannot run."""
+"""Tests for cells over several hosts: the endpoint placement, and the cells that hosts cannot run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FLOW = {"frames": {"from": "camera", "to": "motor", "rate": 10}}
 
 
 def hosts(*names: str, **changed: Any) -> dict[str, HostFacts]:
-    """Hosts of which the last differs from the others."""
+    """Return hosts, of which the last one differs from the others."""
     here = HostFacts(names[0], is_here=True, clock="c", network="n")
     others = [HostFacts(name, ready=READY, cores=(0, 1), clock="c", network="n") for name in names[1:]]
     return {each.name: each for each in (here, *others[:-1], replace(others[-1], **changed))}

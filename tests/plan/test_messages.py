@@ -1,4 +1,4 @@
-"""Cells that carry a message of a schema: their size, what their nodes get, and why some cannot be."""
+"""Tests for cells with a schema message: their size, their node specs, and the reasons for dropped cells."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIZES = {"c++": 900, "rust": 910, "python": 920}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The codec libraries if none is built."""
+    """Use an empty folder for codec libraries."""
     monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path)
     library_of.cache_clear()
     yield tmp_path

@@ -1,4 +1,4 @@
-"""Cells with a codec: what goes together, what an object weighs, and why there is none."""
+"""Tests for cells with a codec: valid combinations, object sizes, and the reasons for dropped cells."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ NODE = (sys.executable, "-P", "-m", "hopmeter.node")
 
 @pytest.fixture(autouse=True)
 def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is remembered from before, or for later."""
+    """Disable the cache of object sizes."""
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
 
 def plan_with_node(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **given: Any) -> Plan:
-    """A plan whose Python nodes carry codecs as said."""
+    """Return a plan whose Python nodes report the given codecs."""
 
     def carrier(manifest: Manifest, _codec: str) -> Readiness:
         return Readiness(manifest.name, "python", ready=not missing, missing=missing, get=get, command=node)
@@ -140,7 +140,7 @@ def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None
 
 
 class Nodes:
-    """Answers in place of every node, and counts how often it is asked."""
+    """Answers for every node, and counts the queries."""
 
     def __init__(self, payload_bytes: int = 128, missing: str = "", lasts: bool = True) -> None:
         self.asked: list[str] = []

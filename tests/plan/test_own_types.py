@@ -1,4 +1,4 @@
-"""Flows whose messages a transport carries as a type of its own: what nodes get, what is missing, what notes say."""
+"""Tests for typed messages of a transport: the nodes' specs, missing parts and notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STRING = ("std_msgs/msg/String", "ros2msg", "string data")
 
 @pytest.fixture(autouse=True)
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An installation with one package, with no code built."""
+    """Create an installation with one package and no built code."""
     file = tmp_path / "prefix/share/std_msgs/msg/String.msg"
     file.parent.mkdir(parents=True)
     file.write_text("string data")
@@ -51,7 +51,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 @pytest.fixture
 def state(tmp_path: Path) -> str:
-    """The payload of a message of a package that no installation has."""
+    """Return the payload of a message whose package no installation contains."""
     file = tmp_path / "my_msgs/msg/State.msg"
     file.parent.mkdir(parents=True)
     file.write_text("float64 speed\nstring name")
@@ -133,7 +133,7 @@ def test_a_cell_that_cannot_send_objects_is_dropped(state: str, given: dict[str,
 
 @pytest.fixture
 def ask(tmp_path: Path) -> str:
-    """The payload of a service of a package that no installation has."""
+    """Return the payload of a service whose package no installation contains."""
     file = tmp_path / "my_msgs/srv/Ask.srv"
     file.parent.mkdir(parents=True)
     file.write_text("int8 x\n---\nint8[9] y")

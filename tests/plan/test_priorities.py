@@ -1,4 +1,4 @@
-"""Participants with a SCHED_FIFO priority: what the system forbids, and what would starve other threads."""
+"""Tests for SCHED_FIFO priorities: system limits, and priorities that would starve other threads."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FLOWS = {
 
 
 def drop_reason(one: dict[str, Any], other: dict[str, Any], cores: int = 4, highest: int = 99, **given: Any) -> str:
-    """Why the workload is dropped; empty if it is not."""
+    """Return why the workload is dropped, or an empty string."""
     where = capabilities(transport("bus", rpc="native"), machine=Machine(tuple(range(cores))))
     table = {"participant": {"one": one, "other": other}, "flow": FLOWS, "cores": "free", **given}
     return make_plan(replace(where, highest_priority=highest), **table).cells[0].dropped
 
 
 SPIN = {"wait": "spin", "fifo": 10}
-"""Each participant has one message or call to wait for, `other` also the replies of its calls."""
+"""Each participant waits for one message or call; `other` also waits for the replies to its calls."""
 
 
 @pytest.mark.parametrize(

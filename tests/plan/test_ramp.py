@@ -1,4 +1,4 @@
-"""A ramp: a rate that changes linearly over the trial."""
+"""Tests for the pace `ramp`, at which the rate changes linearly over the trial."""
 
 from __future__ import annotations
 

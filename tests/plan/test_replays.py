@@ -1,4 +1,4 @@
-"""The plan of a flow that replays a recording: its messages, their sizes, its rows and its spec."""
+"""Tests for the plan of a flow that replays a recording: its messages, sizes, rows and spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is dropped, and what is said of it."""
+"""Tests for dropped cells and their reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped scenarios: each can be planned, workloads over all their transports; the documentation lists them."""
+"""Every shipped scenario can be planned, workloads over all their transports, and the documentation lists it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python"
 
 
 def carrier(manifest: Manifest, _codec: str) -> Readiness:
-    """The Python node of a transport, which carries objects of NumPy."""
+    """Return the Python node of a transport, which supports NumPy objects."""
     return Readiness(manifest.name, "python", ready=True, command=(sys.executable, "-P", "-m", "hopmeter.node"))
 
 
 def all_capabilities(*carrier: Any) -> Capabilities:
-    """A machine with four cores, where every transport is built."""
+    """Return the capabilities of a machine with four cores and every transport built."""
     known = every()
     ready = {
         (each.name, word): Readiness(each.name, word, ready=True) for each in known.values() for word in each.offers

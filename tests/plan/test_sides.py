@@ -1,4 +1,4 @@
-"""Both sides of a run with `--against`."""
+"""Tests for both sides of a run with `--against`."""
 
 from __future__ import annotations
 

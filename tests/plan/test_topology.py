@@ -1,4 +1,4 @@
-"""Who talks to whom, as docs/internals.md tabulates it, and what nodes are told of it."""
+"""The links between nodes agree with the tables in docs/internals.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warm-up of a workload: by the slowest flow that matters, and at most a fifth of the time that counts."""
+"""The slowest relevant flow determines a workload's warm-up, which takes at most a fifth of the measured time."""
 
 from __future__ import annotations
 

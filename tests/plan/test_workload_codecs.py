@@ -1,4 +1,4 @@
-"""Codec, device, share, pictures and objects of the flows of a workload: each flow has its own."""
+"""Each flow of a workload has its own codec, device, share, images and objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FLOWS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every node says the size of an object by its payload, and nothing is remembered from before."""
+    """Every node reports the size of an object from its payload; the size cache is disabled."""
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
     def weigh(_: list[str], payloads: list[str]) -> tuple[dict[str, tuple[int, str]], bool]:
@@ -46,7 +46,7 @@ def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cell(manifest: Manifest = BUS, missing: str = "", flow: dict[str, Any] | None = None, **given: Any) -> Cell:
-    """The workload over one transport; `flow` changes keys of its flows."""
+    """Return the workload's cell over one transport; `flow` changes keys of its flows."""
 
     def carrier(one: Manifest, codec: str) -> Readiness:
         absent = "no Python has it" if codec == missing else ""

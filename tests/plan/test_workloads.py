@@ -1,4 +1,4 @@
-"""The plan of a workload: the endpoints of each participant, the causes of their messages, and its rows."""
+"""Tests for the plan of a workload: the participants' endpoints, the causes of messages, and the rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def specs() -> list[dict[str, Any]]:
 
 
 def endpoint(number: int) -> dict[str, Any]:
-    """An endpoint in the specs."""
+    """Return an endpoint from the specs."""
     (found,) = [each for spec in specs() for each in spec["endpoints"] if each["id"] == number]
     return dict(found)
 

@@ -1,4 +1,4 @@
-"""Recordings that tests make: MCAP files, ROS 1 bags and ROS 2 bags."""
+"""Create MCAP files, ROS 1 bags and ROS 2 bags."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ROS2 = {"msgdef": "string data\n", "rihs01": "RIHS01_" + "0" * 64}
 
 
 def payload(number: int, size: int) -> bytes:
-    """Bytes that differ from message to message."""
+    """Return bytes that differ from message to message."""
     return bytes((number * 31 + place) % 256 for place in range(size))
 
 
 def write_mcap(path: Path, topics: dict[str, Messages], published: bool = True, indexed: bool = True) -> Path:
-    """An MCAP file; without `published`, only log times."""
+    """Write an MCAP file. Without `published`, messages have only log times."""
     with path.open("wb") as file:
         index = {} if indexed else {"index_types": IndexType.NONE, "use_chunking": False}
         writer = Writer(file, **index)
@@ -38,13 +38,12 @@ def write_mcap(path: Path, topics: dict[str, Messages], published: bool = True, 
 
 
 def write_in_order(path: Path, messages: Iterable[Sent]) -> Path:
-    """An MCAP file of messages of several topics in this order."""
+    """Write an MCAP file with messages of several topics in the given order."""
     path.write_bytes(write(messages, Parts()))
     return path
 
 
 def write_ros1(path: Path, topics: dict[str, Messages], compression: str = "") -> Path:
-    """A ROS 1 bag."""
     writer = rosbag1.Writer(path)
     if compression:
         writer.set_compression(rosbag1.Writer.CompressionFormat[compression])
@@ -52,7 +51,6 @@ def write_ros1(path: Path, topics: dict[str, Messages], compression: str = "") -
 
 
 def write_ros2(path: Path, topics: dict[str, Messages], storage: str = "SQLITE3") -> Path:
-    """The folder of a ROS 2 bag."""
     writer = rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[storage])
     return _write_bag(writer, path, topics, ROS2)
 

@@ -1,4 +1,4 @@
-"""MCAP files with any combination of the optional parts of the format, written byte by byte after its specification."""
+"""Write MCAP files byte by byte with any combination of the format's optional parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPRESSORS = {"": bytes, "zstd": zstd.compress, "lz4": lz4.frame.compress}
 
 
 class Sent(NamedTuple):
-    """A message of a file."""
+    """A message in a file."""
 
     topic: str
     time_ns: int
@@ -33,10 +33,10 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class Parts:
-    """The optional parts that a file has."""
+    """The optional parts of a file."""
 
     chunks: str | None = ""
-    """The compression of its chunks; None for a file without chunks."""
+    """The compression of the chunks, or None for a file without chunks."""
     message_index: bool = True
     chunk_index: bool = True
     repeated: bool = True
@@ -45,13 +45,13 @@ class Parts:
     summary_offsets: bool = True
     crcs: bool = True
     extras: bool = False
-    """Whether it has attachments, metadata, private records, records of later versions and an empty chunk."""
+    """Whether the file has attachments, metadata, private records, records of later versions and an empty chunk."""
     padded: bool = False
-    """Whether records have more fields than this version of the format knows, and channels no schema."""
+    """Whether records have unknown additional fields, and channels have no schema."""
 
 
 def every_combination(chunks: str | None) -> Iterator[Parts]:
-    """All combinations of the parts of files with one kind of chunks."""
+    """Return all combinations of the optional parts for one kind of chunks."""
     names = [each.name for each in fields(Parts)][1:]
     for values in itertools.product((False, True), repeat=len(names)):
         yield Parts(chunks, **dict(zip(names, values, strict=True)))
@@ -65,8 +65,10 @@ KIND: Kind = ("kind", "", "")
 def write(
     messages: Iterable[Sent], parts: Parts, more: Iterable[str] = (), kinds: Mapping[str, Kind] | None = None
 ) -> bytes:
-    """The bytes of a file with these messages, and with channels for more topics, which have none; `kinds` has types of
-    topics."""
+    """Return the bytes of a file with these messages, and with channels of additional topics without messages.
+
+    `kinds` maps topics to message types.
+    """
     return _File(parts, kinds or {}).build(list(messages), list(more))
 
 
@@ -121,7 +123,7 @@ class _File:
         return list(self.channels).index(topic) + 1
 
     def channel(self, topic: str) -> bytes:
-        """The records of a new schema and channel."""
+        """Return the records of a new schema and channel."""
         number = len(self.channels) + 1
         kind = b"".join(map(text, self.kinds.get(topic, KIND)))
         schema = record(SCHEMA, struct.pack("<H", number) + kind + self.pad)
@@ -176,15 +178,14 @@ class _File:
 
 
 def record(opcode: int, content: bytes) -> bytes:
-    """A record."""
     return struct.pack("<BQ", opcode, len(content)) + content
 
 
 def prefix(content: bytes) -> bytes:
-    """Bytes after their number."""
+    """Return bytes preceded by their length."""
     return struct.pack("<I", len(content)) + content
 
 
 def text(value: str) -> bytes:
-    """A string."""
+    """Return a length-prefixed string."""
     return prefix(value.encode())

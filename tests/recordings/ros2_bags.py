@@ -1,4 +1,4 @@
-"""ROS 2 bags of every version of rosbag2: databases with the tables of a version, and metadata of a version."""
+"""Write ROS 2 bags of every rosbag2 version: databases and metadata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = {
 def write_database(
     path: Path, messages: Sequence[Sent], version: int = 4, encoding: str = "cdr", packed: bool = False
 ) -> Path:
-    """A database with the tables of a version; `packed` compresses each message."""
+    """Write a database with the tables of a version; `packed` compresses each message."""
     topics = {topic: number for number, topic in enumerate(dict.fromkeys(each.topic for each in messages), 1)}
     with sqlite3.connect(path) as database:
         database.execute(f"CREATE TABLE topics({COLUMNS[version]})")
@@ -49,7 +49,7 @@ def write_database(
 
 
 def write_metadata(folder: Path, files: Sequence[str], version: int, **more: Any) -> None:
-    """metadata.yaml as rosbag2 writes it in a version; `more` replaces or adds keys."""
+    """Write metadata.yaml in the format of a rosbag2 version; `more` replaces or adds keys."""
     topic: dict[str, Any] = {"name": "/other", "type": "any/msg/Other", "serialization_format": "cdr"}
     if version >= 4:
         topic["offered_qos_profiles"] = QOS_FORMS[max(known for known in QOS_FORMS if known <= version)]

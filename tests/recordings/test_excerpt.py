@@ -1,4 +1,4 @@
-"""The part of a recording that is replayed, its limits, and when its messages are due."""
+"""Tests for the replayed part of a recording: its limits, and the due times of its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each kind of recording yields the times and bytes of one topic; a file that is none says what is wrong with it."""
+"""Each recording format yields the times and bytes of one topic; invalid files raise a clear error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 
 
 def read(path: Path, topic: str) -> list[tuple[int, bytes]]:
-    """The times and bytes of a topic, sorted."""
+    """Return the times and bytes of a topic's messages, sorted by time."""
     return sorted((each.time_ns, each.data) for each in formats.read_messages(path, {topic}))
 
 

@@ -1,4 +1,4 @@
-"""MCAP files with every combination of the optional parts of the format yield all topics and messages."""
+"""MCAP files with every combination of optional parts yield all topics and messages."""
 
 from __future__ import annotations
 

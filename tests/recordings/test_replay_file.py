@@ -1,4 +1,4 @@
-"""The file from which a node replays: its records and bytes, and what the result says about it."""
+"""Tests for the replay file of a node: its records and bytes, and its description in the result."""
 
 from __future__ import annotations
 

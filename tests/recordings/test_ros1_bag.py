@@ -1,4 +1,4 @@
-"""ROS 1 bags are read by their records: with and without an index, and as a killed recorder leaves them."""
+"""ROS 1 bags are readable with an index, without an index, and after the recorder was killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def field(name: bytes, value: bytes) -> bytes:
 
 
 def change_head(path: Path, name: bytes, size: int, value: int) -> int:
-    """Replace a number in the head of a bag, and return the former one."""
+    """Replace a number in the header of a bag, and return the previous number."""
     content = path.read_bytes()
     at = content.index(field(name, b"")) + len(name) + 1
     path.write_bytes(content[:at] + value.to_bytes(size, "little") + content[at + size :])

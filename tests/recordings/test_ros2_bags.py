@@ -1,4 +1,4 @@
-"""The messages of ROS 2 bags come from their files, whatever metadata.yaml says or lacks."""
+"""Messages of ROS 2 bags are read from their files, even if metadata.yaml is wrong or missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(path: Path, *topics: str, notes: list[str] | None = None) -> list[Sent]
 
 
 def pack(path: Path) -> Path:
-    """Compress a file as rosbag2 does, and remove it."""
+    """Compress a file as rosbag2 does, and remove the original."""
     packed = path.with_name(path.name + ".zstd")
     packed.write_bytes(zstd.compress(path.read_bytes()))
     path.unlink()

@@ -1,4 +1,4 @@
-"""What recordings say about the types of their messages."""
+"""Tests for the message types that recordings contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Chromium for tests of pages, one for each file of tests."""
+"""Start one Chromium per test file, for tests of pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_browser = [
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """A browser that keeps its log and that of the network."""
+    """A browser that records its console log and its network requests."""
     logs = {"browser": "ALL", "performance": "ALL"}
     driver = screenshot.browser(str(tmp_path_factory.mktemp("profile")), loggingPrefs=logs)
     yield driver
@@ -29,7 +29,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 
 def open_page(browser: webdriver.Chrome, page: str, width: int = 1160, scheme: str = "light") -> webdriver.Chrome:
-    """Show the page at this URI, with empty logs."""
+    """Open the page at this URI with empty logs."""
     screenshot.looks(browser, width, 900, dark=scheme == "dark")
     browser.get("about:blank")
     browser.get_log("performance")

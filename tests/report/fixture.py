@@ -1,4 +1,4 @@
-"""Builds a run folder from generated samples. For tests of the report only: nothing here was measured."""
+"""Build a run folder from generated samples, for report tests only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DUE_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Made:
-    """A cell to be made up: its conditions, and how slow it shall look."""
+    """A synthetic cell: its conditions and its delays."""
 
     transport: str
     language: str = "rust"
@@ -129,7 +129,7 @@ EVERYTHING = (*SMALL, *LARGE, *CHAIN)
 def build(
     folder: Path, made: tuple[Made, ...] = EVERYTHING, trials: int = 5, messages: int = 1600, **about: Any
 ) -> Path:
-    """Writes a complete run folder, through the store and the analysis, and answers it."""
+    """Write a complete run folder through the store and the analysis, and return the folder."""
     cells = [_cell(each, made, trials) for each in made]
     run = RunFolder.create(
         folder.parent, folder.name, _about(made) | {"cells": [cell.as_json() for cell in cells]} | about
@@ -170,7 +170,7 @@ def _execute(run: RunFolder, each: Made, cell: Cell, trial: int, many: int, nois
 
 
 def _node(each: Made, cell: Cell, endpoint: int, many: int) -> dict[str, Any]:
-    """What a node says when it is done."""
+    """Return the final reply of a node."""
     last = endpoint == each.relays + 1
     role = "source" if endpoint == 0 else "sink" if last else "relay"
     told = {
@@ -189,7 +189,8 @@ def _node(each: Made, cell: Cell, endpoint: int, many: int) -> dict[str, Any]:
 
 
 def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Generator) -> list[Path]:
-    """Samples of a chain of hops, each drawn on its own; the third trial stalls once, and overload queues up."""
+    """Return the samples of a chain of randomly drawn hops. The third trial stalls once; an overloaded cell queues
+    messages."""
     due = DUE_NS + (np.arange(many) / each.rate_hz * 1e9).astype(np.int64)
     sent = due + noise.gamma(2.0, 250.0, many).astype(np.int64)
     if each.queued:
@@ -211,12 +212,12 @@ def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Gen
 
 
 def _if(each: Made, **times: Times) -> dict[str, Times]:
-    """What only a codec leaves behind."""
+    """Return the times only if the cell has a codec."""
     return {} if each.codec == "none" else times
 
 
 def _coding(us: float, start: Times, noise: np.random.Generator) -> Times:
-    """When encoding or decoding was done."""
+    """Return the times at which encoding or decoding finished."""
     return start + (us * noise.lognormal(0, 0.15, len(start)) * 1e3).astype(np.int64)
 
 
@@ -226,7 +227,7 @@ def _hop(middle: float, many: int, noise: np.random.Generator) -> Times:
 
 
 def _raw(folder: Path, endpoint: int, seqs: Times, **columns: Times) -> Path:
-    """The file that a node would leave."""
+    """Write the raw sample file of a node."""
     records = np.zeros(len(seqs), RECORD)
     for name in TIMES:
         records[name] = columns.get(name, NONE_NS)

@@ -1,4 +1,4 @@
-"""Folders as the commands by hand leave them, of delays that are known."""
+"""Write the result folders of the interactive commands with known delays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DELAYS_US = {"numpy": 100, "pillow": 400}
 
 
 def write_measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
-    """A folder as the command leaves it, of delays that are known."""
+    """Write the result folder of a command, with known delays."""
     results = Results(side, folder, Console(quiet=True), ASKED)
     for plugin, us in DELAYS_US.items():
         rows = {name: np.zeros(many, np.int64) for name in TIMES} | {"seq": np.arange(many)}
@@ -29,8 +29,8 @@ def write_measured(folder: Path, many: int = 300, side: str = "listener", **coun
 
 
 def write_asked(folder: Path, wrong: int = 0, works: Sequence[str] = ("sleep:30ms", "sleep:50ms")) -> Path:
-    """A folder as `hopmeter ask` leaves it: two servers answer 40 frames with 30 ms and 50 ms of work, and the time
-    beyond the work is known."""
+    """Write the folder of `hopmeter ask`: two servers answer 40 frames with 30 ms and 50 ms of work and known
+    overhead."""
     due = [(seq - 1) * 10**8 + 99 * 10**6 for seq in range(40)]
     calls = [
         (0, server, seq, due[seq], seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, NONE_NS)

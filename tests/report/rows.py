@@ -1,4 +1,4 @@
-"""Rows without a folder, for rules that only look at numbers."""
+"""Rows without a run folder, for rules that read only numbers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cell(
 
 
 def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, drift: float = 0, **about: Any) -> Run:
-    """A run whose trials differ by `noise` at random, within rounds whose level drifts."""
+    """Return a run whose trials have random noise of size `noise`, with a level that drifts between rounds."""
     draw = np.random.default_rng(5)
     run = run_of(*made, **about)
     for number in range(rounds):
@@ -67,7 +67,7 @@ def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, drift
 
 
 def print_table(run: Run, width: int = 200) -> str:
-    """What a terminal shows of a run."""
+    """Return a run's terminal output."""
     console = Console(width=width)
     with console.capture() as said:
         run_table.print_run(console, run)

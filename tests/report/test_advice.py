@@ -1,4 +1,4 @@
-"""Advice claims what intervals resolve: which transport to take, how it compares, and when that changes."""
+"""Advice claims only what the intervals resolve: the recommended transport, its ratios, and when the advice changes."""
 
 from __future__ import annotations
 

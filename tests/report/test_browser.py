@@ -1,4 +1,4 @@
-"""The report as a person sees it: opened from a file in a real browser."""
+"""Tests for the report file in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says about the clocks of several hosts."""
+"""Tests for the report's sentences about the clocks of several hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What company costs a flow, and what the background load achieved, in words."""
+"""Tests for the sentences about flows that slow each other down, and about the achieved background load."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKLOAD = Workload((Participant("a", "rust", "block"), Participant("b", "rust",
 
 
 def group(*values: dict[str, Any], flow: str = "commands", **changes: Any) -> Group:
-    """The table of a flow, with a row for each transport."""
+    """Return the table of a flow, with a row for each transport."""
     run = Run(Path("results/made-up"), {}, [])
     pattern = WORKLOAD.flow(flow).pattern
     cell = cells.cell(workload=WORKLOAD, flow=flow, pattern=pattern, **changes)

@@ -1,4 +1,4 @@
-"""What a table says about references, and about a pair that is decided without a least factor."""
+"""Tests for a table's sentences about references, and about pairs that are decided without a minimum factor."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_pair_decided_without_a_least_factor_is_more_than_one() -> None:
 
 
 class Decided(TableRanking):
-    """A table whose only comparison is given."""
+    """A table with the given comparison."""
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__("", SimpleNamespace(cells=(comparison.a, comparison.b)))

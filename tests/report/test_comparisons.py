@@ -1,4 +1,4 @@
-"""A comparison as a sentence, as files for other tools, and as a section of the report."""
+"""A comparison is rendered as a sentence, as files for other tools, and as a section of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ QUIET = [1.0, 1.01, 0.99, 1.02, 0.98, 1.01, 1.0, 0.99]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Both sides of three cells: unix is half as slow again, tcp the same, lcm lost too many trials."""
+    """Return a run with both sides of three cells: unix is 50 % slower, tcp is unchanged, and lcm lost too many
+    trials."""
     unix, tcp, lcm = sides("unix"), sides("tcp"), sides("lcm", wait="spin")
     levels = [(unix[0], 20.0), (unix[1], 30.0), (tcp[0], 40.0), (tcp[1], 40.0), (transport("shm"), 10.0)]
     trials = [(one, [level * each for each in QUIET[at:] + QUIET[:at]]) for at, (one, level) in enumerate(levels)]

@@ -1,4 +1,4 @@
-"""Figures as specifications."""
+"""Tests for figures as Vega-Lite specifications."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.report.rows import cell, run_of
 
 
 def test_every_figure_is_as_the_schema_of_vega_lite_has_it(run: Path, objects: Path) -> None:
-    """Reports are made without this check, for it takes long."""
+    """Reports are written without this validation because it is slow."""
     assert schemapi.DEBUG_MODE, "nothing would be checked"
     for folder in (run, objects):
         runs = [read(folder)]

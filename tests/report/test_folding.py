@@ -1,4 +1,4 @@
-"""Long names of settings are whole in every figure."""
+"""Long setting names are shown completely in every figure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rows_are_as_high_as_their_names() -> None:
 
 
 def visible_text(whole: str) -> str:
-    """What a person reads in a figure."""
+    """Return the visible text of a figure."""
     return " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", whole))
 
 

@@ -1,4 +1,4 @@
-"""The tables of a run: which rows share one, their names and places, and the order of the tables."""
+"""Tests for a run's tables: which rows share a table, row names and ranks, and the order of tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_places_span_what_overlaps() -> None:
             )
         ]
     )
-    # Without an interval `e` may stand anywhere, and so every other row may stand one place later.
+    # Without an interval, `e` may have any rank, so every other row may be one rank lower.
     assert [rank.text for rank in ranks(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
 
 

@@ -1,4 +1,4 @@
-"""The sentence about growth in the course of a trial."""
+"""Tests for the sentence about latency growth within a trial."""
 
 from __future__ import annotations
 

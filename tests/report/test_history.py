@@ -1,4 +1,4 @@
-"""The history of made-up runs: planned changes are in the table, in JSON and on the page, and bad runs are named."""
+"""The history of synthetic runs shows the planned changes in the table, in JSON and on the page, and names bad runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts in words: which nodes of a run were on which."""
+"""Tests for the texts that list the nodes on each host."""
 
 from __future__ import annotations
 

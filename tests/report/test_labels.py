@@ -1,4 +1,4 @@
-"""Names beside dots, and what becomes of them where there is no room."""
+"""Tests for labels beside dots, and for labels without enough space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
 
 
 def draw(many: int, apart: float) -> dict[str, Any]:
-    """The figure of many rows, each `apart` times as slow as the last, and the dearer the slower but for the first."""
+    """Draw a figure with many rows. Each is `apart` times slower than the previous one and uses more CPU, except for
+    the first."""
     rows = [
         cell(f"transport{number}", 50.0 * apart**number, cpu_us_per_message=100.0 * apart**number)
         for number in range(many)

@@ -1,4 +1,4 @@
-"""What limits pairs that echo at once: made-up rows of which the truth is known."""
+"""Tests for the limiting resource of concurrent echo pairs, with synthetic rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.report.rows import cell, run_of
 
 FRAME_BYTES = 6_000_000
 COPY_US = 4 * FRAME_BYTES / 10_000
-"""Of the four copies of a round trip, at 10 bytes a nanosecond."""
+"""The time of the four copies in a round trip, at 10 bytes per nanosecond."""
 
 
 def echo(transport: str, pairs: int, cpu_us: float, round_trips_hz: float, **more: Any) -> dict[str, Any]:

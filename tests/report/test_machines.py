@@ -1,4 +1,4 @@
-"""Several machines in one report: each is ranked for itself, and what changes its place is marked."""
+"""A report on several machines ranks each machine separately and marks rows whose rank differs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.report.rows import cell, run_of
 
 
 def marks(found: machine_order.Comparison) -> dict[str, str]:
-    """What the table says of each row in its last column."""
+    """Return the last column of the table, by row."""
     return {name: machine_table.mark(name, found.flips) for name in found.rows[0]}
 
 

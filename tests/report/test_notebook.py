@@ -1,4 +1,4 @@
-"""What notebooks and scripts get: every message as a row, the study's figure, and the notebook of the documentation."""
+"""Tests for notebooks and scripts: every message as a row, the study's figure, and the documentation's notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each process used: by itself, over its trials, and together with many that are alike."""
+"""Tests for resource use per process, over trials, and summed over similar processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search for the highest rate is answered with rates, and with why the next one failed."""
+"""A search for the highest sustained rate reports the rate, and why the next higher rate failed."""
 
 from __future__ import annotations
 

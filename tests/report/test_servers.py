@@ -1,4 +1,4 @@
-"""Parallel servers and pairs at once: each server by itself, what is lost over the ideal, and what all pairs carry."""
+"""Tests for parallel servers and concurrent pairs: each server, the excess over the ideal, and the total throughput."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw(module: Any, run: Run) -> Figure:
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
-    """The rows that its marks are made of."""
+    """Return the rows from which the figure draws its marks."""
     whole = figure.chart.to_dict()
     parts = [whole.get("data", {}).get("values", []), *whole.get("datasets", {}).values()]
     parts += [layer.get("data", {}).get("values", []) for layer in whole["layer"]]

@@ -1,4 +1,4 @@
-"""What the figures draw agrees with the table."""
+"""Figures and tables show the same values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.report.rows import cell, run_of
 
 TEN = np.arange(1, 11)
 QUARTILES = (2 + 11 / 12, 5.5, 8 + 1 / 12)
-"""Of ten numbers from 1 on, by Hyndman and Fan's type 8; their type 7, NumPy's default, has 3.25 and 7.75."""
+"""The quartiles of the numbers 1 to 10 by Hyndman and Fan's type 8. NumPy's default, type 7, gives 3.25 and 7.75."""
 
 
 def row_of(monkeypatch: pytest.MonkeyPatch, latencies_us: Numbers) -> Row:
-    """A row with one good trial of one hop."""
+    """Return a row with one good trial of one hop."""
     trial = Trial(0, latencies_us, latencies_us, latencies_us, (Hop(latencies_us, 0),), 0)
     monkeypatch.setattr(distributions, "trials", lambda _: [trial])
     return run_of(cell("shm", 10, 9, 11)).rows[0]

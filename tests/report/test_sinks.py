@@ -1,4 +1,4 @@
-"""Sinks that do not do the same: each by itself, and never their mixture alone."""
+"""Sinks that behave differently are shown separately, not only as a mixture."""
 
 from __future__ import annotations
 

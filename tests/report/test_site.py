@@ -1,4 +1,4 @@
-"""The site of made-up runs: its data and pages, and how it opens and filters in a real browser."""
+"""Tests for the site of synthetic runs: its data, its pages, and its filters in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the study of parallel servers claims and published, beside what was measured."""
+"""Compare the parallel-server study's claims and published results with measured rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One model of a table: what one renderer shows, all show."""
+"""All renderers show the same table content."""
 
 from __future__ import annotations
 

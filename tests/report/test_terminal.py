@@ -1,4 +1,4 @@
-"""The table in the terminal: what is only told there."""
+"""Tests for the terminal output of a run."""
 
 from __future__ import annotations
 

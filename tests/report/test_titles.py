@@ -1,4 +1,4 @@
-"""Titles of tables and the first sentence about them, as they were read aloud and approved."""
+"""Tests for the approved titles of tables and the first sentence about each table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of several languages, builds or versions are never compared without saying so: the approved texts."""
+"""Rows with different languages, builds or versions are compared only with a note."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row_in(transport: str, language: str, p50: float, **more: Any) -> dict[str, 
 
 
 def mixed_run(**about: Any) -> Run:
-    """zenoh could be measured in Rust, ecal could not."""
+    """Return a run in which zenoh has a Rust node and ecal does not."""
     return in_rounds(
         row_in("websocket", "rust", 33),
         row_in("zenoh", "python", 55),
@@ -125,7 +125,7 @@ def test_several_builds_are_one_command() -> None:
 
 
 def test_a_language_that_cannot_carry_the_message_is_not_proposed() -> None:
-    """ros2-wire in Rust sends at most 65 kB, and lcm in C++ calls nobody back."""
+    """ros2-wire in Rust sends at most 65 kB, and lcm in C++ does not support callbacks."""
     large = {"payload": "image:1440x1080", "payload_bytes": 4_665_600}
     rows = (row_in("zeromq", "c++", 33, **large), row_in("ros2-wire", "python", 55, **large))
     assert "`hopmeter build ros2-wire --language c++`" in sentences(in_rounds(*rows, **QUICK))[1]

@@ -1,4 +1,4 @@
-"""Why the slowest messages of a row are slow: a line for each row, folded."""
+"""Tests for the folded list of reasons for a row's slowest messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of a workload in sentences, and its table in the report and in the terminal."""
+"""Tests for the answer about a workload, and for its table in the report and in the terminal."""
 
 from __future__ import annotations
 

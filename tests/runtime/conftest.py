@@ -54,12 +54,12 @@ def fake_plan(**given: Any) -> Plan:
 
 
 def programs(cell: Cell, capabilities: Capabilities) -> dict[int, Readiness]:
-    """The fake node, for each node of a cell."""
+    """Use the fake node for each node of a cell."""
     return dict.fromkeys(range(len(topology(cell).nodes)), capabilities.ready["fake", "rust"])
 
 
 def with_equal_sides(plan: Plan) -> Plan:
-    """Give each cell an old side that is the same."""
+    """Give each cell an old side that equals the new one."""
     return add_old_sides(plan, OldSide("itself", fake_capabilities(), lambda cell: cell))
 
 
@@ -71,7 +71,7 @@ class Bench:
     broker: BrokerTable | None = None
 
     def duet(self, *breaks: str, **given: Any) -> list[TrialResult]:
-        """Run sides that break in these ways at once."""
+        """Run a duet in which the sides fail in the given ways."""
         cells = [fake_plan(settings={"fake": {"breaks": each}}, **given).cells[0] for each in breaks]
         capabilities = fake_capabilities()
         with Alarm() as alarm, ScratchDir() as ground:

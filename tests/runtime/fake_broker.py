@@ -1,4 +1,4 @@
-"""A broker that does what a test wants: `fake_broker.py PORT MODE`."""
+"""A broker with a configurable failure: `fake_broker.py PORT MODE`."""
 
 from __future__ import annotations
 

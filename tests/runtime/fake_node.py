@@ -1,4 +1,4 @@
-"""A node without an instrument: speaks the protocol of docs/internals.md, or breaks it as its spec asks."""
+"""A node without an instrument that follows the protocol in docs/internals.md, or violates it as its spec requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Node:
             order = json.loads(line)
             if order["say"] == word:
                 return dict(order)
-        os._exit(0)  # the launcher is gone
+        os._exit(0)  # the launcher has exited
 
     def endpoints(self, role: str) -> list[dict[str, Any]]:
         return [one for one in self.spec["endpoints"] if one["role"] == role]

@@ -1,4 +1,4 @@
-"""A launcher of its own, for tests that kill or interrupt one: runs the fake node into the folder it is given."""
+"""A separate launcher for tests that kill or interrupt one; it runs the fake node into the given folder."""
 
 from __future__ import annotations
 

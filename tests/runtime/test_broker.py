@@ -1,4 +1,4 @@
-"""The broker of a transport: proved, told, counted, and ended for certain."""
+"""Tests for a transport's broker: readiness, address, CPU accounting and termination."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkey
     monkeypatch.setattr(broker, "PATIENCE_S", 0.3)
     before = set(
         psutil.Process().children()
-    )  # such as the tracker that Python's shared memory starts, once and for good
+    )  # such as the resource tracker that Python's shared memory starts once
     with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
         make_broker(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
@@ -127,7 +127,7 @@ def test_memory_that_processes_share_counts_once_in_all() -> None:
     assert alone is not None and alone > SHARED_BYTES
     ours, theirs = os.pipe(), os.pipe()
     if (child := os.fork()) == 0:
-        shared[:: mmap.PAGESIZE]  # touches each page
+        shared[:: mmap.PAGESIZE]  # write to each page
         os.write(ours[1], b"ready")
         os.read(theirs[0], 1)
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Brokers let nobody in without the password that hopmeter gave them, and show it to no other user."""
+"""Brokers refuse clients without the password, and no other user can read the password."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.manifest.tables.broker import without_secret
 from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 
 CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a"
-"""A client of MQTT 3.1.1 with the name `a` and no password."""
+"""The CONNECT packet of an MQTT 3.1.1 client with the name `a` and no password."""
 QUESTIONS = {"mqtt": CONNECT, "nats": b"CONNECT {}\r\nPING\r\n", "redis": b"FLUSHALL\r\n"}
 REFUSALS = {"mqtt": b"\x20\x02\x00\x05", "nats": b"Authorization Violation", "redis": b"-NOAUTH"}
 ADMISSIONS = {"mqtt": b"\x20\x02\x00\x00", "nats": b"PONG", "redis": b"+OK"}
@@ -33,7 +33,7 @@ def start_broker(transport: str, folder: Path, *, anonymous: bool = False) -> It
 
 
 def ask_as_stranger(transport: str, address: str) -> bytes:
-    """What the broker answers somebody who knows where it listens, until it hangs up or has said enough."""
+    """Return what the broker answers an unauthenticated client, until it disconnects or has sent enough."""
     host, port = address.partition(" ")[0].rpartition("@")[2].split(":")
     heard = b""
     with socket.create_connection((host, int(port)), timeout=10) as stranger:

@@ -1,4 +1,4 @@
-"""How a run ends that is not left in peace: interrupted, terminated, killed."""
+"""Tests for runs that are interrupted, terminated or killed."""
 
 from __future__ import annotations
 

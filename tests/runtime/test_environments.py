@@ -1,4 +1,4 @@
-"""Cells of one run whose settings choose the environment of their nodes, and whether a broker serves them."""
+"""Tests for cells whose settings select the nodes' environment and whether a broker is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a node opens under names of its own: those of a killed node are removed, those in use are not."""
+"""Files that a killed node opened under its own names are removed; files in use are not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ sys.stdin.read()
 
 @contextmanager
 def program(path: Path, *how: str) -> Iterator[int]:
-    """A program that has a file open, or only mapped; it is killed at the end."""
+    """Start a program that has a file open, or only mapped, and kill it at the end."""
     command = [sys.executable, "-c", OPENS, str(path), *how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -54,7 +54,7 @@ def patterns(tmp_path: Path) -> Patterns:
 
 @pytest.fixture
 def left(tmp_path: Path, patterns: Patterns) -> OpenFiles:
-    """The files of a killed program: a segment, its lock and its semaphore."""
+    """Create the files of a killed program: a segment, its lock and its semaphore."""
     found = OpenFiles(patterns)
     with program(tmp_path / "seg_1", "creates", "maps") as pid:
         assert found.note(pid)

@@ -1,4 +1,4 @@
-"""The order of trials: rounds of one table each, without a break."""
+"""Tests for the order of trials: each round belongs to one table and has no breaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CELLS = [each for pair in zip(SMALL, LARGE * 2, strict=True) for each in pair if
 
 
 def stretches(order: list[PlannedTrial]) -> list[tuple[str, int, list[str]]]:
-    """Return the rounds as they follow each other in time."""
+    """Return the rounds in chronological order."""
     grouped = groupby(order, key=lambda planned: (planned.cell.group, planned.round))
     return [(group, number, [planned.cell.id for planned in of_round]) for (group, number), of_round in grouped]
 

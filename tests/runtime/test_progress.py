@@ -1,4 +1,4 @@
-"""What a terminal shows during a run with a budget."""
+"""Tests for the progress display of a run with a budget."""
 
 from __future__ import annotations
 

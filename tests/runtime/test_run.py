@@ -1,4 +1,4 @@
-"""Whole runs with the fake node."""
+"""Tests for whole runs with the fake node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that ends with its launcher, however that ends."""
+"""A started program ends with its launcher, however the launcher ends."""
 
 from __future__ import annotations
 

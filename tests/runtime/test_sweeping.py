@@ -1,4 +1,4 @@
-"""Cleaning up after killed runs: from other containers, from other hosts, and by two commands at once."""
+"""Tests for the cleanup after killed runs: from other containers, from other hosts, and by two concurrent commands."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ with ScratchDir() as ground:
 
 
 def swept_from(namespace: tuple[str, ...]) -> list[str]:
-    """What a sweep says in another container or on another host."""
+    """Return the output of a cleanup in another container or on another host."""
     done = subprocess.run([*containers.inside(namespace), *SWEEP], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout.replace("'", '"')))
 
 
 def write_note(home: Path, **fields: Any) -> Path:
-    """A note as a launcher leaves it."""
+    """Write a note like a launcher."""
     folder = home / "cache/live"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "1.json"
@@ -52,7 +52,7 @@ def write_note(home: Path, **fields: Any) -> Path:
 
 
 def former(boot: str, directory: Path) -> dict[str, Any]:
-    """The fields of a note in the format that names no host."""
+    """Return the note's fields in the old format without a host name."""
     return {"boot": boot, "launcher": [os.getpid(), 1], "directory": str(directory)}
 
 
@@ -71,7 +71,7 @@ def abandoned(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def killed(launched: Launched, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """The note of a launcher that was killed while its node hung."""
+    """Return the note of a launcher that was killed while its node hung."""
     launcher = launched("hangs", 1)
     wait_for(lambda: [note for note in notes(tmp_path / "home") if note["nodes"]])
     (note,) = notes(tmp_path / "home")

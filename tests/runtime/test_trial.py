@@ -1,4 +1,4 @@
-"""What becomes of a trial, by what its nodes do. The nodes are real processes (fake_node.py)."""
+"""Tests for a trial's outcome, with real processes (fake_node.py) as nodes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, timeout: str, 
     result = bench.trial(breaks, timeout=timeout)
     assert not result.good
     assert lacking(result.reason, says) == []
-    assert result.wall_s < 60  # otherwise it hangs for a quarter of an hour
+    assert result.wall_s < 60  # otherwise the process hangs for 15 minutes
 
 
 def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> None:

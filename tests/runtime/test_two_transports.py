@@ -1,4 +1,4 @@
-"""A trial of a workload over two transports: each has its own broker and folder, and nothing of them is left."""
+"""In a trial over two transports, each has its own broker and folder, and nothing remains afterwards."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def broker(title: str, mode: str) -> BrokerTable:
 
 
 def capabilities(mode: str) -> Capabilities:
-    """Two transports that differ in their names and their brokers; the broker of `other` has a mode."""
+    """Return two transports with different names and brokers; the broker of `other` has a failure mode."""
     one = fake_capabilities(broker("broker of fake", "well"))
     manifest = fake_capabilities(broker("broker of other", mode)).manifests["fake"]
     other = manifest.model_copy(update={"name": "other"})

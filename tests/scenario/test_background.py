@@ -1,4 +1,4 @@
-"""The table `[background]`: its values, and what is refused."""
+"""Tests for the table `[background]`: valid values and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults of a workload's graph: each is reported with its code, its key and its line."""
+"""Each fault in a workload graph is reported with its code, key and line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refusal(folder: Path, text: str) -> str:
 
 
 def check_fault(folder: Path, text: str, at: str, expected: str) -> None:
-    """`at` is a part of the line that the message has to name."""
+    """Check an error; `at` is a part of the line that the message must name."""
     said = refusal(folder, text)
     line = next(number for number, each in enumerate(text.splitlines(), 1) if at in each)
     assert lacking(said, f"{expected} {folder}/s.toml:{line}:") == []

@@ -1,4 +1,4 @@
-"""Folders in which schemas find imported files: `include` in a scenario, `--include` on the command line."""
+"""Tests for schema import folders: `include` in a scenario, `--include` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of a key in a scenario file."""
+"""Tests that find the line of a key in a scenario file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario may say, and what is said about one that is wrong."""
+"""Tests for valid scenarios and for the errors of invalid ones."""
 
 from __future__ import annotations
 

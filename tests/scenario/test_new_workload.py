@@ -1,4 +1,4 @@
-"""The example to start from has every key, and neither it nor an imported topology overwrites a file."""
+"""The example workload has every key; neither it nor an imported topology overwrites a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of the release before are read for one release, with a warning that has the new name."""
+"""Names of the previous release are accepted, with a warning that contains the new name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scenario and the instrument know the same paces, and agree on which of them have a schedule."""
+"""The scenario and the instrument support the same paces, and agree on which have a schedule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTRUMENT = Path(__file__).parents[2] / "instrument/src"
 
 
 def passage(file: str, pattern: str) -> str:
-    """The one passage of a source file that a pattern finds."""
+    """Return the only match of a pattern in a source file."""
     [found] = re.findall(pattern, (INSTRUMENT / file).read_text())
     return str(found)
 

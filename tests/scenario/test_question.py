@@ -1,4 +1,4 @@
-"""The question of a run with options of one's own is made from the options."""
+"""The question of a run without a scenario is derived from its options."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ APPROVED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "Which transport is fastest for the file a1x2.bin at 1,000 Hz, without touching the payload?",
     ),
 ]
-"""Questions that were read aloud and approved."""
+"""Questions with approved wording."""
 
 
 @pytest.mark.parametrize(("given", "settings", "said"), APPROVED)

@@ -1,4 +1,4 @@
-"""What the command line makes of a scenario."""
+"""Tests for command-line options that override scenario keys."""
 
 from __future__ import annotations
 

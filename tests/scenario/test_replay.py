@@ -1,4 +1,4 @@
-"""The keys of a flow that replays a recording, and what excludes them."""
+"""Tests for the keys of a flow that replays a recording, and for keys that exclude each other."""
 
 from __future__ import annotations
 

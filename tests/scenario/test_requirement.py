@@ -1,4 +1,4 @@
-"""Requirements as users write them."""
+"""Tests for requirements in the user's notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codec libraries of messages, built once for all tests of this folder."""
+"""Build codec libraries once for all tests in this folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Built = Callable[[str, str, str], Library]
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Return the library of a payload, a codec and a language; builds it if its content changed."""
+    """Return the library of a payload, a codec and a language; build it if its content changed."""
     log = tmp_path_factory.mktemp("logs") / "build.log"
 
     @functools.cache

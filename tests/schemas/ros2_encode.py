@@ -1,7 +1,7 @@
-"""Runs in a Python with rclpy: encodes messages of ROS 2 as rclpy does, and reads those that hopmeter encoded.
+"""Encode ROS 2 messages with rclpy, and decode those that hopmeter encoded.
 
-Gets on standard input a list of [name, values, hopmeter's bytes], and prints for each the bytes of rclpy for the
-values, and for what it decodes from hopmeter's bytes.
+The input is a JSON list of [name, values, hopmeter's bytes]. For each entry, the output has rclpy's bytes of the
+values, and of the message that rclpy decodes from hopmeter's bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rosidl_parser.definition import AbstractNestedType, BasicType, NamespacedTy
 
 
 def message_class(name: str) -> Any:
-    """Return the class of a message, or of a service's part: `std_srvs/srv/SetBool_Request`."""
+    """Return the class of a message or of a service part, such as `std_srvs/srv/SetBool_Request`."""
     package, kind, words = name.split("/")
     found: Any = importlib.import_module(f"{package}.{kind}")
     for word in words.split("_"):

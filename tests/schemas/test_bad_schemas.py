@@ -1,4 +1,4 @@
-"""Schemas that cannot be used: the error has the compiler's line, or names what is missing."""
+"""Invalid schemas: the error contains the compiler's line, or names the missing part."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Generated code of each codec in each language: objects come back equal, also in another language, and bytes that are
-no message are refused."""
+"""Generated code of each codec returns equal objects across languages, and refuses invalid bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +27,8 @@ PAIRS = [(codec, one, other) for codec in CODECS for one, other in product(langu
 HEADERS = {"protobuf": "hopmeter_probe.pb.h", "flatbuffers": "hopmeter_probe_generated.h", "cdr": "messages.hpp"}
 LINKS = {"protobuf": ["-lprotobuf"], "flatbuffers": [], "cdr": ["-lfastcdr"]}
 PADDING = 16
-"""The bytes at the end of a table without content, which Python, without a verifier, does not miss."""
+"""The padding at the end of an empty table. Python has no verifier, so it does not detect that these bytes are
+missing."""
 HOSTILE = """
 import json, random, sys
 from pathlib import Path
@@ -184,7 +184,7 @@ MOST_KIB = 16 * 1024
 
 @pytest.mark.parametrize("language", languages("cdr"))
 def test_false_lengths_allocate_no_memory(built: Built, language: str) -> None:
-    """A sequence of 2^24 numbers alone would have 128 MiB."""
+    """A sequence of 2^24 numbers alone would need 128 MiB."""
     command = [sys.executable, "-c", LENGTHS, built("message:robot-state", "cdr", language).folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -216,7 +216,7 @@ def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_payloads_need_no_alignment(built: Built, codec: str) -> None:
-    """A payload follows a header, and some transports put frames at any place."""
+    """A payload follows a header, and some transports place frames at any offset."""
     for language in ("c++", "rust"):
         loaded = load_codec(built("message:robot-state", codec, language).folder)
         encoded = loaded.encode()

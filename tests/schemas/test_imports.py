@@ -1,4 +1,4 @@
-"""Which files a schema imports: the compiler says it, and the user names folders that it cannot guess."""
+"""Tests for a schema's imports: the compiler lists them, and the user names folders that hopmeter cannot guess."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_include_of_flatbuffers_is_found_wherever_it_is(tmp_path: Path, form:
 
 
 def test_files_of_a_folder_are_named_from_one_folder(tmp_path: Path) -> None:
-    """A file that imports nothing is named as those beside it import it, or as its package says."""
+    """A file without imports gets the name that its neighbours use to import it, or the name in its package."""
     write(
         tmp_path,
         {

@@ -1,6 +1,6 @@
-"""Names that hurt: the generated code has other names than the schema, and each language has its own keywords.
+"""Tests for schema names that need escaping, because each language has its own keywords.
 
-The types of a schema are one build, because each is a field of the type that is built.
+All types of a schema are built at once, because each is a field of the built type.
 """
 
 from __future__ import annotations

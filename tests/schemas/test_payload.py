@@ -1,4 +1,4 @@
-"""What a payload `message:…` means, and which files belong to its schema."""
+"""Tests for `message:…` payloads and the files that belong to their schema."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The bytes of codec cdr are those of rclpy, for every message of the ROS 2 of the Python registry, apart from padding.
+"""The codec cdr encodes every message of the ROS 2 packages on PyPI like rclpy, apart from padding.
 
-The build of a library compares the bytes of C++ and Rust with those that are compared here.
+Building a library compares the bytes of C++ and Rust with those that this test compares.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ pytestmark = [
 
 
 def shipped_files() -> Iterator[tuple[str, Path]]:
-    """Yield name and file of the messages that hopmeter and the installed ROS 2 have."""
+    """Yield name and file of the messages of hopmeter and the installed ROS 2."""
     for file in sorted(ENVIRONMENT.glob("share/*/msg/*.msg")):
         name = f"{file.parent.parent.name}/msg/{file.stem}"
         if (standard_folder() / f"{name}.msg").is_file():
@@ -48,7 +48,7 @@ def shipped_services() -> Iterator[str]:
 
 
 class Codec:
-    """One message of hopmeter's Python codec: `name`, or a part of the service `payload`."""
+    """A message of hopmeter's Python codec: `name`, or a part of the service `payload`."""
 
     def __init__(self, name: str, payload: str = "") -> None:
         self.name = name
@@ -64,7 +64,7 @@ class Codec:
         return self.encode(self.store.deserialize_cdr(encoded, self.name))
 
     def is_padding(self, at: int) -> bool:
-        """Return whether a byte of the encoded message decides nothing."""
+        """Return whether a byte is padding: decoding ignores its value."""
         altered = bytearray(self.bytes)
         altered[at] ^= 0xFF
         return self.encode_again(bytes(altered)) == self.bytes
@@ -72,7 +72,7 @@ class Codec:
 
 @pytest.fixture(scope="module")
 def encoded() -> list[tuple[Codec, bytes, bytes]]:
-    """Return each message with the bytes of rclpy for its values, and for what rclpy decodes from hopmeter's bytes."""
+    """Return rclpy's bytes for each message's values, and for the message that rclpy decodes from hopmeter's bytes."""
     codecs = [Codec(name) for name, _ in shipped_files()]
     codecs += [Codec(part, name) for name in shipped_services() for part in parts_of(name)]
     asked = json.dumps([[each.name, each.values, each.bytes.hex()] for each in codecs])

@@ -1,4 +1,4 @@
-"""The generated code of every message that ROS 2 ships compiles, and encodes the bytes that rosbags encodes."""
+"""The generated code of every message that ROS 2 ships compiles, and encodes the same bytes as rosbags."""
 
 from __future__ import annotations
 

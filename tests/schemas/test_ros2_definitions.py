@@ -1,4 +1,4 @@
-"""Definitions of ROS 2 messages: what is read, and which line is refused and why."""
+"""Tests for ROS 2 message definitions: valid files, and the refused line with the reason."""
 
 from __future__ import annotations
 

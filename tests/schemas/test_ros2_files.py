@@ -1,4 +1,4 @@
-"""What payloads of ROS 2 messages mean, and where the definitions of other packages are found."""
+"""Tests for ROS 2 payloads, and for the search for definitions of other packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """A package with a message of its own, of another package beside it, and of ROS 2."""
+    """A package with one message that uses messages of the same package, of a neighbouring package and of ROS 2."""
     write(tmp_path / "my_msgs/msg/State.msg", "std_msgs/Header header\nWheel[2] wheels\ngeo_msgs/Pose pose\n")
     write(tmp_path / "my_msgs/msg/Wheel.msg", "float32 speed\n")
     write(tmp_path / "geo_msgs/msg/Pose.msg", "float64 x\n")

@@ -1,4 +1,4 @@
-"""Definitions in `.idl` files, which the parser of a ROS 2 reads: the fields are those of `.msg` and `.srv` files."""
+"""`.idl` files, which ROS 2's own parser reads, yield the same fields as `.msg` and `.srv` files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of ROS 2 messages: what they consist of, and whether an installation has the same."""
+"""Tests for the structure of ROS 2 message types, and for comparison with the types of an installation."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_another_definition_in_an_installation_is_refused(tmp_path: Path, instal
     prefix = install(tmp_path, {"a/msg/A": installed})
     with refuses(UsageError, "E-SCHEMA"):
         missing_packages(ros_type("int8 x"), [prefix])
-    with refuses(UsageError, "E-SCHEMA"):  # the package without the type
+    with refuses(UsageError, "E-SCHEMA"):  # the package exists, but not the type
         missing_packages(RosType("a/msg/B", {"a/msg/B": "int8 x"}), [prefix])
     with refuses(UsageError, "E-SCHEMA"):
         read_installed("a/msg/C", [prefix])

@@ -1,4 +1,4 @@
-"""The values of ROS 2 messages: those of YAML files as `ros2 topic pub` takes them, and those that hopmeter chooses."""
+"""Tests for ROS 2 message values: from YAML files as `ros2 topic pub` reads them, and hopmeter's defaults."""
 
 from __future__ import annotations
 

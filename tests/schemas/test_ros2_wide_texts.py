@@ -1,5 +1,7 @@
-"""Texts of the type wstring: the bytes are those that rclpy's `serialize_message` gave for the same message over
-rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp and rmw_cyclonedds_cpp of Kilted, which agree."""
+"""Tests for wstring fields against bytes from rclpy's `serialize_message`.
+
+The bytes agree for rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp and rmw_cyclonedds_cpp of Kilted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that hopmeter chooses: the same in every run, for each kind of field."""
+"""hopmeter chooses the same values in every run, for each kind of field."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_text_format_is_read_as_protoc_writes_it() -> None:
 
 
 def kind(base: int, index: int = -1, **more: int) -> dict[str, int]:
-    """Return a type, as flatc describes it."""
+    """Return a type as flatc describes it."""
     return {"base_type": base, "index": index, **more}
 
 

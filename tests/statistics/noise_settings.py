@@ -1,4 +1,4 @@
-"""Noise of trials: hostile settings, and trials of equal cells that were recorded on a guest with two cores."""
+"""Noise models for trials: adverse ones, and recorded trials of equal cells from a two-core VM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.statistics import is_beyond_use
 
 Floats = NDArray[np.float64]
 Trials = tuple[Floats, Floats]
-"""Logarithms of trials, and their steal shares, with the axes table, cell, round."""
+"""Log medians of trials and their steal shares; the axes are table, cell and round."""
 Shape = tuple[int, int, int]
 
 
@@ -24,37 +24,37 @@ def equal_variances(rng: Generator, shape: Shape) -> Trials:
 
 
 def unequal_variances(rng: Generator, shape: Shape) -> Trials:
-    """Standard deviations of cells from 3 to 60 %."""
+    """The cells' standard deviations range from 3 to 60 %."""
     tables, cells, _ = shape
     deviations = np.exp(rng.uniform(math.log(0.03), math.log(0.6), (tables, cells, 1)))
     return deviations * rng.normal(size=shape), np.zeros(shape)
 
 
 def quiet_and_noisy(rng: Generator, shape: Shape) -> Trials:
-    """Of ten cells three are 17 times as noisy as the others."""
+    """Three of ten cells are 17 times noisier than the others."""
     tables, cells, _ = shape
     deviations = np.where(rng.random((tables, cells, 1)) < 0.3, 0.5, 0.03)
     return deviations * rng.normal(size=shape), np.zeros(shape)
 
 
 def two_modes(rng: Generator, shape: Shape) -> Trials:
-    """Of ten trials three take three times as long."""
+    """Three of ten trials take three times as long."""
     return 0.1 * rng.normal(size=shape) + math.log(3) * (rng.random(shape) < 0.3), np.zeros(shape)
 
 
 def drift(rng: Generator, shape: Shape) -> Trials:
-    """The machine becomes 80 % slower during the run, also within a round, whose order is random."""
+    """The machine becomes 80 % slower during the run, also within a round; the order within a round is random."""
     place = np.argsort(rng.random(shape), axis=1) / shape[1]
     return 0.1 * rng.normal(size=shape) + 0.6 * (np.arange(shape[2]) + place) / shape[2], np.zeros(shape)
 
 
 def heavy_tails(rng: Generator, shape: Shape) -> Trials:
-    """Student's t with two degrees of freedom."""
+    """Student's t-distribution with two degrees of freedom."""
     return 0.15 * rng.standard_t(2, shape), np.zeros(shape)
 
 
 def stolen_outliers(rng: Generator, shape: Shape) -> Trials:
-    """Of 20 trials three lose 40 to 65 % of the cores and take 2.5 to 6 times as long; the others lose 6 %."""
+    """Three of 20 trials lose 40 to 65 % of the CPU to steal and take 2.5 to 6 times as long; the others lose 6 %."""
     stolen = rng.random(shape) < 0.15
     steal = np.where(stolen, rng.uniform(0.4, 0.65, shape), rng.beta(1, 15, shape))
     noise = 0.1 * rng.normal(size=shape) * np.sqrt(1 + 100 * np.where(stolen, 0, steal) ** 2)
@@ -62,14 +62,14 @@ def stolen_outliers(rng: Generator, shape: Shape) -> Trials:
 
 
 def stolen_and_repeated(rng: Generator, shape: Shape) -> Trials:
-    """The same, but trials that are beyond use are measured again, once."""
+    """As `stolen_outliers`, but unusable trials are repeated once."""
     (first, stolen), (second, stolen_again) = (stolen_outliers(rng, shape) for _ in range(2))
     is_repeated = np.vectorize(is_beyond_use)(stolen, np.median(stolen))
     return np.where(is_repeated, second, first), np.where(is_repeated, stolen_again, stolen)
 
 
 def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
-    """Of ten trials one takes 2.5 to 6 times as long, and no steal shows it."""
+    """One of ten trials takes 2.5 to 6 times as long without any visible steal."""
     late = rng.random(shape) < 0.1
     return 0.1 * rng.normal(size=shape) + np.where(late, rng.uniform(math.log(2.5), math.log(6), shape), 0), np.zeros(
         shape
@@ -78,7 +78,8 @@ def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
 
 @lru_cache
 def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
-    """Return recorded trials of one table; the axes are cell and round. A line of the file has the rounds of a cell."""
+    """Return the recorded trials of one table with the axes cell and round. Each line of the file contains a cell's
+    rounds."""
     lines = [line.split(",") for line in (Path(__file__).parent / f"{file}.csv").read_text().splitlines()]
     medians, steal = (
         np.array([values for of, _, name, *values in lines if (of, name) == (table, each)], float)
@@ -88,7 +89,7 @@ def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
 
 
 def resample(table: str, rng: Generator, shape: Shape) -> Trials:
-    """Draw rounds of equal cells, and give the trials of each round to the cells by chance: then they are equal."""
+    """Draw rounds of equal cells, and shuffle each round's trials among the cells so that the cells are equal."""
     values, steal = recorded_trials(table)
     tables, cells, rounds = shape
     columns = np.argsort(rng.random((tables, 1, values.shape[1])), axis=2)[:, :, :rounds]
@@ -120,7 +121,7 @@ RECORDED: tuple[Setting, ...] = (unix, shm)
 
 
 def draw(setting: Setting, shape: Shape, seed: int, levels: Sequence[float] = ()) -> Trials:
-    """Draw tables with a random effect of each round; `levels` are what the cells cost, otherwise all are equal."""
+    """Draw tables with a random effect per round; `levels` are the true levels of the cells, equal by default."""
     rng = np.random.default_rng([seed, *shape])
     values, steal = setting(rng, shape)
     rounds = rng.normal(0, 0.15, (shape[0], 1, shape[2]))

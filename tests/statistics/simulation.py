@@ -1,9 +1,9 @@
-"""How often the ranking decides wrongly, and how often rightly: `python -m tests.statistics.simulation`.
+"""Simulate how often the ranking decides wrongly and rightly: `python -m tests.statistics.simulation`.
 
-Prints the tables of error rates, missed intervals and power that docs/method.md shows.
+Prints the tables of error rates, missed intervals and power in docs/method.md.
 
-Every number belongs to the whole stopping rule: looks at the rounds of `look_rounds`, levels of `spend`, cells stop
-once all their pairs are decided, and a wrong decision at any look counts.
+All numbers apply to the complete stopping rule: looks at `look_rounds`, with the levels of `spend`. Cells stop once all
+their pairs are decided, and a wrong decision at any look counts.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def families_of(cells: int, references: int = 0) -> list[Family]:
 
 
 def compare_pairs(trials: Trials, known: NDArray[np.bool_]) -> PairTests:
-    """Test all pairs of tables, as `fit` does for one table."""
+    """Test all pairs of many tables at once, as `fit` does for one table."""
     values, steal = trials
     centred = values - np.median(values, axis=(1, 2), keepdims=True)
     return compare_cells(fit_noise(centred, steal, known), steal, centred)
 
 
 def decide(tests: PairTests, families: Sequence[Family], alpha: float = 0.05) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs are decided, and half the width of the intervals."""
+    """Return which pairs are decided, and half the width of their intervals."""
     decided, half = np.zeros(tests.differences.shape, bool), np.zeros(tests.differences.shape)
     p_values = tests.p_values()
     for each in families:
@@ -62,12 +62,12 @@ def decide(tests: PairTests, families: Sequence[Family], alpha: float = 0.05) ->
 
 
 def decide_once(trials: Trials, references: int = 0) -> NDArray[np.bool_]:
-    """Return which pairs one look at the end decides."""
+    """Return the pairs that a single look at the end decides."""
     return decide(compare_pairs(trials, np.ones(trials[0].shape, bool)), families_of(trials[0].shape[1], references))[0]
 
 
 def best_is_wrong(setting: Setting, cells: int, rounds: int, tables: int = 1000) -> float:
-    """Return the share of tables of equal cells in which the best one, chosen from the data, beats any other."""
+    """Return how often the apparently best of equal cells beats any other cell."""
     values, steal = draw(setting, (tables, cells, rounds), 5)
     model = fit_noise(values, steal, np.ones(values.shape, bool))
     tests = compare_cells(model, steal, values)
@@ -97,10 +97,10 @@ def interval_coverage(setting: Setting, levels: Sequence[float], rounds: int, ta
 
 @dataclass
 class Outcome:
-    """What the whole stopping rule says about each pair; axes table and pair.
+    r"""The decisions of the complete stopping rule about each pair; the axes are table and pair.
 
-    `signs` are -1 or 1 for a pair that any look decided, by the sign of first minus second, and 0 if it is open.
-    `low` and `high` are the intervals in the end: a pair that only an earlier look decided keeps that interval.
+    `signs` is the sign of first minus second, -1 or 1, for a pair that any look decided, and 0 for an undecided pair.
+    `low` and `high` are the final intervals. A pair that only an earlier look decided keeps the interval of that look.
     """
 
     signs: Floats
@@ -109,7 +109,7 @@ class Outcome:
     decided: NDArray[np.bool_]
 
     def update(self, tests: PairTests, decided: NDArray[np.bool_], half: Floats) -> None:
-        """Take a later look into account."""
+        """Add the result of a later look."""
         middle = tests.differences
         self.signs = np.where((self.signs == 0) & decided, np.sign(middle), self.signs)
         retained = self.decided & ~decided & (np.sign(middle) == np.sign(self.low + self.high))
@@ -119,7 +119,7 @@ class Outcome:
 
 
 def follow_rule(trials: Trials, references: int = 0) -> Outcome:
-    """Follow the whole stopping rule; the last `references` cells take part in every second round."""
+    """Apply the complete stopping rule; the last `references` cells take part in every second round."""
     values, steal = trials
     tables, cells, rounds = values.shape
     first, second = np.triu_indices(cells, 1)
@@ -140,7 +140,7 @@ def follow_rule(trials: Trials, references: int = 0) -> Outcome:
 def finished_cells(
     signs: Floats, first: NDArray[np.intp], second: NDArray[np.intp], cells: int, references: int = 0
 ) -> NDArray[np.bool_]:
-    """Return the choices all of whose pairs are decided; the best one goes on."""
+    """Return the choices whose pairs are all decided; the best choice continues."""
     choices = cells - references
     own = np.stack([((first == cell) | (second == cell)) & (second < choices) for cell in range(cells)])
     done = ((signs != 0)[:, None, :] | ~own).all(axis=2)
@@ -158,27 +158,28 @@ def false_tables(setting: Setting, cells: int, rounds: int, tables: int = 1000, 
 def false_families(
     setting: Setting, choices: int, references: int, rounds: int, tables: int = 1000, seed: int = 1
 ) -> list[float]:
-    """Return the share of tables of equal cells with any decided pair of choices, and with any pair of a reference."""
+    """Return the shares of tables of equal cells with any decided pair of choices, and with any decided pair of a
+    reference."""
     cells = choices + references
     wrong = follow_rule(draw(setting, (tables, cells, rounds), seed), references).signs != 0
     return [float(wrong[:, each.places].any(axis=1).mean()) for each in families_of(cells, references)]
 
 
 def wrong_tables(setting: Setting, levels: Sequence[float], rounds: int, tables: int = 1000, seed: int = 1) -> float:
-    """Return the share of tables with a decided pair of equal cells, or one decided the wrong way."""
+    """Return the share of tables in which a pair of equal cells is decided, or a pair is decided the wrong way."""
     signs = follow_rule(draw(setting, (tables, len(levels), rounds), seed, levels)).signs
     return float(((signs != 0) & (signs != np.sign(true_differences(levels)))).any(axis=1).mean())
 
 
 def true_differences(levels: Sequence[float]) -> Floats:
-    """Return first minus second of each pair."""
+    """Return the true value of first minus second for each pair."""
     first, second = np.triu_indices(len(levels), 1)
     differences: Floats = np.round(np.log(levels)[first] - np.log(levels)[second], 9)
     return differences
 
 
 def missed_intervals(setting: Setting, levels: Sequence[float], rounds: int, tables: int = 1000) -> float:
-    """Return the share of tables in which any interval misses the true ratio, by the whole stopping rule."""
+    """Return the share of tables in which any interval misses the true ratio, under the complete stopping rule."""
     outcome, truth = follow_rule(draw(setting, (tables, len(levels), rounds), 8, levels)), true_differences(levels)
     return float(((outcome.low > truth + 1e-9) | (truth > outcome.high + 1e-9)).any(axis=1).mean())
 
@@ -186,9 +187,9 @@ def missed_intervals(setting: Setting, levels: Sequence[float], rounds: int, tab
 def power(
     setting: Setting, ratio: float, rounds: int, whole_rule: bool = True, tables: int = 300, references: int = 0
 ) -> float:
-    """Return the share of decided pairs that differ by a ratio: six cells against six.
+    """Return the share of decided pairs between two halves of six cells whose levels differ by a ratio.
 
-    The `references` are the last cells of both halves, and their pairs do not count.
+    The `references` are the last cells of both halves; their pairs do not count.
     """
     half = 6 - references // 2
     levels = [1.0] * half + [ratio] * half + [1.0] * (6 - half) + [ratio] * (6 - half)
@@ -199,9 +200,10 @@ def power(
 
 
 def precise_coverage(setting: Setting, within: float, rounds_that_fit: int, tables: int = 1000) -> tuple[float, float]:
-    """Stop at the first look that gives a level to a share; return coverage at the end, and how many tables stop early.
+    """Stop at the first look that resolves the level of a share, and return the final coverage and how many tables stop
+    early.
 
-    The true level is 0, so the setting has to be symmetric.
+    The true level is 0, so the noise must be symmetric.
     """
     values, steal = draw(setting, (tables, 3, rounds_that_fit), 4)
     covered, stopped = np.zeros(tables, bool), np.zeros(tables, bool)
@@ -226,7 +228,7 @@ def print_errors(tables: int = 1000) -> None:
 
 
 def print_families(tables: int = 1000) -> None:
-    """Print the table of error rates with references: choices / references."""
+    """Print the table of error rates with references, as choices / references."""
     heads = [f"{choices} + {references}" for choices, references in SPLITS]
     rates = {
         setting: ["" if _is_too_large(setting, sum(split)) else _families(setting, split, tables) for split in SPLITS]
@@ -257,7 +259,7 @@ def _missed_text(setting: Setting, levels: Sequence[float], tables: int) -> str:
 
 
 def _is_too_large(setting: Setting, cells: int) -> bool:
-    """Return whether fewer cells were recorded."""
+    """Return whether the recording has fewer cells."""
     return setting in RECORDED and cells > 12
 
 
@@ -272,7 +274,7 @@ def _name(setting: Setting) -> str:
 
 
 def print_power() -> None:
-    """Print the table of power, with the whole stopping rule and with one look at the end."""
+    """Print the table of power, for the complete stopping rule and for a single look at the end."""
     print("| noise | rounds |", " | ".join(f"ratio {ratio}" for ratio in RATIOS), "|\n|---|---|" + "---|" * len(RATIOS))
     for setting in RECORDED:
         for rounds in FITS:

@@ -1,6 +1,6 @@
-"""How often the interval of p99 contains it, and limits are judged: `python -m tests.statistics.tail_simulation`.
+"""Simulate the coverage of the p99 interval and the judgement of limits: `python -m tests.statistics.tail_simulation`.
 
-Prints the table of docs/method.md. The trials have 125 messages, as in a quick look, so none of them has a p99.
+Prints the table in docs/method.md. Trials have 125 messages, as in a quick look, so no trial resolves its own p99.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ BEYOND = 0.01
 ALPHA = 0.05
 ROUNDS = (5, 8, 12, 24)
 FAR = 10
-"""A limit that a cell clearly meets is so many times its p99."""
+"""The ratio of a clearly met limit to the cell's p99."""
 LATE = 0.05
-"""Of a limit that a cell clearly misses, so large a share of the messages is later."""
+"""The share of messages that exceed a clearly missed limit."""
 
 
 def independent(rng: Generator, trials: int) -> Floats:
@@ -36,7 +36,7 @@ def independent(rng: Generator, trials: int) -> Floats:
 
 
 def levels_differ(rng: Generator, trials: int) -> Floats:
-    """The level of a trial differs by 20 % from that of the next."""
+    """The level varies by 20 % between trials."""
     return independent(rng, trials) * rng.lognormal(0, 0.2, (trials, 1))
 
 
@@ -54,12 +54,12 @@ def frequent_stalls(rng: Generator, trials: int) -> Floats:
 
 
 def rare_stalls(rng: Generator, trials: int) -> Floats:
-    """Eight trials last a second together: one in seven times they see no stall at all."""
+    """Eight trials last one second in total, and one in seven runs contains no stall."""
     return _stalls(rng, trials, per_s=2, mean_ms=8)
 
 
 def _stalls(rng: Generator, trials: int, per_s: float, mean_ms: float) -> Floats:
-    """A message each millisecond; those that are due in a stall wait for its end."""
+    """Return one message per millisecond; messages that are due during a stall wait until its end."""
     due, before = np.arange(MESSAGES), 50
     latencies = rng.lognormal(math.log(0.1), 0.3, (trials, MESSAGES))
     for values in latencies:
@@ -70,7 +70,7 @@ def _stalls(rng: Generator, trials: int, per_s: float, mean_ms: float) -> Floats
 
 
 def busy_unix(rng: Generator, trials: int) -> Floats:
-    """Trials recorded on a guest of two cores on which other programs ran: eight wanted to run on average."""
+    """Trials recorded on a two-core VM with other programs; on average, eight threads were runnable."""
     return _recorded_trials("unix")[rng.integers(0, len(_recorded_trials("unix")), trials)]
 
 
@@ -80,7 +80,7 @@ def busy_zeromq(rng: Generator, trials: int) -> Floats:
 
 @cache
 def _recorded_trials(cell: str) -> Floats:
-    """Return the recorded trials. The file has the slowest 20 % of all messages; the others count as 0."""
+    """Return the recorded trials. The file contains only the slowest 20 % of the messages; the others count as 0."""
     with (Path(__file__).parent / "short_trials.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["cell"] == cell]
     found = np.zeros((len(rows), int(rows[0]["messages"])))
@@ -95,7 +95,7 @@ SETTINGS = (independent, levels_differ, rare_mode, short_stalls, frequent_stalls
 
 @cache
 def quantile(setting: Setting, share: float) -> float:
-    """Return the true quantile of a setting."""
+    """Return the true quantile of a noise model."""
     if setting in (busy_unix, busy_zeromq):
         values = _recorded_trials("unix" if setting is busy_unix else "zeromq")
     else:
@@ -108,13 +108,13 @@ class Rates:
     """Shares of the simulated runs."""
 
     too_high: float
-    """The whole interval of p99 is above it: a run that just meets its limit is said to miss it."""
+    """The whole interval is above the true p99, so a cell that just meets its limit would miss it."""
     too_low: float
-    """The whole interval is below p99: a run that just misses its limit is said to meet it."""
+    """The whole interval is below the true p99, so a cell that just misses its limit would meet it."""
     clear_met: float
-    """A limit of ten times p99 is said to be met."""
+    """A limit of ten times the p99 is judged as met."""
     clear_missed: float
-    """A limit that 5 % of the messages exceed is said to be missed."""
+    """A limit that 5 % of the messages exceed is judged as missed."""
 
     @property
     def coverage(self) -> float:
@@ -123,7 +123,7 @@ class Rates:
 
 @cache
 def simulate(setting: Setting, rounds: int, seeds: int = 1000) -> Rates:
-    """Judge p99 of simulated runs with fixed seeds."""
+    """Judge the p99 of simulated runs with fixed seeds."""
     truth, near = quantile(setting, 1 - BEYOND), quantile(setting, 1 - LATE)
     lows, highs = np.transpose([_interval(setting, rounds, seed) for seed in range(seeds)])
     far = FAR * truth

@@ -1,4 +1,4 @@
-"""The ratio of two sides from their turns: noise to which both are exposed does not change it."""
+"""Tests for the ratio of two sides from their turns: noise that affects both sides does not change it."""
 
 from __future__ import annotations
 

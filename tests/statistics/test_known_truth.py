@@ -1,4 +1,4 @@
-"""Equal cells are rarely called different, and different cells often, by the whole stopping rule."""
+"""Under the complete stopping rule, equal cells are rarely called different, and different cells often are."""
 
 import math
 
@@ -154,7 +154,7 @@ def test_ratios_are_found_in_recorded_noise_and_more_rounds_find_more(setting: S
 
 @pytest.mark.parametrize(("table", "rounds", "least"), [("timing", 5, 0.85), ("timing", 12, 0.95), ("image", 12, 0.8)])
 def test_a_recorded_quick_look_is_decided(table: str, rounds: int, least: float) -> None:
-    """Pairs whose medians over all 12 rounds differ by 1.5 or more."""
+    """The test counts pairs whose medians over all 12 rounds differ by a factor of at least 1.5."""
     values, steal = recorded_trials(table, "quick_look")
     rows = [
         Observation(str(cell), at, math.exp(values[cell, at]), steal[cell, at])

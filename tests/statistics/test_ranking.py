@@ -1,4 +1,4 @@
-"""Ranks, ratios and intervals of small tables whose answer is known."""
+"""Tests for ranks, ratios and intervals of small tables with known answers."""
 
 import math
 
@@ -86,7 +86,7 @@ def test_a_table_without_pairs_has_no_pairs(rows: list[Observation]) -> None:
 @pytest.mark.parametrize("cells", [2, 3, 6])
 @pytest.mark.parametrize("step", [0, 1])
 def test_values_without_variance(cells: int, step: int) -> None:
-    """Equal values are equal; constant values that differ are decided."""
+    """Equal constant values are equal; different constant values are decided."""
     ranking = fit([Observation(f"c{at}", each, 20 + step * at) for at in range(cells) for each in range(4)])
     assert all(pair.decided == bool(step) for pair in ranking.pairs)
     assert all(math.isfinite(pair.ratio) for pair in ranking.pairs)

@@ -1,4 +1,4 @@
-"""Trends: values without one rarely show one, also if neighbours are alike, and a planned one is found."""
+"""Tests for trends: a planned trend is found, and autocorrelated values without a trend rarely show one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.statistics.trends import BLOCKS, Trend, combine, fit_trend
 Floats = NDArray[np.float64]
 SERIES = 1000
 ROWS = 16
-"""So many rows share the 5 % in `latency-growth`."""
+"""The number of rows that share the 5 % level in `latency-growth`."""
 
 
 def independent(rng: Generator) -> Floats:
@@ -22,12 +22,12 @@ def independent(rng: Generator) -> Floats:
 
 
 def bursts(rng: Generator) -> Floats:
-    """Of ten blocks one is much slower."""
+    """One of ten blocks is much slower."""
     return independent(rng) + np.where(rng.random((SERIES, BLOCKS)) < 0.1, rng.exponential(3, (SERIES, BLOCKS)), 0)
 
 
 def autoregression(rng: Generator, share: float) -> Floats:
-    """Neighbours have this correlation."""
+    """Neighbouring blocks have this correlation."""
     drawn = rng.normal(size=(SERIES, BLOCKS + 50))
     for at in range(1, BLOCKS + 50):
         drawn[:, at] += share * drawn[:, at - 1]
@@ -35,7 +35,7 @@ def autoregression(rng: Generator, share: float) -> Floats:
 
 
 def busy_spells(rng: Generator, blocks: float) -> Floats:
-    """The machine is busy for so many blocks on average, then free for as many."""
+    """The machine is busy for the given mean number of blocks, then idle for equally many."""
     change = rng.random((SERIES, BLOCKS)) < 1 / blocks
     is_busy = (rng.integers(2, size=(SERIES, 1)) + np.cumsum(change, axis=1)) % 2
     return 0.5 * is_busy + 0.1 * rng.normal(size=(SERIES, BLOCKS))
@@ -75,7 +75,7 @@ def test_a_planned_trend_is_found_and_its_interval_contains_it() -> None:
 
 
 def test_growth_that_bends_is_found() -> None:
-    """A leak adds the same time to each message: in logarithms its line bends."""
+    """A leak adds a constant time per message, which is a curve on a logarithmic scale."""
     low, high = fit_trend(1 + 0.42 * np.arange(BLOCKS) / BLOCKS).bounds(0.05)
     assert 1.3 < low < 1.42 < high < 1.5
 

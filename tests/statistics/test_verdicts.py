@@ -1,4 +1,4 @@
-"""Verdicts from one interval, and what looks spend."""
+"""Tests for verdicts from one interval, and for the significance level that looks spend."""
 
 import math
 

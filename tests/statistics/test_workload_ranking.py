@@ -1,4 +1,4 @@
-"""The rule that ranks whole workloads: its error rates and power by simulation, and small tables with known answers."""
+"""Tests for the ranking of whole workloads: simulated error rates and power, and small tables with known answers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.statistics.noise_settings import stolen_outliers
 from tests.statistics.workload_simulation import POWERS, SETTINGS
 
 MOST_FALSE = 0.065
-"""The share of tables of equal transports that may have any difference."""
+"""The maximum share of tables of equal transports with any decided pair."""
 TABLES = 200
 CHANCE = 2.6
-"""Standard errors that the share among so few tables may be above the limit by chance."""
+"""The number of standard errors by which a simulated share may exceed the limit by chance."""
 
 
 @pytest.mark.parametrize("cells", [3, 5])
@@ -71,7 +71,7 @@ def decided_pair(a: str, b: str) -> CellPair:
 
 
 def decide(**decided: list[Ids]) -> Decisions:
-    """Decide three cells by criteria that find these differences, if they are asked for the pair."""
+    """Decide three cells by criteria that report the given differences for each pair."""
 
     def compare(pairs: Sequence[Ids], found: list[Ids]) -> list[CellPair]:
         wanted = set(map(frozenset, pairs))
@@ -144,7 +144,7 @@ def test_counts_are_compared_by_the_binomial_test(events: list[int], expected: f
 
 
 def partitions(cells: int, largest: int) -> Iterator[list[int]]:
-    """The sizes of the groups of equal cells, in every way."""
+    """Return the group sizes of every partition of equal cells."""
     if cells == 0:
         yield []
     for size in range(1, min(cells, largest) + 1):
@@ -160,7 +160,7 @@ def test_divisors_count_the_pairs_that_may_be_equal_at_once(cells: int) -> None:
 
 
 def test_a_table_of_hundreds_of_cells_has_divisors() -> None:
-    """Its cells have more partitions than a program can list."""
+    """A program cannot enumerate all partitions of that many cells."""
     divisors = all_pairs_divisors(200)
     assert len(divisors) == 19_900
     assert (divisors[0], set(divisors[1:200]), divisors[-1]) == (19_900, {19_701}, 1)

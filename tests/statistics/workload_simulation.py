@@ -1,9 +1,8 @@
-"""How often the ranking of whole workloads decides wrongly, and how often rightly:
-`python -m tests.statistics.workload_simulation`.
+"""Simulate error rates and power of the workload ranking: `python -m tests.statistics.workload_simulation`.
 
-Prints the tables of docs/method.md. Every number belongs to the whole rule: deadlines, then the worst p99 of a flow,
-then CPU, each at its share of the level, among the pairs that are still open. Many tables are fitted at once;
-`decide_one` ranks one of them as a run does.
+Prints the tables in docs/method.md. All numbers apply to the complete rule: deadlines, then the worst p99 of a flow,
+then CPU. Each criterion has its share of the significance level and tests only undecided pairs. Many tables are fitted
+at once; `decide_one` ranks one table with the code of a run.
 """
 
 from __future__ import annotations
@@ -40,23 +39,23 @@ from tests.statistics.noise_settings import (
 
 FITS = (5, 8, 12, 24)
 CELLS = {2: FITS, 3: FITS, 5: FITS, 8: (5, 12)}
-"""The numbers of transports, and of rounds."""
+"""The numbers of transports, each with the numbers of rounds."""
 MESSAGES = 2500
-"""Messages with a deadline in each trial: 5 s at 500 Hz."""
+"""The number of messages with a deadline in each trial: 5 s at 500 Hz."""
 FLOWS = ("camera", "objects", "commands")
 MANY_FLOWS = (*FLOWS, "lidar", "map", "log", "joy", "state")
 ALPHA = 0.05
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
 CPU_NOISE = 0.2
-"""The CPU of a trial differs less than its latencies."""
+"""The standard deviation of log CPU, which varies less than latency."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """By how much the last transport differs from the others: in missed deadlines, the p99 of one flow, and CPU.
+    """Differences between the last transports and the others: in missed deadlines, the p99 of one flow, and CPU.
 
-    `cells` are so many transports at the end that differ, all alike. If `punctual` is not 0, all but so many at the end
-    miss ten times as many deadlines.
+    `cells` is the number of transports at the end that differ, all by the same amount. If `punctual` is not 0, all
+    other transports except the last `punctual` ones miss ten times as many deadlines.
     """
 
     missed: float = 1.0
@@ -72,7 +71,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Workload:
-    """How trials differ, which share of deadlines they miss, and how many misses come together."""
+    """The noise between trials, the share of missed deadlines, and how many misses come together."""
 
     noise: Setting
     share: float
@@ -83,7 +82,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Tables:
-    """Trials of many tables: missed, the logarithms of each flow's p99 and of CPU, and steal; axes table, cell,
+    """Trials of many tables: missed deadlines, log p99 of each flow, log CPU, and steal; the axes are table, cell and
     round."""
 
     missed: NDArray[np.int64]
@@ -93,12 +92,10 @@ class Tables:
 
     @property
     def cells(self) -> int:
-        """The number of transports."""
         return int(self.missed.shape[1])
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of transports."""
         return [(one, other) for one in range(self.cells) for other in range(one + 1, self.cells)]
 
 
@@ -116,7 +113,8 @@ def draw_tables(one: Workload, cells: int, rounds: int, tables: int, seed: int =
 
 
 def _draw_missed(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
-    """Draw the missed deadlines of each trial: as many as its noise makes likely, together."""
+    """Draw the number of missed deadlines of each trial, in bursts, with a probability that follows the trial's
+    noise."""
     centred = noise - np.median(noise)
     shares = np.clip(one.share * np.exp(centred), 0.0, 1.0)
     drawn: NDArray[np.int64] = one.burst * np.random.default_rng(seed).binomial(MESSAGES // one.burst, shares)
@@ -124,9 +122,9 @@ def _draw_missed(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
 
 
 def decide_all(tables: Tables) -> dict[str, Floats]:
-    """Return by criterion which pairs are decided: -1 if the first is better, 1 if the second is, otherwise 0.
+    """Return the decided pairs by criterion: -1 if the first is better, 1 if the second is, and 0 if undecided.
 
-    A criterion decides only pairs that those before it leave open.
+    A criterion decides only pairs that earlier criteria leave undecided.
     """
     alpha = share_level(ALPHA, 3)
     shares = tables.missed / MESSAGES
@@ -144,13 +142,13 @@ def decide_all(tables: Tables) -> dict[str, Floats]:
 
 
 def _compare(values: Floats, steal: Floats) -> PairTests:
-    """Test all pairs of tables, as `fit` does for one table."""
+    """Test all pairs of many tables at once, as `fit` does for one table."""
     centred = values - np.median(values, axis=(1, 2), keepdims=True)
     return compare_cells(fit_noise(centred, steal, np.ones(values.shape, bool)), steal, centred)
 
 
 def _join(fits: Sequence[PairTests]) -> tuple[Floats, Floats]:
-    """Return the p-values and differences of pairs that were fitted alone; the axes are table and pair."""
+    """Join the p-values and differences of pairs that were fitted separately; the axes are table and pair."""
     p_values = np.concatenate([each.p_values() for each in fits], axis=1)
     return p_values, np.concatenate([each.differences for each in fits], axis=1)
 
@@ -162,9 +160,9 @@ def _decide_pairs(
     open_: NDArray[np.bool_] | None = None,
     others: Floats | None = None,
 ) -> Floats:
-    """Step down through the pairs of each table that are open; `others` are p-values that have to be small too.
+    """Step down through the undecided pairs of each table; `others` are p-values that must be small too.
 
-    `alpha` may be one level for each table. P-values are divided by it, so that the level of all tables is 1.
+    `alpha` may differ between tables. P-values are divided by it, so that the level of all tables is 1.
     """
     p_values, differences = tests
     p_values = p_values if others is None else np.maximum(p_values, others)
@@ -181,7 +179,8 @@ def _decide_pairs(
 
 
 def _counts_p_values(counts: NDArray[np.int64]) -> Floats:
-    """Return the p-value of two counts of as many messages; the axes are table and cell."""
+    """Return the p-value of the difference between two counts out of equally many messages; the axes are table and
+    cell."""
     total = counts.sum(axis=1)
     below, above = bdtr(counts[:, 0], total, 0.5), bdtrc(np.maximum(counts[:, 0] - 1, 0), total, 0.5)
     above = np.where(counts[:, 0] > 0, above, 1.0)
@@ -190,7 +189,7 @@ def _counts_p_values(counts: NDArray[np.int64]) -> Floats:
 
 
 def _tail_fits(tables: Tables) -> Iterator[PairTests]:
-    """Yield the test of each pair: the product of one's worst flow and the best trial of the other's."""
+    """Yield the test of each pair, which compares the cells' worst flows relative to the best cell of each flow."""
     rows = np.arange(len(tables.missed))
     values = np.stack(tables.tails, axis=1)
     levels = np.stack([_levels(each, tables.steal) for each in tables.tails], axis=1)
@@ -253,7 +252,7 @@ def _flow_observations(
 
 
 def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, seed: int = 1) -> float:
-    """Return the share of tables with any difference, by any criterion, between transports that are equal in it."""
+    """Return the share of tables in which any criterion finds a difference between transports that are equal in it."""
     drawn = draw_tables(one, cells, rounds, tables, seed)
     first = cells - one.effects.cells
     across = np.array([(a < first) != (b < first) for a, b in drawn.pairs])
@@ -267,8 +266,10 @@ def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, see
 
 
 def found_differences(one: Workload, cells: int, rounds: int, criterion: str, tables: int = 1000) -> float:
-    """Return the share of the pairs with the last transport that a criterion decides the right way; those that miss ten
-    times as many deadlines do not count."""
+    """Return the share of the last transport's pairs that a criterion decides correctly.
+
+    Transports that miss ten times as many deadlines do not count.
+    """
     drawn = draw_tables(one, cells, rounds, tables, 2)
     own = [
         at for at, pair in enumerate(drawn.pairs) if pair[1] == cells - 1 and not one.effects.is_late(cells)[pair[0]]
@@ -320,7 +321,6 @@ POWERS: dict[str, tuple[str, Workload]] = {
 
 
 def error_rows(tables: int) -> Iterator[str]:
-    """Yield the table of error rates."""
     yield f"| trials | {' | '.join(f'{cells} transports' for cells in CELLS)} |"
     yield "|---|" + "---|" * len(CELLS)
     for name, one in SETTINGS.items():
@@ -329,7 +329,6 @@ def error_rows(tables: int) -> Iterator[str]:
 
 
 def power_rows(tables: int) -> Iterator[str]:
-    """Yield the table of power."""
     yield f"| difference | {' | '.join(f'{rounds} rounds' for rounds in FITS)} |"
     yield "|---|" + "---|" * len(FITS)
     for name, (criterion, one) in POWERS.items():

@@ -1,4 +1,4 @@
-"""Raw files of causes as nodes write them (instrument/src/causes.rs), from hand-made records."""
+"""Write raw cause files as nodes do (instrument/src/causes.rs), from hand-made records."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Cause = tuple[int, int, int]
 
 
 def raw_causes(endpoint: int, rows: Sequence[Cause]) -> bytes:
-    """A file's content."""
+    """Return a file's content."""
     head = struct.pack("<8sIIIIQ", b"HMCAUSES", 1, 24, endpoint, 0, len(rows)).ljust(64, b"\0")
     return head + b"".join(struct.pack("<QQII", seq, cause_seq, cause, 0) for seq, cause, cause_seq in rows)
 
 
 def write_causes_of(samples: Path, endpoint: int, rows: Sequence[Cause]) -> Path:
-    """Write the file beside the raw samples of an endpoint."""
+    """Write the file next to the raw samples of an endpoint."""
     path = samples.with_suffix(".causes")
     path.write_bytes(raw_causes(endpoint, rows))
     return path

@@ -1,4 +1,4 @@
-"""Raw sample files as the recorder writes them (instrument/src/recorder.rs), from hand-made records."""
+"""Write raw sample files as the recorder does (instrument/src/recorder.rs), from hand-made records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NONE = -(2**63)
 
 
 def raw_bytes(endpoint: int, rows: Sequence[dict[str, Any]], unrecorded: int = 0) -> bytes:
-    """A file's content; a time that a row does not name does not apply."""
+    """Return a file's content; times that a row omits are marked as not applicable."""
     head = HEAD.pack(b"HMSAMPLE", 1, 64, endpoint, 0, len(rows), unrecorded).ljust(4096, b"\0")
     return head + b"".join(_record(endpoint, row) for row in rows)
 

@@ -1,4 +1,4 @@
-"""Raw files of thread readings as nodes write them (instrument/src/thread_log.rs), from hand-made steps."""
+"""Write raw thread-reading files as nodes do (instrument/src/thread_log.rs), from hand-made steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONE = -(2**63)
 
 @dataclass(frozen=True)
 class Step:
-    """A reading, and what the kernel counted since the previous one."""
+    """A reading, and the counter increments since the previous reading."""
 
     seq: int
     mark: int
@@ -28,7 +28,7 @@ class Step:
 
 
 def write_readings(path: Path, endpoint: int, steps: Sequence[Step]) -> Path:
-    """Write the file; a step whose `queued_us` is None is of a kernel that does not count it."""
+    """Write the file. If `queued_us` is None, the kernel did not count the wait for a core."""
     cpu = queued = faults = slept = 0
     content = HEAD.pack(b"HMTHREAD", 1, READING.size, endpoint, 0, len(steps), 0)
     for step in steps:

@@ -1,4 +1,4 @@
-"""The causes of messages: raw files become one Parquet file, and damage is reported."""
+"""Raw cause files are merged into one Parquet file, and damage is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clocks of a run survive its folder, and a damaged file is an error."""
+"""Tests for the clock file of a run, and for errors about damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What stands where something is to be written: files are replaced whole, and nothing else is."""
+"""Tests for writing files: a file is replaced only after everything was written, links are followed, and pipes stay
+pipes."""
 
 from __future__ import annotations
 

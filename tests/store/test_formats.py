@@ -1,4 +1,4 @@
-"""A run that an older hopmeter stored reads as if it had today's format; one of a later format is refused."""
+"""Runs stored by an older hopmeter are read like current ones; runs with a newer format are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hopmeter.store.samples import Samples
 from tests.coded import refuses
 
 STORED = Path(__file__).parent / "format1"
-"""A run of two scatters and two pairs over `unix` with their floors, as hopmeter stored it in format 1."""
+"""A run over `unix` with its floors, as hopmeter stored it in format 1."""
 
 
 @pytest.fixture
@@ -72,19 +72,19 @@ def test_a_scenario_and_a_stored_run_may_name_a_column_as_it_was_called(stored: 
 
 
 def without_codes(value: Any) -> Any:
-    """Runs of that format have messages without codes."""
+    """Messages of the old format have no codes."""
     if isinstance(value, list):
         return [without_codes(each) for each in value]
     return split_code(value)[0] if isinstance(value, str) else value
 
 
 def as_stored(value: Any) -> Any:
-    """The value without codes. Processors add in different orders, so the last digits of a number may differ."""
+    """Return the value without codes. Processors add in different orders, so the last digits of a number may differ."""
     return pytest.approx(value, rel=1e-9) if isinstance(value, float) else without_codes(value)
 
 
 BY_ROUNDS = ("floor_us", "floor_reason", "times_floor")
-"""Columns that are computed from the medians of trials today."""
+"""Columns that the current version computes from the trial medians."""
 
 
 def test_a_run_of_format_1_analysed_again_says_what_was_stored(run: Path) -> None:

@@ -1,4 +1,4 @@
-"""Packed runs: the same run comes out, and a hostile or damaged file writes nothing."""
+"""A packed run unpacks to the same run; a malicious or damaged file writes nothing."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_run_that_exists_stays_as_it_is(run: Path, packed: Path) -> None:
 
 
 def rewritten(packed: Path, change: Callable[[zipfile.ZipFile], None], comment: bytes = b"hopmeter pack 1") -> Path:
-    """The same members, and what `change` adds."""
+    """Rewrite the archive with its members and those that `change` adds."""
     with zipfile.ZipFile(packed) as old:
         members = [(member, old.read(member)) for member in old.infolist()]
     with zipfile.ZipFile(packed, "w") as new:
@@ -140,7 +140,7 @@ def bomb(archive: zipfile.ZipFile) -> None:
 
 
 def overlap(archive: zipfile.ZipFile) -> None:
-    """Names many times the bytes of one member."""
+    """Add 200 member names that share the bytes of one member."""
     first = next(each for each in archive.infolist() if each.filename.endswith("c1-0.parquet"))
     for number in range(200):
         member = zipfile.ZipInfo(f"{NAME}/cpu/x{number}.parquet")

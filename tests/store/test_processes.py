@@ -1,4 +1,4 @@
-"""What a process of a trial is called, and what its figures are divided by."""
+"""Tests for process names in a trial, and for the divisors of their values."""
 
 from __future__ import annotations
 
