@@ -36,7 +36,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 2.0
-"""The factor by which the coordinator's CPU per host may grow from a quarter of the most hosts to the most hosts."""
+"""The maximum ratio of the coordinator's CPU per host: with all hosts compared with a quarter of the hosts."""
 STEPS = ("start_nodes", "watch", "connect", "go", "_await_end", "measure", "end", "collect", "close", "remove_files")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "connect": (("connect",), ()),
@@ -52,8 +52,7 @@ ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "remove files": (("trial remove_files",), ()),
     "disconnect": (("disconnect",), ()),
 }
-"""For each output row: the steps whose times are added, and the steps whose times are subtracted because they only
-wait."""
+"""For each output row, the steps to add and the waiting steps to subtract."""
 SCENARIO = """
 title = "Agents"
 question = "What does a host cost the coordinator?"

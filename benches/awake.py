@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BOUND = Path("/dev/cpu_dma_latency")
-"""The device that limits the wake-up latency; the limit ends when the file is closed."""
+"""The device that limits the wake-up latency until the file is closed."""
 
 
 @contextmanager

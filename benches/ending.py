@@ -23,12 +23,11 @@ from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 MARK = "HOPMETER_BENCH_RUN"
-"""The environment variable with the run's name, which identifies all programs of the run and their children in any
-session."""
+"""The environment variable with the run's name, which marks all programs of the run and their children."""
 REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
-"""Patterns of files that a run's programs may leave if they had no time to remove them."""
+"""Patterns of files that killed programs of a run may leave."""
 GRACE_S = 5.0
-"""How long a program may take to end after it was terminated."""
+"""How long a program may take to exit after SIGTERM."""
 LOOK_S = 0.005
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -25,12 +25,12 @@ from hopmeter.manifest import interpreter
 
 HERE = Path(__file__).resolve().parent
 TROUBLE = ("MISSED", "not resolved", "FAILED", "not measured", "not compared", "left out", "does not count")
-"""Output lines with one of these words are repeated at the end."""
+"""Output lines that contain one of these words are repeated at the end."""
 AS_WELL = "up to three times as long if a limit is missed, plus the time to build their programs"
 GRACE_S = 30.0
-"""How long a bench may take to end its own programs."""
+"""How long a bench may take to stop its own programs."""
 HANGS = 6
-"""A bench counts as hung if it takes this many times its expected time and more than LEAST_S."""
+"""A bench that exceeds both this multiple of its expected time and LEAST_S counts as hung."""
 LEAST_S = 600.0
 
 
@@ -42,7 +42,7 @@ class Bench:
     once_s: float
     pair_s: float = 0.0
     environment: str = ""
-    """The environment whose Python runs the bench, if it exists; otherwise this Python runs the bench."""
+    """The environment whose Python runs the bench; if it does not exist, the current Python does."""
 
     @property
     def seconds(self) -> float:

@@ -61,14 +61,14 @@ class Look:
     """A short run, compared with the long run."""
 
     rounds: int
-    """The fewest rounds of a table with an undecided pair; a table whose pairs are all decided may stop earlier."""
+    """The smallest number of rounds of a table with an undecided pair."""
     measuring_s: float
     undecided: float
-    """The share of the clear pairs that the short run leaves undecided."""
+    """The share of the clearly different pairs that the short run leaves undecided."""
     needed: dict[RowPair, float]
-    """The rounds that each undecided clear pair would need."""
+    """The number of rounds that each undecided but clearly different pair would need."""
     wrong: list[RowPair]
-    """The pairs that the short run decides against the long run."""
+    """The pairs that the short run decides differently from the long run."""
 
 
 @dataclass(frozen=True)

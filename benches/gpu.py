@@ -28,7 +28,7 @@ SHAPES = {
     "64 MB": ((1 << 24,), "float32"),
 }
 BYTES = 1 << 26
-"""How many bytes one measurement sends, in 3 to 100 round trips."""
+"""The number of bytes per measurement, spread over 3 to 100 round trips."""
 LIMITS = {"handle": None, "copy": None}
 
 

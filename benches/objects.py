@@ -20,7 +20,7 @@ IMAGE_MOST_US = 100.0
 IMAGE_HZ, IMAGES = 30, 60
 PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
 DIRECT = ("shm", "iceoryx2", "unix")
-"""The transports to try for 6 MB, if they are ready; only the best one counts."""
+"""The transports that are compared for 6 MB objects if they are ready; only the fastest one counts."""
 SCENARIO = """
 title = "Objects"
 question = "What do objects cost between two Python processes?"

@@ -11,18 +11,20 @@ from typing import Protocol, TypeVar
 
 NAME_WIDTH = 56
 PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
-"""The number of pairs. Ten pairs give an interval of the median, from the second to the ninth ratio (97.9 %), that a
-single outlier does not move. To try a bench, set HOPMETER_PAIRS to a smaller number."""
+"""The number of pairs. With ten pairs, the interval of the median reaches from the second to the ninth ratio (97.9 %),
+so a single outlier does not change it.
+
+Set HOPMETER_PAIRS to a smaller number for a quick trial.
+"""
 MOST_PAIRS = 3 * PAIRS
-"""The total number of pairs if the limit is missed after the first PAIRS. The limit is not checked in between, because
-stopping at the first median within the limit would bias the result."""
+"""The total number of pairs if the limit is missed after the first PAIRS. Stopping at the first median within the limit
+would bias the result."""
 ROUNDS = {64: 10_000, 1_000_000: 500}
-"""The number of round trips in one measurement, by message size in bytes; enough to average out interruptions on a
-shared machine."""
+"""The number of round trips per measurement, by message size in bytes."""
 Ours, Theirs = TypeVar("Ours"), TypeVar("Theirs")
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
-"""The verdicts: the median is within the limit; only a part of the interval is within the limit; the whole interval is
-beyond it."""
+"""The verdicts: the median is within the limit, only a part of the interval is, or the whole interval is beyond the
+limit."""
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Comparison:
     limit: float | None
     unit: str = "us"
     most: float | None = None
-    """An absolute limit for hopmeter, which applies only if the bare program stays within it."""
+    """An absolute limit for hopmeter, which applies only if the bare program meets it."""
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 

@@ -24,7 +24,7 @@ BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
 INCLUDES = Path("/usr/include")
 APART, TOGETHER = "0,1", "1"
-"""The cores of the calling and the answering process: one core for each process, or one core for both."""
+"""The cores of the calling and the answering process: two separate cores, or one shared core."""
 PATIENCE_S = 60
 COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 
@@ -37,17 +37,17 @@ class Program:
     source: str
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    """Names of pkg-config modules, which add their dependencies."""
+    """pkg-config modules to compile and link with."""
     flags: tuple[str, ...] = ()
     """Additional compiler flags."""
     headers: str = ""
-    """A glob pattern, relative to the folder of headers, for a library without a pkg-config module."""
+    """A glob pattern for the header folder of a library without a pkg-config module."""
     root: str = ""
-    """The environment variable with the folder of a library that only the user can install."""
+    """The environment variable with the installation folder of a library that only the user can install."""
     idl: str = ""
-    """The description of the messages, as a path relative to transports/."""
+    """The message definition, as a path relative to transports/."""
     generator: tuple[str, ...] = ()
-    """The command that generates sources into the folder `{made}` from the file `{idl}` in the folder `{of}`."""
+    """The command that generates sources from `{idl}` in the folder `{of}` into the folder `{made}`."""
 
     @property
     def command(self) -> list[str]:

@@ -12,7 +12,7 @@ from programs import Crate, number
 IMAGE_BYTES = 1440 * 1080 * 3
 """The size of the camera image in the studies."""
 SPINNING, BLOCKING = (("ring", 200_000), ("iceoryx2", 100_000)), (("ring-blocking", 50_000), ("futex", 50_000))
-"""For each comparison: hopmeter's program and the other program, each with its number of round trips."""
+"""The two programs of each comparison, hopmeter's first, each with its number of round trips."""
 
 
 def hop_ns(frame_bytes: int, way: str, rounds: int) -> float:

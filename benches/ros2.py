@@ -60,7 +60,7 @@ class Study:
 
     name: str
     way: str
-    """How the bare program sends; the source of the bare program explains the ways."""
+    """The send method of the bare program, which its source explains."""
     rate_hz: int = 100
     payload: str = "timing"
     executor: str = "single"

@@ -45,7 +45,7 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """The limit for a small frame on one core, in microseconds; it applies only if the peer stays below it."""
+    """The limit for a small frame on one core, in µs; it applies only if the peer stays below it."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     figure: str = "roundtrip_p50_us"
@@ -82,8 +82,8 @@ def _toml(values: Axes) -> str:
 
 
 LANGUAGES = {"rust": 1.05, "c++": 1.05, "python": None}
-"""The languages of the kernel's own transports, with their limits. The bare programs are written in C, so Python has
-none."""
+"""The languages of the kernel's own transports, with their limits. Python has no limit, because the bare programs are
+in C."""
 COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 PINGPONG = Program("pingpong.c")

@@ -39,7 +39,7 @@ select.value = value;
 select.dispatchEvent(new Event("change", { bubbles: true }));
 requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
 """
-"""A script that returns the time from choosing a filter until the browser has drawn the rows."""
+"""A script that returns the time from selecting a filter until the browser has drawn the rows."""
 CHOICES = """
 return [...document.querySelectorAll("#filters select")].flatMap(
   (select) => [...select.options].map((option) => [select.name, option.value]));

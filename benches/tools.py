@@ -21,7 +21,7 @@ from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 
 DOMAINS = 99
 TRIES = 20
-"""How often to start a client again while its server is not ready."""
+"""How often to restart a client while its server is not ready."""
 LOOK_S = 0.1
 
 Words = tuple[str, ...]
@@ -56,10 +56,9 @@ class Bare:
     program: Program | Crate | Script
     words: Words
     broker: str = ""
-    """The transport whose broker is started; `{broker}` in the command stands for its address, and the program gets the
-    environment that the broker requires."""
+    """The transport whose broker is started; `{broker}` in the command stands for the broker's address."""
     nanoseconds: float = 1.0
-    """The number of nanoseconds in one unit of the program's output."""
+    """The unit of the program's output, in nanoseconds."""
 
     @property
     def missing(self) -> str:
@@ -104,7 +103,7 @@ class Tool:
     figure: str
     """A regular expression that captures the result in microseconds; the last match in the output counts."""
     times: float = 1.0
-    """The factor from the printed result to a round trip."""
+    """The factor from the printed value to a round trip."""
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:

@@ -30,13 +30,13 @@ class Case:
     """Settings that replace the transport's defaults."""
     placement: str = "process"
     default_end: str | None = None
-    """The side that uses the default settings: `sender` or `receiver`; None if both sides use the overrides."""
+    """The side that keeps the default settings, `sender` or `receiver`; None if both sides use the overrides."""
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Regular expressions that the receiver's facts must match, such as the `path` of the frames."""
+    """Regular expressions for the receiver's facts, such as the `path` of the frames."""
     payload_bytes: int = 60_000
     """The largest payload in tests that use these overrides."""
     file: str = ""
-    """A glob pattern, possibly with environment variables, for files that the case needs."""
+    """A glob pattern of files that the case needs; may contain environment variables."""
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     """The test hosts of `sender` and `receiver`, if they run on two hosts."""
 
@@ -76,7 +76,7 @@ READY = [(MANIFESTS[transport], language) for (transport, language), answer in R
 
 
 INSTALLATIONS: dict[str, Readiness] = {}
-"""The readiness of adapters in installations that conformance settings select, by title."""
+"""The readiness of adapters in installations that conformance settings select, by case title."""
 
 
 def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
@@ -92,7 +92,7 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
 
 
 FAST = fast_adapters()
-"""The transports and languages that `make test` puts through conformance."""
+"""The transports and languages whose conformance tests `make test` runs."""
 
 
 def is_fast(case: Case) -> bool:

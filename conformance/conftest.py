@@ -12,9 +12,9 @@ from conformance.cases import FAST, INSTALLATIONS, READINESS, Case, is_fast
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
-"""The prefixes of test names: tests that kill nodes, and tests that end all nodes of their case."""
+"""Prefixes of test names: tests that kill nodes, and tests that stop all nodes of their case."""
 POOL = pytest.StashKey[NodePool]()
-"""The pool that a test leaves for the next test."""
+"""The key of the node pool that a test leaves for the next test."""
 NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
 

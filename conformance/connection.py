@@ -13,10 +13,10 @@ from conformance.node_pool import NodePool
 from conformance.scripted_node import ScriptedNode
 
 PROBE_SEQ = 1 << 40
-"""Frames with this number or a higher one are probes, which only show that a link delivers."""
+"""The lowest sequence number of probes, which only test whether a link delivers."""
 
 PROBES_IN_A_ROW = 5
-"""A link counts as delivering after this many consecutive probes have arrived."""
+"""The number of consecutive probes that must arrive before a link counts as connected."""
 
 
 @dataclass
@@ -28,9 +28,9 @@ class Connection:
     link: dict[str, Any]
     probes: count[int] = field(default_factory=lambda: count(PROBE_SEQ))
     sent: int = 0
-    """The number of the last probe that was sent."""
+    """The number of the last probe sent."""
     seen: dict[int, int] = field(default_factory=dict)
-    """The number of the last probe that each receiver received, by its index."""
+    """The number of the last probe that each receiver received, by receiver index."""
 
 
 def connect(

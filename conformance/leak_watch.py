@@ -13,14 +13,14 @@ from pathlib import Path
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path("/dev/mqueue"))
 """Folders in which libraries create files outside the test's folder."""
 CHECKOUT = Path(__file__).resolve().parents[1]
-"""The checkout, which may itself be inside one of PLACES together with everything installed into it."""
+"""The checkout, which may itself be inside one of PLACES."""
 STARTS = tuple(f"{place}/" for place in PLACES)
 STAYING = ("lttng-ust-wait-",)
-"""The name prefixes of files that a library creates once for all of a user's programs and never removes."""
+"""Name prefixes of files that a library shares between all of a user's programs and never removes."""
 PATIENCE_S = 3.0
-"""How long processes may take to end and to clean up."""
+"""How long processes may take to exit and clean up."""
 CLOCK_S = 0.1
-"""A file's time stamp may be this much earlier than the clock."""
+"""A file's timestamp may be this much earlier than the clock."""
 
 
 class LeakWatch:

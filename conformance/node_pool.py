@@ -63,19 +63,19 @@ class NodePool:
         """The nodes that the current test uses."""
         self._idle: defaultdict[str, list[ScriptedNode]] = defaultdict(list)
         self._openings: dict[int, str] = {}
-        """The adapter settings of each process, as a key for reuse."""
+        """The adapter settings of each process, used as its reuse key."""
         self._links, self._logs = count(1), count()
         self._crashed = False
         self.stuck: list[str] = []
-        """The logs of nodes that had to be killed at the end."""
+        """The logs of nodes that had to be killed."""
         self._broker: BrokerProcess | HostBroker | None = None
         self._broker_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
         self._open_files: dict[str, OpenFiles] = {}
-        """The files that killed nodes leave behind, by transport."""
+        """The leftover files of killed nodes, by transport."""
         self.watch = LeakWatch(self.run, self.folder)
         self._turn = contextlib.ExitStack()
-        """Holds the lock while this pool may start a broker of which a machine can run only one."""
+        """Holds the lock while this pool may start a broker that can run only once per machine."""
 
     def __enter__(self) -> Self:
         return self

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from conformance.scripted_node import ScriptedNode
 
 LOOKS, PAUSE_S = 10, 0.05
-"""How often to count, and the pause between counts, because library threads need some time to end."""
+"""How often to count, and the pause between counts, because library threads need time to exit."""
 OPENINGS = 5
-"""How often to open a link end. Libraries retain a few descriptors and threads for reuse, but growth by this many is a
-leak."""
+"""How often to open a link end. Libraries cache a few descriptors and threads, but growth by this many is a leak."""
 Resources = dict[str, int]
 
 

@@ -33,12 +33,12 @@ class ScriptedNode:
     lines: Any
     log: Path
     before_end: Callable[[int], None]
-    """Called with the process id before the process ends."""
+    """Called with the process id before the process exits."""
     is_killed: bool = False
     is_stuck: bool = False
-    """Whether the process did not end by itself after its channel was closed."""
+    """Whether the process did not exit by itself after its channel was closed."""
     link_values: dict[str, Any] = field(default_factory=dict)
-    """The `wait`, `payload` and `frame_bytes` of links that do not have their own."""
+    """The default `wait`, `payload` and `frame_bytes` of links."""
     ends: list[str] = field(default_factory=list)
     """The names of the open link ends."""
 

@@ -35,7 +35,7 @@ from hopmeter.system.scratch_dir import remove_leftovers
 
 COUNT = 100
 QUEUES = {"SEND_BUFFER": COUNT, "DEPTH": COUNT}
-"""Queue sizes that hold all messages, because a program that waits for a core may send or receive many at once."""
+"""Queue sizes that hold all messages, because a delayed program may send or receive many at once."""
 PATIENCE_S = 60
 EXAMPLES = [
     each
@@ -43,12 +43,12 @@ EXAMPLES = [
     if (each := find_example(manifest, language) or find_example(manifest, language, "rpc"))
 ]
 TRANSPORTS = [list(each) for _, each in groupby(EXAMPLES, key=lambda each: each.manifest.name)]
-"""The examples of each transport, as a list per transport."""
+"""The examples, grouped by transport."""
 OUTCOMES = {
     "pubsub": (f"received {COUNT} messages", f"sent {COUNT} messages"),
     "rpc": (f"answered {COUNT} calls", f"received {COUNT} replies"),
 }
-"""What the waiting side and the active side print at the end."""
+"""The final output of the waiting program and of the active program."""
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from conformance.node_pool import NodePool
 FRAMES, FRAME_BYTES = 2000, 20_000
 """More frames than a transport's queues hold by default."""
 HEAD_START_S = 0.3
-"""How long the sender sends before the receiver starts to receive."""
+"""How long the sender runs before the receiver starts to receive."""
 
 CASES = [
     replace(case, overrides=case.manifest.lossless.settings)

@@ -21,8 +21,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 CALLS = 10
 RELAYS = 20
 HARDEST_FIRST = ("callback", "block", "spin")
-"""The waits, with the most difficult one first: a callback may run on the thread that must deliver the reply to the
-callback's own call."""
+"""The waits, most difficult first: a callback may run on the thread that must deliver the reply to its own call."""
 SCENARIO = {
     "title": "Nested calls",
     "question": "Does every call come back?",

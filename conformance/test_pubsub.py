@@ -54,7 +54,7 @@ def test_every_size_arrives_whole(case: Case, pool: NodePool) -> None:
 
 
 VARYING = [60_000, 1, 0, 30_000, 59_999, 63, 7, 60_000, 64, 1000, 2, 20_000]
-"""Payload sizes in bytes of frames that are sent three at once; each differs from the size before it."""
+"""Payload sizes in bytes for frames that are sent three at once; neighbouring sizes differ."""
 VARIABLE = [case for case in adapters() + language_pairs() if case.manifest.varying_sizes]
 
 

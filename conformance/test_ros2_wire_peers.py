@@ -17,16 +17,16 @@ from tests.hosts.network import Host, two_hosts
 
 ROS2, WIRE = MANIFESTS["ros2"], MANIFESTS["ros2-wire"]
 PAYLOADS = {"timing": (0,), "bytes:0": (8, 0, 1, 1000, 60_000), "image:64x48": (units.payload_bytes("image:64x48"),)}
-"""Frame sizes that RustDDS can carry too, by payload."""
+"""Frame sizes that RustDDS supports too, by payload."""
 LIBRARIES = {
     "cyclonedds-cpp": ("c++", {}),
     "fastdds-cpp": ("c++", {"dds": "fastdds"}),
     "cyclonedds-python": ("python", {}),
     "rustdds-rust": ("rust", {}),
 }
-"""The language and the settings of each wire-protocol library, by name."""
+"""The language and settings of each wire-protocol library, by name."""
 HERE = [name for name, (word, _) in LIBRARIES.items() if (ROS2, "python") in READY and (WIRE, word) in READY]
-"""The libraries whose adapters are ready here; empty if rclpy is not ready."""
+"""The libraries whose adapters are ready; empty if rclpy is not ready."""
 
 
 def start(

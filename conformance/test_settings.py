@@ -14,7 +14,7 @@ from conformance.test_rpc import NATIVE, call, connect_call
 
 SIZES = (0, 1000)
 LARGEST = 3
-"""How many frames of the largest size are sent."""
+"""The number of frames of the largest size that are sent."""
 PATIENCE_S = 10
 
 

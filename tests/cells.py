@@ -7,7 +7,7 @@ from typing import Any
 from hopmeter.model.cell import Cell
 
 MEASURED = ("ok", "saturated")
-"""What a real cell says that was measured: on a busy machine the last messages of a short trial may come late."""
+"""The status of a measured cell. On a busy machine, the last messages of a short trial may be late."""
 
 CELL = Cell.of(
     id="c1",

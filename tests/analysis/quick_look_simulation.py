@@ -26,7 +26,7 @@ from tests.statistics import noise_settings
 from tests.statistics.noise_settings import recorded_trials
 
 TABLES = {"timing": 0.19, "image": 0.3}
-"""The seconds that a trial takes."""
+"""The duration of a trial in seconds, by payload."""
 REFERENCES = {"memory", "shm", "unix", "tcp", "queue", "ros2-wire"}
 CLEAR = 1.5
 

@@ -24,7 +24,7 @@ PAIRS: list[tuple[Setting, Setting]] = [
     (known.unix, known.shm),
 ]
 MOST_ROUNDS = {True: 48, False: 100}
-"""The rounds that are drawn of a setting, by whether it was recorded; after them they repeat."""
+"""The number of distinct rounds, by whether the noise was recorded; afterwards the rounds repeat."""
 
 
 def false_shares(settings: tuple[Setting, Setting], runs: int) -> list[float]:

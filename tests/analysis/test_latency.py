@@ -114,7 +114,7 @@ def test_a_scatter_is_done_when_all_have_replied(tmp_path: Path) -> None:
 
 
 SERVED_US = (40, 90, 60)
-"""How long each of three servers takes to reply, of which it holds the request all but 10."""
+"""The reply time of each of three servers, which consists of the hold time plus 10 µs."""
 
 
 def scatter_rows(sequential: bool) -> dict[int, Rows]:

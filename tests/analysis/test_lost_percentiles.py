@@ -24,7 +24,7 @@ from tests.analysis.made import MS, US, Rows, cell, keep, messages, run_of
 from tests.report.rows import print_table
 
 MANY = 2000
-"""Messages of a trial, whose latencies are 1 to 100 us one after another."""
+"""The number of messages in a trial; their latencies cycle from 1 to 100 µs."""
 HALF_PERCENT = range(100, MANY, 200)
 
 

@@ -19,9 +19,9 @@ from tests.store.readings import ARRIVED, DONE, SEND, SENT, Step, write_readings
 MESSAGES, PERIOD_US = 1200, 1000
 USUAL_US, SLOW_US = 50, 950
 SLOW = range(50, MESSAGES, 100)
-"""One in a hundred: these are the slowest 1 %."""
+"""Every hundredth message, which makes these the slowest 1 %."""
 Plan = dict[str, Any]
-"""What happens to a slow message; see `source` and `sink`."""
+"""The events that make a message slow; see `source` and `sink`."""
 
 
 def due(seq: int) -> int:

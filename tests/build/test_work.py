@@ -148,7 +148,7 @@ import signal, subprocess, sys
 signal.signal(signal.SIGTERM, lambda *_: None)
 sys.exit(subprocess.run([sys.executable, "-c", "import signal; signal.pause()"]).returncode)
 """
-"""As CMake does."""
+"""A stand-in for CMake."""
 
 
 def built_by(monkeypatch: pytest.MonkeyPatch, **builders: object) -> None:

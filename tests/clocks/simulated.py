@@ -12,7 +12,7 @@ from hopmeter.clocks.pair_model import Times
 
 SECOND = 10**9
 Clock = Callable[[int], int]
-"""Reads a clock at a true time."""
+"""Returns the reading of a clock at a true time."""
 
 
 def clock(ahead_ns: int = 0, fast_ppm: float = 0.0, jump_ns: int = 0, jump_at_ns: int = 0) -> Clock:

@@ -21,7 +21,7 @@ REFUSED = {
     "LIST_VIEW": "rows may overlap",
     "RUN_END_ENCODED": "few bytes stand for many rows",
 }
-"""The types that `decode` refuses, and why."""
+"""The types that `decode` refuses, each with the reason."""
 
 LONG = "too long to stand inside the descriptor of a view"
 

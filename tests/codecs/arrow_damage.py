@@ -34,7 +34,7 @@ from hopmeter.codecs.header import PREFIX, pack
 MEMORY = 12 * 2**30
 MOST_ROWS = 5000
 HANGS_S = 60
-"""No mutation takes so long: one that does is ended, and counts as one that ended the process."""
+"""A mutation that takes longer is killed and counts as a crash."""
 POWERS = [2**bits + more for bits in (7, 8, 15, 31, 32, 61, 62, 63) for more in (-1, 0)]
 EXTREME = [*range(-1, 10), *POWERS[:-1]]
 ASKED: list[str | None] = [None, None, None, None, "polars", "pandas", "numpy", "pandas_arrow", "pyarrow"]
@@ -51,8 +51,11 @@ READ = (
 )
 WAYS = ("to_pylist", "to_pandas", "to_list", "tolist", "to_numpy", "to_arrow", "to_dicts", "combine_chunks", "copy")
 DEEDS = ("dictionary_decode", "dictionary_encode", "drop_null", "drop_nulls", "unique", "value_counts")
-"""Methods that are called where an object has them. Not `flatten` and `sort`: PyArrow 26 ends the process in them for
-valid arrays, of structs of which some are missing and which have a union as a field."""
+"""Methods that are called if an object has them.
+
+`flatten` and `sort` are missing: PyArrow 26 crashes in them for valid arrays of structs with missing values and a union
+field.
+"""
 
 
 def damage(frames: list[bytes], others: list[list[bytes]], dice: random.Random) -> list[bytes]:

@@ -85,7 +85,7 @@ PLAIN = SimpleNamespace(
     from_array=lambda _: Tensor,
     from_device=lambda _: _import_ghost,
 )
-"""What receives them without a copy, as the framework `lent`."""
+"""Functions that receive the tensors without a copy, for the framework `lent`."""
 
 
 def tensor(framework: str, array: Any) -> Any:

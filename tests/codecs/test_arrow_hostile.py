@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).with_name("arrow_damage.py")
 MUTATIONS = int(os.environ.get("HOPMETER_ARROW_MUTATIONS", "40000"))
-"""A few thousand a second: some 10 to 20 s."""
+"""A few thousand mutations run per second, so the test takes 10 to 20 s."""
 PROCESSES = 4
 HANGS_S = 300
 
@@ -179,7 +179,7 @@ def test_an_index_of_a_missing_value_leads_nowhere_else() -> None:
 
 
 LONG = [(40, 0), (8, 64), (2**62, 0), (1, 2**62), (2**62, 2**62), (2**63 - 1, 2**63 - 1)]
-"""Bits come in bytes, and no array here has more than 4 values."""
+"""Bits are stored in whole bytes, and no array here has more than 4 values."""
 
 
 @pytest.mark.parametrize("array", arrow_corpus.arrays(), ids=lambda array: str(array.type)[:40])

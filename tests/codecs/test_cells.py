@@ -18,7 +18,7 @@ from hopmeter.manifest.readiness import Readiness, readiness
 from hopmeter.node.payloads.forms import forms
 
 LEAST_MEGABYTES = 200
-"""What takes more on disk is not in .venv."""
+"""A framework that needs more disk space is not in .venv."""
 MESSAGES = 20
 PAYLOADS = {"shm": "image:32x16"}
 WAITS = {"ros1": "callback"}

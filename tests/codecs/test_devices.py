@@ -18,7 +18,7 @@ NOTES = {
     "paddle": ["gpu", True],
     "mxnet": "nd.gpu",
 }
-"""What the sender notes of a tensor that lies on a GPU."""
+"""The device fields that the sender writes for a GPU tensor."""
 
 
 @pytest.fixture(params=FRAMEWORKS)

@@ -14,7 +14,7 @@ from hopmeter.codecs.checks import ALIKE, MOST_KEYS
 from hopmeter.codecs.header import pack
 
 MODULUS = 2**61 - 1
-"""Whole numbers that differ by it have the same hash."""
+"""Integers that differ by a multiple of this modulus have the same hash."""
 
 
 def decode_node(node: Any) -> Any:

@@ -42,7 +42,7 @@ DTYPES = [
 ]
 UNSIGNED = ["uint16", "uint32", "uint64"]
 LACKED = {("paddle", "uint16")}
-"""What a framework has no dtype for."""
+"""Dtypes that a framework lacks."""
 SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 4)]
 FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
 

@@ -28,7 +28,7 @@ from zoo_arrays import (
 from hopmeter.codecs import CodecError, comparison_codec, decode, encode
 
 ALWAYS = ("number", "text", "container", "time", "identifier")
-"""Groups of which hopmeter's codec carries every object."""
+"""Groups in which hopmeter's codec must carry every object."""
 DTYPES = (
     TITLED,
     NESTED_TITLE,

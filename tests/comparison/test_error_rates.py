@@ -27,7 +27,7 @@ FALSE = {"much_slower", "slower", "faster", "much_faster"}
 ROUNDS = 48
 Floats = NDArray[np.float64]
 Trial = tuple[float, float]
-"""A median in us, and the steal share."""
+"""The median in µs and the steal share."""
 
 
 @cache

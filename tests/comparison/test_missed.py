@@ -31,9 +31,9 @@ from .test_compare import HOURS, Hopmeter, with_sides
 
 TABLES = 200
 MOST_FALSE = 0.05 + 2 * (0.05 * 0.95 / TABLES) ** 0.5
-"""5 %, and two standard errors that the share among so few tables may be above it by chance."""
+"""5 % plus two standard errors, because the number of tables is small."""
 NOISE = 0.5
-"""The trials of a run differ by this standard deviation of their logarithm."""
+"""The standard deviation of the logarithm of the missed share between trials."""
 MESSAGES = 2500
 
 

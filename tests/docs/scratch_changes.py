@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Edit = tuple[str, str]
-"""A text of a file and what replaces it; the empty text stands for the end of the file."""
+"""The old text and the new text; an empty old text stands for the end of the file."""
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,11 @@ class Change:
 
     edits: Mapping[str, Edit]
     programs: Sequence[Sequence[str]]
-    """Arguments of Python, one program after the other."""
+    """Arguments of Python for each program; the programs run one after another."""
     shows: str
-    """What the last program prints."""
+    """The expected output of the last program."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """Files that the row describes instead of naming them, with the words."""
+    """Files that the row describes instead of naming them, each with the describing words."""
 
     @property
     def paths(self) -> list[str]:
@@ -229,4 +229,4 @@ CHANGES = {
         "/scratch",
     ),
 }
-"""A change by the row of the table."""
+"""The changes by the row of the table."""

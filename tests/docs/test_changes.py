@@ -20,10 +20,10 @@ from tests.docs.scratch_changes import CHANGES, Change
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| ([^|]+) \| (.+) \|$", re.MULTILINE)
 COMMITS = {"transport": "b48839da", "pace": "aeaec16f"}
-"""A commit that made such a change."""
+"""Commits that made such a change."""
 NOT_SHOWN = {"codec of schemas": "the last one came together with the files that the row names"}
 UNLISTED = ("ARCHITECTURE.md", "CHANGELOG.md", "tests/", "conformance/")
-"""Where every change may belong."""
+"""Files and folders that any change may touch."""
 
 
 def rows() -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 MADE = ("build/", "results/", "target/", "dist/", "samples/", "logs/", "cpu/", "live/", "site/")
-"""Folders of what a build or a run makes."""
+"""Folders that a build or a run creates."""
 PATH = re.compile(r"`((?:[a-z_.]+/)+[\w.*-]*\.(?:py|rs|hpp|cpp|toml|md|sh|lock|json|h)|(?:[a-z_.]+/)+)`")
 ROOTS = ("", "hopmeter/", "instrument/src/", "instrument/", "cpp/include/", "transports/*/", "transports/ros2/")
 

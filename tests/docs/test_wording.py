@@ -17,7 +17,7 @@ from hopmeter.messages import table
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py": "python", ".rs": "rust", ".hpp": "c++", ".cpp": "c++"}
 INSTRUMENT = ("hopmeter/node", "cpp/include", "instrument/src")
-"""What adapters in each language share; it reports to the same user."""
+"""Code that adapters of each language share and that reports to the same user."""
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 DOCSTRING, COMMENT = re.compile(r'"""(?:.|\n)*?"""'), re.compile(r"^\s*(?://|#(?!include)).*$", re.MULTILINE)
 INSERTED = re.compile(r'"\s*\+\s*[^"\n;]{1,80}?\s*\+\s*"|"\s*\+\s*[^"\n;]{1,80}?\s*\+\s*\n\s*"')

@@ -40,9 +40,9 @@ orders = { from = "gateway", to = "motor", after = "frames" }
 reaction = { flows = ["frames", "orders"], deadline = "1s" }
 """
 CAMERA, NEAR, FAR, MOTOR = range(4)
-"""The numbers of the nodes: the gateway receives in one and sends in another."""
+"""The node numbers; the gateway receives in one node and sends in another."""
 REQUEST = b"HOPM-SHM" + struct.pack("<II", 1, 0)
-"""The beginning of a consumer's request to a ring; the name of the link follows."""
+"""The beginning of a consumer's request to a ring; the link name follows."""
 
 
 def nodes_in_order(process: subprocess.Popen[str]) -> list[psutil.Process]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 Meddling = Callable[[bytes, bytes], list[bytes]]
-"""What arrives instead of two lines that were sent one after the other."""
+"""Returns the lines to forward instead of two consecutive lines."""
 MEDDLINGS: dict[str, Meddling] = {
     "changed": lambda one, two: [one.replace(b'"id":', b'"id":1', 1), two],
     "inserted": lambda one, two: [one, b'{"say":"ask","id":9,"do":"ping"}\n', two],

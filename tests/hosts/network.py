@@ -98,7 +98,7 @@ class Host:
     name: str
     network: Network
     ahead_s: int = 0
-    """How far its monotonic clock is ahead of this machine's."""
+    """How far the host's monotonic clock is ahead of this machine's."""
 
     @property
     def address(self) -> str:

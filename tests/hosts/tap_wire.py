@@ -17,7 +17,7 @@ from typing import Any
 SET_INTERFACE, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
 LARGEST_FRAME = 65_600
 MULTICAST = b"\x01\x00\x5e"
-"""How the hardware address of an IPv4 multicast group begins."""
+"""The hardware address prefix of IPv4 multicast groups."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Way:
 
     delay_s: float = 0.0
     loss: float = 0.0
-    """The share of frames that never arrive."""
+    """The share of frames that are dropped."""
     duplication: float = 0.0
     """The share of frames that arrive twice."""
     reordering: float = 0.0
-    """The share of frames that are `late_s` later, so that following ones overtake them."""
+    """The share of frames that are delayed by `late_s`, so that later frames overtake them."""
     late_s: float = 0.005
     cut: bool = False
     multicast: bool = True
-    """Whether multicasts arrive."""
+    """Whether multicast frames are forwarded."""
 
 
 class Direction:

@@ -19,7 +19,7 @@ __all__ = ["nothing_is_left", "scenario", "start"]
 AHEAD_S = 1000
 USER = () if os.geteuid() == 0 else ("--map-root-user",)
 MOST_US = 5000
-"""The fastest of 50 messages on one machine is faster than this, and the clocks differ by 200,000 times as much."""
+"""On one machine, the fastest of 50 messages is quicker than this; the clock offset is 200,000 times larger."""
 AHEAD = ("unshare", *USER, "--time", "--monotonic", str(AHEAD_S), "--boottime", str(AHEAD_S))
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SSHD = shutil.which("sshd", path=os.pathsep.join(["/usr/sbin", "/usr/local/sbin", str(ROOT / "build/sshd/usr/sbin")]))
-"""`make test-rest` unpacks one with setup/sshd.sh."""
+"""The sshd binary; `make test-rest` unpacks one with setup/sshd.sh."""
 NEEDED = [name for name in ("ssh", "ssh-keygen", "unshare", "mount") if not shutil.which(name)]
 # sshd refuses to start without the package's user and folder; this mount namespace provides both.
 PREPARE = """mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
-"""Height x width x 3 for one frame; a count before that for several."""
+"""An array of height x width x 3 for one frame, with an additional first axis for several frames."""
 
 
 def pixels(frames: int = 5, height: int = 6, width: int = 10) -> Pixels:

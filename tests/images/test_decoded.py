@@ -63,7 +63,7 @@ UPRIGHT: dict[int, Callable[[Pixels], Pixels]] = {
     7: lambda lies: lies[::-1, ::-1].swapaxes(0, 1),
     8: lambda lies: np.rot90(lies),
 }
-"""What a viewer makes of pixels by EXIF's mark: 6 and 8 are a camera held on its side."""
+"""The displayed pixels for each EXIF orientation; 6 and 8 stand for a camera held sideways."""
 
 
 @pytest.mark.parametrize("mark", UPRIGHT)

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 MESSAGES = 8
 HEADER_BYTES = 64
 NO_SAMPLE = 3
-"""The marks of probes and of warm-up."""
+"""The flags of probes and warm-up messages."""
 MANIFEST = """
 name = "witness"
 title = "Witness"

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 PATIENCE_S = 200
-"""Importing takes long on a machine that does other work."""
+"""Imports take long on a busy machine."""
 
 
 class Command:

@@ -18,7 +18,7 @@ from tests.interactive.running import start
 pytestmark = pytest.mark.slow
 
 AHEAD_S = 1000
-"""How far the clock of the second machine is ahead of the first one's."""
+"""How far the second machine's clock is ahead of the first machine's clock."""
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/bin") and importlib.util.find_spec("paho")
 TRUE_TO = re.compile(r"two machines: delays are accurate to \N{PLUS-MINUS SIGN}(\d+) us")
 

@@ -96,7 +96,7 @@ worker = { language = "rust", cores = "CORE" }
 jobs = { from = "hub", to = "worker", rate = 4 }
 results = { from = "worker", to = "hub", after = "jobs", work = "copy:200000000", deadline = "1s" }
 """
-"""Copying takes CPU time and not clock time, so that sharing the core doubles it."""
+"""Copying takes CPU time, so its duration doubles if two processes share the core."""
 
 
 def measure(folder: Path, background: str, *options: str) -> dict[str, dict[str, Any]]:

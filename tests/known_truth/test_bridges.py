@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 FAST_US, SLOW_US = 3000, 8000
 LATE_US = 2500
-"""What a busy machine may add to a median, for each hop."""
+"""The extra delay per hop that a busy machine may add to a median."""
 
 OWN = f'transport = "synthetic", settings = {{ delay_us = {SLOW_US} }}'
 GRAPH = f"""

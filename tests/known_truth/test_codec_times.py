@@ -20,7 +20,7 @@ pytestmark = pytest.mark.alone
 ROOT = Path(__file__).parents[2]
 ENCODE_US, DECODE_US, DELAY_US = 2000, 3000, 10_000
 LATE_US = 2500
-"""What a busy machine may add to a median; it never takes away."""
+"""The extra delay that a busy machine may add to a median; it never shortens one."""
 BYTES = 100
 SCENARIO = f"""
 title = "Known truth"

@@ -27,8 +27,11 @@ slow = {{ from = "hub", to = "one", rate = 10, receiver_work = "sleep:{RATIO * D
 delayed = {{ from = "middle", to = "one", after = "start", deadline = "1s" }}
 free = {{ from = "hub", to = "many", rate = 10, deadline = "1s" }}
 """
-"""`slow` and `start` arrive together; `one` then works for {RATIO} delays, and meanwhile, after one delay, `delayed`
-arrives. It was due when `start` arrived, so it takes {RATIO} delays, and alone a single one."""
+"""A workload with a planned ratio.
+
+`slow` and `start` arrive together. `one` then works for {RATIO} delays, and `delayed` arrives after one delay.
+`delayed` was due when `start` arrived, so it takes {RATIO} delays, but only one delay alone.
+"""
 
 
 @pytest.fixture(scope="module")

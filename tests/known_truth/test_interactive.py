@@ -15,7 +15,7 @@ from tests.known_truth.measuring import run
 pytestmark = pytest.mark.alone
 
 DELAY_US, JITTER_US, LATE_US = 20_000, 8000, 2500
-"""What a busy machine may add to a median; it never takes away."""
+"""The planned delay and jitter, and the extra delay that a busy machine may add to a median."""
 PLAN: dict[str, Any] = {"delay_us": DELAY_US, "jitter": "uniform", "jitter_us": JITTER_US, "lose_every": 10}
 MESSAGES, RATE = 100, 50
 CASE = {

@@ -33,11 +33,11 @@ back = { from = "second", to = "first", rate = 50 }
 """
 RARELY, OFTEN = 20, 4
 SIDES = {"same": RARELY, "more": OFTEN}
-"""Runs of two sides: how often messages are late on the new one."""
+"""Runs with two sides: how often messages are late on the new side."""
 WHOLE = {"a": RARELY, "b": RARELY, "c": RARELY, "equal": RARELY, "worse": OFTEN}
-"""Runs of one side."""
+"""Runs with one side."""
 AT_ONCE = 4
-"""The runs sleep most of their time, and no machine is so busy that it makes messages late by half a deadline."""
+"""The number of concurrent runs, which mostly sleep. Even a busy machine delays no message by half a deadline."""
 
 
 def measure(folder: Path, name: str, every: int, *options: str, trials: int = 4) -> CompletedProcess[str]:

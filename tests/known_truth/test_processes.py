@@ -15,10 +15,10 @@ pytestmark = pytest.mark.slow
 LANGUAGES = ("rust", "c++", "python")
 MESSAGES = 100
 LATE_US = 2500
-"""What a busy machine may add to a median."""
+"""The extra delay that a busy machine may add to a median."""
 DEADLINE_US = 300_000
 MARGIN_US = 200_000
-"""How early the planned hits are, and how late the planned misses: more than a busy machine keeps a thread waiting."""
+"""How far planned hits and misses are from the deadline: more than a busy machine delays a thread."""
 
 SHORT: Case = {"placement": "process", "rate": 100, "messages": MESSAGES, "trials": 1}
 PLANS: dict[str, Case] = {

@@ -15,7 +15,7 @@ from tests.recordings.made import START_NS, payload, write_mcap, write_ros1, wri
 
 MS = 1_000_000
 GAPS_MS = [0, 3, 0, 40, 11, 1, 0, 25, 80, 7]
-"""The gap in front of each message; the recording begins again after its mean."""
+"""The gap before each message. After the last message, the recording repeats after the mean gap."""
 SIZES = [70_000, 0, 1, 33_000, 64, 63, 20_000, 70_001, 5, 16_384]
 TIMES_MS = list(itertools.accumulate(GAPS_MS))
 MESSAGES = [
@@ -36,7 +36,7 @@ other = {{ from = "third", to = "second", replay = "{mcap}:/other" }}
 after = {{ from = "second", to = "first", after = "once" }}
 """
 OTHER_MS = [5, 30, 90]
-"""When the messages of another topic of the same recording are due."""
+"""When messages of another topic in the same recording are due."""
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.known_truth.measuring import Case, measure
 pytestmark = pytest.mark.slow
 
 LIMIT = "p99 < 400ms"
-"""No machine keeps a thread waiting so long in one of a hundred messages."""
+"""No machine delays one in a hundred messages by so much."""
 SHORT = {"rate": 1000, "messages": 125, "warmup": 12}
 LATE_US = 600_000.0
 CASES: dict[str, Case] = {

@@ -11,7 +11,7 @@ from tests.known_truth.workloads import Trial, measure_workload
 
 PERIOD_MS, WORK_MS = 10, 20
 GROWTH_MS_PER_S = 1000 * (WORK_MS - PERIOD_MS) / PERIOD_MS
-"""Each message finds the reader this much further behind: 10 ms every 10 ms."""
+"""The reader falls behind by this much per second: 10 ms every 10 ms."""
 READERS = ("rust", "cpp", "python")
 FLOWS = """
 [participant]

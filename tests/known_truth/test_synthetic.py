@@ -17,7 +17,7 @@ MESSAGES, TRIALS = 1000, 2
 ONCE: Case = {"trials": 1}
 SLOW = {"delay_us": 100_000}
 LATE_US = 2500
-"""What a busy machine may add to a median: waking a thread takes up to some milliseconds there. It never takes away."""
+"""The extra delay that a busy machine may add to a median: waking a thread can take several milliseconds."""
 
 CASES: dict[str, Case] = {
     "constant": {**ONCE, "plan": {"delay_us": 3000}},

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 SHORT: Case = {"rate": 50, "messages": 24, "trials": 1, "warmup": 2}
 WORKS: Case = {**SHORT, "rate": 15, "messages": 20}
 BIG = "bytes:34000000"
-"""More than the largest block that the C library keeps in its heap."""
+"""Larger than the largest block that the C library allocates from its heap."""
 CASES: dict[str, Case] = {
     "transport": {**SHORT, "plan": {"delay_us": 300_000}},
     "stall": {**SHORT, "plan": {"stall_at": 10, "stall_ms": 600}},
@@ -35,9 +35,9 @@ CASES: dict[str, Case] = {
     "ring": {**SHORT, "pace": "closed", "relays": 1, "plan": {}},
 }
 SPINNERS = 4
-"""Programs on each core that never sleep."""
+"""The number of busy-looping programs per core."""
 MOST = 0.7
-"""What a planned reason accounts for, at least, on a busy machine too."""
+"""The minimum share of the delay that the planned reason must explain, even on a busy machine."""
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.command import hopmeter
 from tests.known_truth.workloads import HEAD, Trial, measure_workload
 
 DELAY_US = 200_000
-"""How early the planned hits are, and how late the planned misses, is 500 ms."""
+"""Planned hits and misses are 500 ms away from the deadline."""
 PLAN = f"delay_us = {DELAY_US}, late_every = 10, late_us = 1000000"
 OBJECTS = """
 [participant]
@@ -29,7 +29,7 @@ around = { flows = ["pixels", "seen"] }
 """
 SIZES = {"numbers": 20 * 30 * 8 + 128, "raw": 5000, "seen": 16 * 12 * 3 + 128, "ask": 10 * 10 * 8 + 128}
 ENCODED = ["numbers", "pixels", "seen"]
-"""The flows whose receivers decode."""
+"""The flows whose receivers decode objects."""
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.slow
 
 DELAY_US = 3000
 LATE_US = 2500
-"""What a busy machine may add to a median, for each hop."""
+"""The extra delay per hop that a busy machine may add to a median."""
 MARGIN_US = 200_000
-"""How early the planned hits are, and how late the planned misses: more than a busy machine keeps a thread waiting."""
+"""How far planned hits and misses are from the deadline: more than a busy machine delays a thread."""
 
 DEADLINES = """
 [participant]

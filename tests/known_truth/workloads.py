@@ -27,7 +27,7 @@ cores = "free"
 duration = "1s"
 trials = 1
 """
-"""Every workload lasts for one second."""
+"""Settings of every workload, which lasts one second."""
 Numbers = NDArray[np.int64]
 
 

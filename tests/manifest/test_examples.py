@@ -23,7 +23,7 @@ KNOWN = [
 ]
 NEEDED = {"PAYLOAD_BYTES", "RATE_HZ", "COUNT"}
 LONGEST = 130
-"""Lines of an example: a user reads all of it."""
+"""The maximum number of lines in an example, because a user reads all of it."""
 
 
 def is_ready(example: Example) -> bool:

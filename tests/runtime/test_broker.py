@@ -67,9 +67,7 @@ def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: 
 
 def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "PATIENCE_S", 0.3)
-    before = set(
-        psutil.Process().children()
-    )  # such as the resource tracker that Python's shared memory starts once
+    before = set(psutil.Process().children())  # such as the resource tracker that Python's shared memory starts once
     with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
         make_broker(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
