@@ -1,1 +1,1 @@
-"""The test suite that every adapter of every transport must pass, alone and in every language pair."""
+"""The tests that every adapter must pass, alone and in every language pair."""

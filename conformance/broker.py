@@ -1,5 +1,8 @@
-"""Run a broker on a test host: `python -m conformance.broker` reads a JSON line that says what to start, prints the
-broker's address as JSON, and ends the broker when its input ends."""
+"""Run a broker on a test host: `python -m conformance.broker`.
+
+The program reads the start order as a JSON line, prints the broker's address as JSON, and stops the broker at the end
+of its input.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,6 @@ class HostBroker:
         return answer
 
     def close(self) -> None:
-        """End the broker."""
         with self._closing:
             assert self._process.stdin is not None
             self._process.stdin.close()

@@ -1,4 +1,4 @@
-"""The cases of the suite: every adapter that is built here, with each wait that it offers, and every language pair."""
+"""The cases of the conformance tests: every built adapter with each of its waits, and every language pair."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Case:
     """The test hosts of `sender` and `receiver`, if they run on two hosts."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
-        """Return the settings that differ from the defaults on the side `sender` or `receiver`."""
+        """Return the overrides for the side `sender` or `receiver`; empty if that side uses the defaults."""
         return {} if end == self.default_end else self.overrides
 
     @property
@@ -55,12 +55,11 @@ class Case:
         return min(self.manifest.offers[language].max_payload_bytes for language in (self.sender, self.receiver))
 
     def limit(self, payload_bytes: int) -> int:
-        """Return a payload size, or the largest one that both languages support if it is above that."""
+        """Return the given payload size, limited to the largest size that both languages support."""
         return min(payload_bytes, self.max_bytes)
 
     @property
     def label(self) -> str:
-        """The name of the case within a test's name."""
         ends = {"sender": self.sender, "receiver": self.receiver}
         words = [f"plain-{language}" if end == self.default_end else language for end, language in ends.items()]
         languages = ">".join(dict.fromkeys(words))
@@ -80,8 +79,7 @@ INSTALLATIONS: dict[str, Readiness] = {}
 
 
 def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
-    """Return whether the node runs here; if the settings select another installation, whether it is built and
-    complete."""
+    """Return whether the node can run on this machine, including the installation that its settings select."""
     other = manifest.for_settings(chosen.settings)
     if other is manifest or not other.chooses_for(language):
         return (manifest, language) in READY
@@ -96,13 +94,13 @@ FAST = fast_adapters()
 
 
 def is_fast(case: Case) -> bool:
-    """Return whether both sides of a case are in `make test`, which has no installations that settings select."""
+    """Return whether `make test` runs the case, which requires adapters in FAST and no selected installation."""
     is_other = case.manifest.for_settings(case.overrides) is not case.manifest
     return not is_other and {(case.manifest.name, end) for end in (case.sender, case.receiver)} <= FAST
 
 
 def adapters(pattern: str = "pubsub") -> list[Case]:
-    """Return a case for every adapter and each wait that it offers."""
+    """Return a case for every adapter and each of its waits."""
     return [
         Case(manifest, language, language, wait)
         for manifest, language in READY
@@ -112,8 +110,7 @@ def adapters(pattern: str = "pubsub") -> list[Case]:
 
 
 def language_pairs(pattern: str = "pubsub") -> list[Case]:
-    """Return a case for every ordered pair of different languages that can communicate, with the receiver's first
-    wait."""
+    """Return a case, with the receiver's first wait, for every ordered pair of different languages."""
     return [
         Case(manifest, sender, receiver, manifest.offers[receiver].waits[0])
         for manifest, sender in READY
@@ -124,7 +121,7 @@ def language_pairs(pattern: str = "pubsub") -> list[Case]:
 
 
 def settings_cases(pattern: str = "pubsub") -> list[Case]:
-    """Return the cases for every adapter with the settings that its manifest lists for conformance, alone and with its
+    """Return the cases with the settings that each manifest lists for conformance, including cases with the adapter's
     peers."""
     settings = [
         (manifest, language, chosen)
@@ -139,7 +136,7 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
 
 
 def _peer_cases(manifest: Manifest, language: str, chosen: ConformanceSettings) -> list[Case]:
-    """Return the cases, in both directions, between an adapter and each of its peers that is built here."""
+    """Return the cases between an adapter and each of its built peers, in both directions."""
     peers = [peer for peer in chosen.meets if (manifest, peer) in READY]
     waits = {word: offer.waits[0] for word, offer in manifest.offers.items()}
     there = [Case(manifest, language, peer, waits[peer], chosen.settings, default_end="receiver") for peer in peers]
@@ -162,8 +159,10 @@ def for_each(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test like `for_each`, but only for a ring of the language pairs, in which each language sends once and
-    receives once. `make nightly` runs the other pairs."""
+    """Run a test for a ring of language pairs, in which each language sends once and receives once.
+
+    `make nightly` runs the other pairs.
+    """
     return _parametrize(cases, nightly=[case for case in cases if not is_in_ring(case)])
 
 
@@ -175,14 +174,13 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 
 def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
-    """Return the marks of a case; it is skipped if an optional part of a transport that users build themselves is
-    missing."""
+    """Return the marks of a case, which skip it if an optional part of a user-built transport is missing."""
     is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]
 
 
 def is_in_ring(case: Case) -> bool:
-    """Return whether the receiver's language is the sender's language, or the next one in alphabetical order."""
+    """Return whether the receiver's language equals the sender's language or follows it alphabetically."""
     languages = sorted(case.manifest.offers)
     return case.receiver in (case.sender, languages[(languages.index(case.sender) + 1) % len(languages)])

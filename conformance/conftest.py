@@ -1,4 +1,4 @@
-"""Give each test the nodes of its case: the tests of a case run one after another and share nodes."""
+"""Let the tests of a case run one after another and share nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED = pytest.StashKey[bool]()
 
 
 def pytest_itemcollected(item: Any) -> None:
-    """Mark the cases of adapters that `make test` leaves to `make test-rest`."""
+    """Mark the cases of adapters that run only in `make test-rest`."""
     if (case := _case_of(item)) and not is_fast(case):
         item.add_marker("rest")
 
@@ -32,8 +32,7 @@ def _case_of(item: Any) -> Case | None:
 
 
 def _sharers(item: Any) -> str:
-    """Return the name of the group of tests that share nodes, which are the tests of one case; empty for a test that
-    shares none, such as one that kills nodes."""
+    """Return the name of the case, whose tests share nodes, or an empty string if the test kills its nodes."""
     case = _case_of(item)
     if case is None or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
@@ -41,7 +40,7 @@ def _sharers(item: Any) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the tests of a case next to each other, with the test that ends all nodes last."""
+    """Move the tests of a case next to each other; the test that stops all nodes comes last."""
     first: dict[str, int] = {}
     for index, item in enumerate(items):
         first.setdefault(_sharers(item) or item.nodeid, index)
@@ -50,14 +49,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Store which test comes next, for the fixture."""
+    """Store the next test for the fixture `pool`."""
     item.stash[NEXT] = nextitem
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the logs of nodes and broker to a failure, because they are deleted after the test."""
+    """Add the logs of nodes and broker to a failure report, because they are deleted after the test."""
     report = yield
     pool = getattr(item, "funcargs", {}).get("pool")
     if report.when == "call":
@@ -69,8 +68,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
-    """Yield the nodes that the previous test of the case left running. They end after a failure, and after the last
-    test of the case."""
+    """Yield the nodes that the previous test of the case left running.
+
+    The nodes are stopped after a failure and after the last test of the case.
+    """
     item, stash = request.node, request.config.stash
     pool = stash[POOL] if POOL in stash else NodePool()
     stash[POOL] = pool
@@ -87,14 +88,14 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the nodes of an interrupted test run."""
+    """Stop the nodes of an interrupted test run."""
     if POOL in session.config.stash:
         with session.config.stash[POOL]:
             pass
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """List the adapters that were not tested because they are not ready here; in a fast run, only the fast ones."""
+    """List the adapters that were not tested because they are not ready; a fast run lists only the fast adapters."""
     is_whole = "not rest" not in config.option.markexpr
     wanted = [each for key, each in READINESS.items() if is_whole or key in FAST]
     adapters = {f"{each.transport} ({each.language})": each for each in wanted}

@@ -1,4 +1,4 @@
-"""Connect nodes, so that frames from one node arrive at the others."""
+"""Connect nodes so that frames from one node arrive at the others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode
 
 
 def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:
-    """Send probes until the receiver with this index receives one. Fails the test if none arrives in time."""
+    """Send probes until the receiver with the given index receives one. Fails the test after a timeout."""
     deadline = time.monotonic() + patience_s
     for probe in connection.probes:
         connection.sender.send("out", probe, 1, 8)
@@ -77,8 +77,8 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 def settle(connection: Connection, patience_s: float = 20) -> None:
     """Send probes until several consecutive ones reach all receivers.
 
-    A library may pass on every message until it knows the subscriptions. While it knows only some of them, it may drop
-    messages of a link that has delivered before.
+    While a library knows only some of the subscriptions, it may drop messages of a link that has already delivered
+    some.
     """
     deadline, row = time.monotonic() + patience_s, 0
     while row < PROBES_IN_A_ROW:
@@ -90,7 +90,7 @@ def settle(connection: Connection, patience_s: float = 20) -> None:
 
 
 def catch_up(connection: Connection) -> None:
-    """Receive the probes in transit, until the last one arrives or, because it was lost, none arrives for a while."""
+    """Receive the probes in transit, until the last one arrives or none arrives for a while."""
     for index in range(len(connection.receivers)):
         while connection.seen.get(index) != connection.sent and _receives(connection, index, within_ms=60):
             pass
@@ -100,12 +100,12 @@ def _receives(connection: Connection, index: int, within_ms: int) -> bool:
     """Return whether a receiver receives a frame within the time limit."""
     seen = connection.receivers[index].receive(f"in{index}", 1, within_ms)
     for frame in seen:
-        connection.seen[index] = frame.get("seq", 0)  # a damaged frame has no number
+        connection.seen[index] = frame.get("seq", 0)  # a corrupt frame has no number
     return bool(seen)
 
 
 def await_topic(sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], payload_bytes: int = 8) -> None:
-    """Send probes from the first of two link ends until the second has received the last one."""
+    """Send probes from the first of two link ends until the second has received the last probe."""
     (out, into), deadline = ends, time.monotonic() + 20
     for probe in count(PROBE_SEQ):
         sender.send(out, probe, 1, payload_bytes)
@@ -120,15 +120,15 @@ def await_topic(sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, s
 def send_while_receiving(
     sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], seq: int, size: int
 ) -> list[dict[str, Any]]:
-    """Send a frame from the first of two link ends while the second receives, because a socket buffer may be smaller
-    than a frame. Return the received frames."""
+    """Send a frame while the other side receives, because a frame may exceed the socket buffer. Return the received
+    frames."""
     return send_frames_while_receiving(sender, receiver, ends, [(seq, size)])
 
 
 def send_frames_while_receiving(
     sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], to_send: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """Send several frames, each given as number and size, in the same way as `send_while_receiving`."""
+    """Send several frames, given as pairs of number and size, in the same way as `send_while_receiving`."""
     out, into = ends
     if sender is not receiver:
         receiver.begin(do="receive", name=into, count=len(to_send), within_ms=10_000)
@@ -147,7 +147,7 @@ def drain(connection: Connection) -> None:
 
 
 def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the received frames without late probes. Altered content fails the test."""
+    """Return the received frames without late probes. Fails the test if a frame was altered."""
     for frame in seen:
         assert "refused" not in frame, f"the transport mangled a frame: {frame['refused']}"
         assert frame["whole"], f"frame {frame['seq']} of {frame['payload_bytes']} bytes arrived with altered content"
@@ -155,13 +155,12 @@ def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[str, Any]]:
-    """Receive `count` frames; late probes do not count."""
+    """Receive `count` frames in addition to late probes."""
     return replace_probes(receiver, name, receiver.receive(name, count))
 
 
 def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str, Any]]:
-    """Receive the frames in transit, of which some may be lost, until `most` have arrived or none arrives for a
-    while."""
+    """Receive frames in transit until `most` have arrived or none arrives for a while."""
     seen = receiver.receive(name, 1, within_ms=1500)
     while len(seen) < most and (more := receiver.receive(name, most - len(seen), within_ms=150)):
         seen += more
@@ -169,8 +168,10 @@ def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str,
 
 
 def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the received frames, after receiving another frame for each late probe. On a busy machine, a probe that
-    seemed lost may still arrive."""
+    """Replace each late probe by another received frame.
+
+    On a busy machine, a probe that seemed lost may still arrive.
+    """
     found = frames(seen)
     while late := len(seen) - len(frames(seen)):
         seen = receiver.receive(name, late)
@@ -179,5 +180,5 @@ def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]
 
 
 def seqs(seen: list[dict[str, Any]]) -> list[int]:
-    """Return the numbers of the received frames, in order of arrival."""
+    """Return the sequence numbers of the received frames, in order of arrival."""
     return [frame["seq"] for frame in frames(seen)]

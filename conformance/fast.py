@@ -1,5 +1,7 @@
-"""The adapters that `make test` puts through conformance: those of tests/fast.toml. `python -m conformance.fast` stores
-them, so that `make test-rest` omits exactly what `make test` has run."""
+"""The adapters that `make test` covers, which tests/fast.toml lists.
+
+`python -m conformance.fast` stores them, so that `make test-rest` omits exactly the same adapters.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ NOTE = paths.PACKAGE.parent / "build" / "fast-adapters.txt"
 
 
 def fast_adapters() -> frozenset[tuple[str, str]]:
-    """Return the transports and languages that `make test` has put through conformance, or would now."""
+    """Return the stored adapters, or those that `make test` would cover now if none are stored."""
     return _read() if NOTE.exists() else _find()
 
 

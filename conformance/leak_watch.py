@@ -1,6 +1,6 @@
 """Find the files and processes that a test leaves outside its folder.
 
-Other tests run concurrently, so a leak is recognised by the run id, or by the process that had the file open.
+Other tests run concurrently, so the run id or the owning process identifies a leak.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ CLOCK_S = 0.1
 
 
 class LeakWatch:
-    """Records the files that a test's processes have open before they end, and finds the files that remain
-    afterwards."""
+    """Records the open files of a test's processes, and finds the files that remain after the processes exit."""
 
     def __init__(self, run: str, folder: Path) -> None:
         self._marks = (run, folder.name)
@@ -35,12 +34,12 @@ class LeakWatch:
         self._opened: set[Path] = set()
 
     def record(self, pid: int) -> None:
-        """Record which files a process and its children have open; must be called before the process ends."""
+        """Record the open files of a process and its children; must be called before the process exits."""
         for each in (pid, *_children(pid)):
             self._opened.update(path for path in open_files(each) if not {self._folder, CHECKOUT} & set(path.parents))
 
     def leaks(self) -> list[str]:
-        """Return everything that remains after a grace period; empty if nothing does."""
+        """Return everything that remains after a grace period, or an empty list."""
         deadline = time.monotonic() + PATIENCE_S
         while (left := self._find_leaks()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -55,8 +54,8 @@ class LeakWatch:
         return [*map(str, sorted(files)), *sockets, *self._processes()]
 
     def _is_new(self, path: Path) -> bool:
-        """Return whether a file exists and was changed after the watch began, because libraries may be installed in
-        PLACES."""
+        """Return whether a file exists and was changed during the watch; older files may belong to installed
+        libraries."""
         if path.name.startswith(STAYING):
             return False
         with contextlib.suppress(OSError):
@@ -75,8 +74,8 @@ class LeakWatch:
 
 
 def open_files(pid: int) -> set[Path]:
-    """Return the files in PLACES that a process has open or mapped; empty if this process may not read that
-    information."""
+    """Return the files in PLACES that a process has open or mapped, or an empty set if reading them is not
+    permitted."""
     names: set[str] = set()
     with contextlib.suppress(OSError):
         names.update(line.split(maxsplit=5)[-1] for line in _lines(f"/proc/{pid}/maps"))

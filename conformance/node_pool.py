@@ -1,4 +1,4 @@
-"""Start nodes, share them between tests, end all of them, and check that nothing remains."""
+"""Start nodes, share them between tests, stop all of them, and check that nothing remains."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ PATIENCE_S = 60
 
 
 def _blocking_settings(manifest: Manifest) -> dict[str, str]:
-    """Return the settings that make a sender wait if it drops frames by default. Conformance tests check what arrives,
-    while hopmeter measures loss."""
+    """Return the settings that make a sender wait instead of dropping frames.
+
+    The conformance tests check the received content; hopmeter measures losses.
+    """
     drops = (name for name, each in manifest.settings.items() if each.default == "drop")
     return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
 
 
 @contextlib.contextmanager
 def turn(manifest: Manifest) -> Iterator[None]:
-    """Wait until no other test uses the transport's broker, if a machine can run only one."""
+    """Wait until no other test uses the transport's broker, if it can run only once per machine."""
     if manifest.broker is None or not manifest.broker.single:
         yield
         return
@@ -97,10 +99,10 @@ class NodePool:
             assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
 
     def end(self) -> None:
-        """End all nodes and the transport's broker."""
+        """Stop all nodes and the transport's broker."""
         nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
         self._crashed |= any(node.is_killed for node in nodes)
-        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes end together
+        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes stop concurrently
             for node in nodes:
                 step(node)
         self.stuck += [node.log.name for node in nodes if node.is_stuck]
@@ -113,8 +115,7 @@ class NodePool:
             self._broker = None
 
     def release(self) -> None:
-        """Close the test's link ends, so that its nodes are idle for the next test; remove killed nodes from the
-        pool."""
+        """Close the test's link ends so that its nodes are idle, and remove killed nodes from the pool."""
         for node in reversed(self.nodes):
             if not node.is_killed:
                 node.close_ends()
@@ -127,7 +128,7 @@ class NodePool:
         self.nodes.clear()
 
     def log_tails(self) -> list[tuple[str, str]]:
-        """Return the end of every log, each with a title."""
+        """Return the last lines of every log, each with a title."""
         logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
         return [(f"end of {log.name}", log.read_text(errors="replace")[-3000:]) for log in logs]
 
@@ -146,9 +147,12 @@ class NodePool:
         host: Host | None = None,
         **given: Any,
     ) -> ScriptedNode:
-        """Return a node of the transport with an open adapter. Its links have this `wait`, this `payload` and frames of
-        at most `frame_bytes`, unless a link has its own; `given` are settings. A `blocking` node waits even if it drops
-        frames by default. Without a `host`, the node runs on this machine."""
+        """Return a node of the transport with an open adapter.
+
+        Links use this `wait`, this `payload` and frames of at most `frame_bytes`, unless a link overrides them. `given`
+        contains settings. A `blocking` node waits even if it drops frames by default. Without a `host`, the node runs
+        on this machine.
+        """
         self._leftovers.update(manifest.leftovers)
         if manifest.name not in self._open_files:
             self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
@@ -170,7 +174,7 @@ class NodePool:
         return node
 
     def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
-        """Start the transport's broker if none runs. A test with other settings gets a new broker."""
+        """Start the transport's broker if none runs. Different settings require a new broker."""
         if manifest.broker is None:
             return
         if not self.nodes and settings != self._broker_settings:
@@ -214,13 +218,13 @@ class NodePool:
         return ScriptedNode(process, ours, ours.makefile("rb"), log, self._record)
 
     def _record(self, pid: int) -> None:
-        """Record the files that a node has open; called before it ends."""
+        """Record the open files of a node; must be called before the node exits."""
         self.watch.record(pid)
         for open_files in self._open_files.values():
             open_files.note(pid)
 
     def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
-        """Return the environment variables with which a node finds the broker."""
+        """Return the environment variables by which a node finds the broker."""
         if self._broker is None or manifest.broker is None:
             return {}
         if host is None:

@@ -1,4 +1,4 @@
-"""Count the resources of processes; a resource that grows with every opening is a leak."""
+"""Detect resource leaks: a resource that grows with every opening is a leak."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Resources = dict[str, int]
 
 
 def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
-    """Call `once`, which opens and closes a link end, repeatedly. Fails the test if the resources of a node grow."""
+    """Call `once` repeatedly, which opens and closes a link end. Fails the test if the resources of a node grow."""
     for _ in range(3):
         once()
     *_, before = _minimum_counts(nodes)
@@ -23,7 +23,7 @@ def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) ->
         once()
     after = before
     for after in _minimum_counts(nodes):
-        if not _growth(before, after):  # the smallest counts can only fall over time
+        if not _growth(before, after):  # the minimum can only fall over time
             return
     raise AssertionError(f"more resources after {OPENINGS} openings: {_growth(before, after)}")
 
@@ -41,6 +41,6 @@ def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
 
 
 def _growth(before: Sequence[Resources], after: Sequence[Resources]) -> list[tuple[Resources, Resources]]:
-    """Return the counts before and after, for each process that uses at least one more resource for each opening."""
+    """Return the counts before and after for each process that uses at least one additional resource per opening."""
     pairs = zip(before, after, strict=True)
     return [(was, now) for was, now in pairs if any(now[key] - was[key] >= OPENINGS for key in was)]

@@ -16,12 +16,14 @@ PATIENCE_S = 20
 
 
 class NodeError(Exception):
-    """A node answered a command with this error."""
+    """A node answered a command with an error."""
 
 
 class NodeDiedError(Exception):
-    """A node ended before it answered a command. This is not a subclass of `NodeError`, because a test may expect a
-    `NodeError`."""
+    """A node exited before it answered a command.
+
+    This class is not a subclass of `NodeError`, because a test may expect a `NodeError`.
+    """
 
 
 @dataclass
@@ -43,7 +45,7 @@ class ScriptedNode:
     """The names of the open link ends."""
 
     def execute(self, **command: Any) -> Any:
-        """Send a command, whose name is `do`, and return its result."""
+        """Send the command `do` and return its result."""
         self.begin(**command)
         return self.finish()
 
@@ -53,8 +55,10 @@ class ScriptedNode:
             self.channel.sendall(json.dumps(command).encode() + b"\n")
 
     def finish(self) -> Any:
-        """Wait for the result of the last command, and return it. Raises NodeError for an error, NodeDiedError if the
-        node ended."""
+        """Wait for the result of the last command, and return it.
+
+        Raises NodeError if the node reports an error, and NodeDiedError if the node exits.
+        """
         try:
             line = self.lines.readline()
         except ConnectionError:
@@ -67,50 +71,48 @@ class ScriptedNode:
         return answer["ok"]
 
     def open(self, end: str, name: str, link: dict[str, Any]) -> dict[str, Any]:
-        """Open a link end. Return the link with the address of the link end that bound it, which the other ends
-        need."""
+        """Open a link end. Return the link with the address at which the other link ends can connect."""
         address = self.execute(do="open", end=end, name=name, link={**self.link_values, **link})["address"]
         self.ends.append(name)
         return {**link, "address": address or link.get("address", "")}
 
     def close_end(self, name: str) -> None:
-        """Close a link end; the node continues to run."""
+        """Close a link end without stopping the node."""
         self.ends.remove(name)
         self.execute(do="close", name=name)
 
     def close_ends(self) -> None:
-        """Close all link ends, the last one first, so that the node is ready for the next test."""
+        """Close all link ends in reverse order, so that the node is ready for the next test."""
         for name in reversed(self.ends.copy()):
             self.close_end(name)
 
     def send(
         self, name: str, seq: int, count: int, payload_bytes: int, within_ms: int = 5000, parts: bool = False
     ) -> Any:
-        """Send `count` frames, numbered from `seq`. Return how many were `accepted`, and how often the transport was
-        `busy`."""
+        """Send `count` frames, numbered from `seq`. Return the number of `accepted` frames and of `busy` results."""
         self.begin_sending(name, seq, count, payload_bytes, within_ms, parts)
         return self.finish()
 
     def begin_sending(
         self, name: str, seq: int, count: int, payload_bytes: int, within_ms: int = 5000, parts: bool = False
     ) -> None:
-        """Send frames like `send`, but without waiting for the result."""
+        """Send frames like `send`, without waiting for the result."""
         frames = {"seq": seq, "count": count, "payload_bytes": payload_bytes, "within_ms": within_ms, "parts": parts}
         self.begin(do="send", name=name, frames=frames)
 
     def receive(self, name: str, count: int, within_ms: int = 10_000) -> list[dict[str, Any]]:
-        """Wait for `count` frames for at most `within_ms`. Return a summary of each frame."""
+        """Wait at most `within_ms` for `count` frames, and return a summary of each frame."""
         return list(self.execute(do="receive", name=name, count=count, within_ms=within_ms)["frames"])
 
     def kill(self) -> None:
-        """Kill the process, as a crash would."""
+        """Kill the process to simulate a crash."""
         self.is_killed = True
         self.before_end(self.process.pid)
         self.process.kill()
         self.process.wait()
 
     def hang_up(self) -> None:
-        """Close the channel, which makes the process end."""
+        """Close the channel, which makes the process exit."""
         if self.lines.closed:
             return
         self.before_end(self.process.pid)
@@ -118,7 +120,7 @@ class ScriptedNode:
         self.channel.close()
 
     def close(self) -> None:
-        """End the process, by force if it does not end in time."""
+        """Stop the process; kill it after a timeout."""
         self.hang_up()
         try:
             self.process.wait(PATIENCE_S)

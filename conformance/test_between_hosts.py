@@ -1,5 +1,7 @@
-"""Test every transport that reaches another machine, between two test hosts connected only by a virtual cable: content,
-order, sizes and calls for each language pair. The broker, if any, runs on the sender's host."""
+"""Test every transport that reaches another machine, between two test hosts connected only by a virtual cable.
+
+The tests check content, order, sizes and calls for each language pair. The broker, if any, runs on the sender's host.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ SIZES = (0, 1, 1000, 65_536, 1 << 20)
 
 
 def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
-    """Return a case for every ordered pair of languages that is ready here, including pairs of the same language."""
+    """Return a case for every available ordered pair of languages, including pairs of the same language."""
     ready = [language for known, language in READY if known is manifest]
     ends = [(one, other) for one in ready for other in ready if one == other or manifest.cross_language]
     wait = {language: next((w for w in manifest.offers[language].waits if w == "block"), "") for language in ready}
@@ -33,7 +35,7 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
 
 
 def exchange_frames(case: Case, pool: NodePool) -> None:
-    """Check that frames arrive unaltered, in order and in all sizes, and that they travel over the cable."""
+    """Check that frames of all sizes arrive unaltered and in order, and that they use the cable."""
     connection = connect(pool, case)
     before = bytes_on_wire(connection.receivers[0])
     for first in range(0, 50, 10):
@@ -47,7 +49,7 @@ def exchange_frames(case: Case, pool: NodePool) -> None:
 
 
 def exchange_calls(case: Case, pool: NodePool) -> None:
-    """Check that calls of all sizes are answered with what was sent, and that they travel over the cable."""
+    """Check that calls of all sizes return the sent content, and that they use the cable."""
     client, server = connect_call(pool, case)
     before, sizes = bytes_on_wire(server), [size for size in SIZES if size <= case.max_bytes]
     for seq, size in enumerate(sizes):

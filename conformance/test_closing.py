@@ -1,4 +1,4 @@
-"""Closed link ends must leave no thread, descriptor, segment or file behind."""
+"""Closed link ends must leave no thread, file descriptor, segment or file behind."""
 
 from __future__ import annotations
 

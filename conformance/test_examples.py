@@ -1,5 +1,5 @@
-"""Test every example of a transport, written and built as a user does: 100 messages arrive, 100 calls are answered, and
-no file remains."""
+"""Test every transport example by following its instructions: 100 messages arrive, 100 calls are answered, and no file
+remains."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_rust_example_is_a_project_of_its_own(example: Example, folder: Path) 
     run_command(["bash", "-ec", "\n".join(example.build)], folder / "program")
 
 
-@pytest.mark.timeout(1800)  # Cargo may have to compile crates that the adapter did not need
+@pytest.mark.timeout(1800)  # Cargo may have to compile crates that the adapter does not use
 @pytest.mark.parametrize("examples", TRANSPORTS, ids=lambda each: each[0].manifest.name)
 def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(examples: list[Example], folder: Path) -> None:
     topic, manifest = f"example{secrets.token_hex(4)}", examples[0].manifest
@@ -100,7 +100,7 @@ def files_in(place: Path) -> set[Path]:
 
 @contextlib.contextmanager
 def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Start the broker of a transport that needs one; yield its address and the environment for its users."""
+    """Start the broker of a transport that needs one, and yield its address and its clients' environment."""
     if manifest.broker is None:
         yield "", {}
         return
@@ -114,8 +114,8 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
 
 @contextlib.contextmanager
 def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
-    """Give the programs their own configuration files if the transport has a folder `config`. The library of such a
-    transport shares files with the whole machine."""
+    """Write configuration files for the programs if the transport has a `config` folder, to isolate them from other
+    programs."""
     run = secrets.token_hex(8)
     for file in (manifest.folder / "config").glob("*"):
         (place / "config").mkdir(exist_ok=True)
@@ -128,8 +128,8 @@ def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
 
 
 def addresses_of(example: Example, broker_address: str, topic: str) -> dict[str, Any]:
-    """Return the example's address values: the broker's address, or the example's own with a free port or the topic's
-    name. A broker may have a second port."""
+    """Return the address values of an example: the broker's address, or the example's own with a free port or topic
+    name."""
     first, *others = broker_address.split() or [""]
     if others and others[0].isdigit():
         return {"ADDRESS": first, "SENDER_PORT": others[0]}
@@ -162,8 +162,7 @@ def run_command(command: list[str], place: Path, **more: str) -> str:
 
 
 def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
-    """Compile the program with the crates that were built for the adapter; a separate project would compile them again,
-    with other features."""
+    """Compile the program with the adapter's crates, because a separate project would compile the crates again."""
     cargo = ["cargo", "build", "--release", "--message-format", "json"]
     messages = [json.loads(line) for line in run_command(cargo, example.path.parents[1]).splitlines()]
     built = [each for each in messages if each["reason"] == "compiler-artifact"]
@@ -180,8 +179,7 @@ def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
 def run_rustc(
     built: list[Any], crates: Iterable[str], place: Path, program: str, output: str, linked: Iterable[str] = ()
 ) -> None:
-    """Compile a program with crates that Cargo has built, without optimization, which takes only a tenth of the
-    time."""
+    """Compile a program with prebuilt crates and without optimization, which takes a tenth of the time."""
     libraries = {
         each["target"]["name"].replace("-", "_"): file
         for each in built
@@ -196,7 +194,7 @@ def run_rustc(
 
 
 def interpreter_words(example: Example) -> list[str]:
-    """Return the command that runs an example; a Python example runs with the adapter's Python."""
+    """Return the command that runs an example; Python examples use the adapter's Python."""
     command = shlex.split(example.run)
     if example.language == "python":
         found = interpreter(example.manifest.offers["python"])
@@ -208,7 +206,7 @@ def interpreter_words(example: Example) -> list[str]:
 def run(
     pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
 ) -> tuple[str, str]:
-    """Start the waiting side, then the active side. Return the last line of each."""
+    """Start the waiting program, then the active program. Return the last line of each."""
     first, second = ([*interpreter_words(each), word] for each, word in zip(sides, SIDES[pattern], strict=True))
     with start_side(first, place, more) as waiting:
         assert waiting.stdout is not None
@@ -222,7 +220,7 @@ def run(
 
 
 def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str], watch: LeakWatch) -> str:
-    """Return what the active side prints until it ends, and record the files that both sides have open."""
+    """Return the output of the active program until it exits, and record the open files of both programs."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for each in (active, waiting):
@@ -235,7 +233,7 @@ def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str
 
 
 def until_ready(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines up to `ready`, because libraries may print lines too."""
+    """Yield the output lines up to `ready`, because libraries may print lines too."""
     for line in lines:
         yield line
         if line == "ready\n":
@@ -249,7 +247,7 @@ def last_line(said: str) -> str:
 def start_side(
     command: list[str], place: Path, more: dict[str, str]
 ) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
-    """Start one side of an example, with stderr merged into stdout."""
+    """Start one program of an example, with stderr merged into stdout."""
     return start(command, place, {**environment(), **more}, stderr=subprocess.STDOUT)
 
 

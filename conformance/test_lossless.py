@@ -1,4 +1,4 @@
-"""Test the settings under `[lossless]` in a manifest: all frames arrive, even if the sender is too fast."""
+"""Test the `[lossless]` settings of a manifest: all frames arrive even if the sender is faster than the receiver."""
 
 from __future__ import annotations
 

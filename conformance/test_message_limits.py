@@ -1,5 +1,4 @@
-"""Receivers must reject messages that are larger than their largest frame, so that a peer cannot make them allocate
-unlimited memory."""
+"""Receivers must reject messages larger than their largest frame, so that a peer cannot exhaust their memory."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def test_a_message_beyond_the_limit_does_not_arrive(case: Case, pool: NodePool) 
 
 @contextlib.contextmanager
 def allow_refusal() -> Iterator[None]:
-    """Accept an error of a node that names the size."""
+    """Accept a node error that names the size."""
     try:
         yield
     except NodeError as refused:

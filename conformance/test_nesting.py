@@ -1,4 +1,5 @@
-"""Servers that call another server before they answer must not deadlock, even twenty calls deep in one process."""
+"""Servers that call another server before they reply must not deadlock, even with twenty nested calls in one
+process."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ SCENARIO = {
 
 
 def nesting_cases() -> list[Case]:
-    """Return a case for every adapter that supports calls within one process, with its most difficult wait."""
+    """Return a case, with its most difficult wait, for every adapter that supports calls within one process."""
     offers = [(manifest, language, manifest.offers[language]) for manifest, language in READY]
     return [
         Case(manifest, language, language, next(wait for wait in HARDEST_FIRST if wait in offer.waits))
@@ -66,7 +67,7 @@ def run_trial(case: Case, folder: Path) -> TrialResult:
 
 
 def plan_cell(case: Case) -> Cell:
-    """Return the cell of the case; the plan also contains floors."""
+    """Return the cell of the case without its floors."""
     name = case.manifest.name
     scenario: dict[str, Any] = {**SCENARIO, "transport": name, "language": case.sender, "wait": case.wait}
     capabilities = Capabilities(
@@ -81,5 +82,5 @@ def plan_cell(case: Case) -> Cell:
 
 
 def log_tails(folder: Path) -> str:
-    """Return the end of each node's log."""
+    """Return the last lines of each node's log."""
     return "\n".join(log.read_text(errors="replace")[-2000:] for log in sorted(folder.iterdir()) if log.is_file())

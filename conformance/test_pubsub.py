@@ -29,7 +29,7 @@ SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1
 
 
 def sizes(case: Case) -> list[int]:
-    """Return the sizes that both languages support, and their own limit if it is below the largest size."""
+    """Return the payload sizes that both languages support, including their own limit."""
     limit = case.max_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 
@@ -152,7 +152,7 @@ def test_a_killed_sender_leaves_receivers_that_close(case: Case, pool: NodePool)
     connection.sender.kill()
     try:
         assert seqs(connection.receivers[0].receive("in0", 1, within_ms=300)) == []
-    except NodeError as error:  # an adapter may also report that its peer is gone
+    except NodeError as error:  # an adapter may also report that its peer has disconnected
         assert "gone" in str(error) or "clos" in str(error), error
     connection.receivers[0].close_end("in0")
 
@@ -184,7 +184,7 @@ def test_a_relay_forwards_frames_unaltered(case: Case, pool: NodePool) -> None:
     assert arrived and arrived[0] == {"seq": 7, "payload_bytes": size, "whole": True}
 
 
-# Python is left out: a Python object stays valid while it is referenced, so the adapter has nothing to do.
+# Python is exempt, because a Python object stays valid while it is referenced.
 KEEPS = [case for case in adapters() if case.sender != "python" and case.manifest.offers[case.sender].keep]
 
 

@@ -1,5 +1,7 @@
-"""Test messages between `ros2-wire` and `ros2`: each wire-protocol adapter exchanges topics with rclpy in both
-directions, and the Fast DDS adapter also calls, on one machine and between two test hosts."""
+"""Test messages between `ros2-wire` and `ros2`, on one machine and between two test hosts.
+
+Each wire-protocol adapter exchanges topics with rclpy in both directions. The Fast DDS adapter also exchanges calls.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def start(
 
 
 def exchange_topics(pool: NodePool, name: str, hosts: tuple[Host | None, Host | None] = (None, None)) -> None:
-    """Check that frames of every payload arrive unaltered at rclpy and from rclpy."""
+    """Check that frames of every payload arrive unaltered in both directions."""
     for payload, sizes in PAYLOADS.items():
         wire, ros2 = start(pool, name, payload, hosts)
         for sender, receiver in ((wire, ros2), (ros2, wire)):

@@ -35,14 +35,13 @@ def connect_call(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode
 
 
 def start_client(pool: NodePool, case: Case) -> ScriptedNode:
-    """Start and return the client's node."""
     waits = case.manifest.offers[case.sender].waits
     wait = case.wait if case.wait in waits else waits[0]
     return pool.node(case.manifest, case.sender, wait, host=case.hosts.get("sender"), **case.settings("sender"))
 
 
 def call_until_answered(client: ScriptedNode, server: ScriptedNode, link: str = "", payload_bytes: int = 8) -> int:
-    """Call until the server answers. Return the number of calls that were needed."""
+    """Call until the server answers, and return the number of calls."""
     deadline = time.monotonic() + 20
     for calls in count(1):
         if call(client, server, PROBE_SEQ + calls, payload_bytes, patience_ms=200, link=link):
@@ -61,15 +60,17 @@ def discard_calls(client: ScriptedNode, server: ScriptedNode, link: str = "") ->
 def call(
     client: ScriptedNode, server: ScriptedNode, seq: int, payload_bytes: int, patience_ms: int = 5000, link: str = ""
 ) -> list[dict[str, Any]]:
-    """Make one call from `ask` to `answer`, and return its reply if one arrived; `link` is appended to both names. No
-    step waits for the previous one, because a transport without queues sends a large frame only while the other side
-    reads."""
+    """Make one call from `ask` to `answer`, and return its reply if one arrived.
+
+    Each step runs concurrently, because a transport without queues sends a large frame only while the other side reads.
+    `link` is appended to both names.
+    """
     client.begin_sending(f"ask{link}", seq, 1, payload_bytes)
     server.begin(do="serve", name=f"answer{link}", count=1, within_ms=patience_ms)
     client.finish()
     replies = reply_to(client, server, patience_ms, link)
     while replies and all(PROBE_SEQ <= reply["seq"] != seq for reply in replies):
-        # The reply belongs to a probe that was abandoned too early, and that the server handled first.
+        # The reply belongs to an abandoned probe that the server handled first.
         server.begin(do="serve", name=f"answer{link}", count=1, within_ms=100)
         replies = reply_to(client, server, patience_ms, link)
     return replies
@@ -83,7 +84,7 @@ def reply_to(client: ScriptedNode, server: ScriptedNode, patience_ms: int, link:
 
 
 def whole_frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the received frames. Altered content fails the test."""
+    """Return the received frames. Fails the test if a frame was altered."""
     for frame in seen:
         assert frame.get("whole"), f"a frame arrived with other content: {frame}"
     return seen
@@ -139,7 +140,7 @@ def test_a_killed_client_does_not_stop_the_server(case: Case, pool: NodePool) ->
 def test_a_killed_server_leaves_a_client_that_closes(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
     server.kill()
-    with contextlib.suppress(NodeError):  # an adapter may also report that its peer is gone
+    with contextlib.suppress(NodeError):  # an adapter may also report that its peer has disconnected
         client.send("ask", 0, 1, 100, within_ms=300)
         assert seqs(client.receive("ask", 1, within_ms=300)) == []
     client.close_end("ask")

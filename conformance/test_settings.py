@@ -1,4 +1,4 @@
-"""Test settings that select another code path than the default: frames arrive unaltered, and link ends close."""
+"""Test settings that select a different code path from the default: frames arrive unaltered, and link ends close."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -
 
 
 def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> None:
-    """Send frames until the receiver's facts match the expected ones. zenoh creates its shared memory only after the
-    first frames."""
+    """Send frames until the receiver's facts match. zenoh creates its shared memory only after the first frames."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(2 * len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):
@@ -44,7 +43,7 @@ def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> 
 
 
 def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
-    """Return the receiver's facts that do not match, with their values."""
+    """Return the receiver's facts that do not match."""
     facts = dict(receiver.execute(do="facts"))
     return {
         name: facts.get(name) for name, expected in case.facts.items() if not re.search(expected, facts.get(name, ""))

@@ -1,4 +1,4 @@
-"""Test one process with two concurrent links that differ in payload, frame size and wait."""
+"""Test a process with two concurrent links that differ in payload, frame size and wait."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def two_kinds(case: Case) -> tuple[Kind, Kind]:
 
 
 def cases(pattern: str = "pubsub") -> list[Case]:
-    """Return a case for every adapter; for typed carriage also a case for each setting, because settings may select
-    other message types."""
+    """Return a case for every adapter. Adapters with typed carriage have a case for each setting, because settings may
+    select other message types."""
     own = [
         Case(manifest, language, language, manifest.offers[language].waits[0])
         for manifest, language in READY
@@ -78,7 +78,7 @@ def test_two_links_of_one_process_carry_frames_of_their_own_kind(case: Case, poo
 def test_two_links_of_one_process_answer_calls_of_their_own_kind(case: Case, pool: NodePool) -> None:
     kinds, (client, server) = two_kinds(case), start_nodes(pool, case)
     # Servers are opened first: an endpoint that opens a server after a client would be a relay, which some adapters
-    # reject in a shared executor.
+    # reject.
     links = [server.open("server", f"answer-{kind.name}", kind.link(pool)) for kind in kinds]
     for kind, link in zip(kinds, links, strict=True):
         client.open("client", f"ask-{kind.name}", link)
