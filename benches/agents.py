@@ -1,7 +1,7 @@
-"""Measures what each host of a run costs the coordinator, with agents on this machine that have clocks of their own.
+"""Measure how much coordinator CPU each host of a run costs, with local agents that have their own clocks.
 
-`agents.py [--hosts 1,2,8,32] [--delay-ms 0] [--trials 3]`. With a delay, each line of an agent takes that long in each
-direction. The agents share the cores of this machine, so their own work counts too.
+Usage: `agents.py [--hosts 1,2,8,32] [--delay-ms 0] [--trials 3]`. `--delay-ms` delays each line of an agent in each
+direction. The agents run on this machine, so their work competes for its cores.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ timeout = "60s"
 
 @dataclass
 class Times:
-    """The wall time of each step and the CPU time of this process during it, in seconds."""
+    """The wall time and the CPU time of this process for each step, in seconds."""
 
     wall_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     cpu_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -111,7 +111,7 @@ def timed_steps(times: Times) -> Iterator[None]:
 
 
 def agent(number: int, delay_s: float) -> list[str]:
-    """Return the command of an agent, with a clock offset of its own if this machine allows that."""
+    """Return the command of an agent, with a separate clock offset if this machine supports time namespaces."""
     ahead = (
         "unshare",
         *(() if os.geteuid() == 0 else ("--map-root-user",)),
@@ -125,7 +125,7 @@ def agent(number: int, delay_s: float) -> list[str]:
 
 
 def write_hosts(path: Path, hosts: int, delay_s: float) -> None:
-    """Write a hosts file with this machine and so many agents."""
+    """Write a hosts file with this machine and the given number of agents."""
     lines = ["[host.h0]\nhere = true\n"]
     lines += [f"[host.h{number}]\nagent = {json.dumps(agent(number, delay_s))}\n" for number in range(1, hosts + 1)]
     path.write_text("".join(lines))
@@ -141,7 +141,8 @@ def scenario(hosts: int) -> Scenario:
 
 
 def measure(hosts: int, delay_s: float, trials: int, folder: Path) -> tuple[Times, int, float]:
-    """Run some trials with so many agents. Return the times, the number of open files and the peak memory in MB."""
+    """Run trials with the given number of agents. Return the times, the number of open files and the peak memory in
+    MB."""
     times = Times()
     write_hosts(folder / "hosts.toml", hosts, delay_s)
     opening = open_hosts(folder / "hosts.toml")
@@ -196,7 +197,7 @@ def report(hosts: int, times: Times, files: int, memory_mb: float) -> dict[str, 
 
 
 def judge(found: dict[int, dict[str, float]]) -> bool:
-    """Print whether the CPU per host stays within LIMIT when there are more hosts. Return False if it does not."""
+    """Print whether the CPU per host stays within LIMIT as the number of hosts grows, and return the result."""
     most = max(found)
     fewer = max((each for each in found if each <= most // 4), default=None)
     if fewer is None or most < 8:

@@ -1,7 +1,7 @@
-"""Analyse ten million sample rows, and fail if that takes 5 s or 1 GB.
+"""Analyse ten million sample rows, and fail if the analysis takes 5 s or 1 GB.
 
 `python benches/analysis.py` writes the samples to a temporary folder and analyses them in a separate process. The time
-includes the start of that process; the memory is its peak as reported by the kernel (VmHWM).
+includes the start of that process. The memory is the process's peak according to the kernel (VmHWM).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 
 
 def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
-    """Write the samples of one endpoint as a node does, with every message once and in order. Return the path."""
+    """Write the samples of one endpoint in a node's format, with every message once and in order. Return the path."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
@@ -78,7 +78,7 @@ def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
 
 
 def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None:
-    """Add a trial whose latencies have a long tail, which makes them expensive to analyse."""
+    """Add a trial with long-tailed latencies, which are expensive to analyse."""
     places = cell.axes.relays + 2
     messages = ROWS // TRIALS // places
     random = np.random.default_rng(trial)
@@ -120,7 +120,6 @@ def measure(run: Path) -> dict[str, Any]:
 
 
 def line(found: dict[str, Any], holds: bool) -> str:
-    """Format the measurement with its limits."""
     took = f"{found['seconds']:.2f} s and {found['peak_mb']} MB"
     limits = f"limits {LIMIT_S:g} s and {LIMIT_MB:g} MB: {'holds' if holds else 'MISSED'}"
     return f"{ROWS:,} rows, {found['case']}: {took}   {limits}"

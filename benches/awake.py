@@ -1,5 +1,4 @@
-"""Keep cores awake while a bench runs, for hopmeter and for its peer. Otherwise the bench would measure how the
-hypervisor wakes cores."""
+"""Keep cores awake during a bench; otherwise it would measure how the hypervisor wakes cores."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ BOUND = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Limit the wake-up latency to 0 us inside the `with` block, if the system allows it; otherwise print a warning."""
+    """Limit the wake-up latency to 0 µs inside the `with` block; print a warning if the system forbids it."""
     try:
         held = BOUND.open("wb", buffering=0)
     except OSError as refused:

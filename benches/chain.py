@@ -1,7 +1,6 @@
-"""Compare a chain of 20 relays in one process over zenoh, with callbacks and at 1000 Hz, with zenoh alone
-(benches/rust/zenoh).
+"""Compare a chain of 20 relays in one process with zenoh alone (benches/rust/zenoh), with callbacks at 1000 Hz.
 
-The limit applies to the bare program whose relays do the same work as hopmeter's relays; for plain relays the ratio is
+The limit applies to the bare program whose relays do the same work as hopmeter's relays. For plain relays, the ratio is
 only reported.
 """
 
@@ -41,12 +40,11 @@ def ours() -> float:
 
 
 def theirs() -> dict[str, float]:
-    """Return the time of one hop through the bare program in microseconds, in each of its two modes."""
+    """Return the time of one hop in microseconds for each mode of the bare program."""
     return {way: number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE, way) / 1000 for way in ("alike", "plain")}
 
 
 def main() -> int:
-    """Compare one cell with the bare program in its two modes."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
     for index in pair_rounds(found.values()):

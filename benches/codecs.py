@@ -1,8 +1,8 @@
-"""Compare codecs with budgets: encode here, decode from plain memoryviews in another process, and verify that the
-object uses the receive buffer.
+"""Compare codecs with their time budgets, and verify that decoded objects use the receive buffer.
 
-Each row shows the time to encode and decode in microseconds and its budget, over ten rounds; then NumPy is compared
-with other codecs. A framework that only the system's Python has is measured there.
+The bench encodes in this process and decodes plain memoryviews in another. Each row shows the encoding and decoding
+time in microseconds over ten rounds, and the budget. The bench then compares NumPy with other codecs. Frameworks that
+only the system Python has are measured with the system Python.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ IMAGE = ((1080, 1440, 3), "u1")
 
 @dataclass(frozen=True)
 class Row:
-    """One object: its framework, its shape and dtype, its budget, the function that makes it, and the function that
-    reads it as an array."""
+    """A measured object: its framework, shape, dtype, budget, and the functions that create it and read it as an
+    array."""
 
     framework: str
     made_of: Any
@@ -46,13 +46,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The row's name: framework, shape and dtype."""
         shape, dtype = self.made_of
         return f"{self.framework} {'x'.join(map(str, shape))} {dtype}"
 
 
 def of(package: str) -> Any:
-    """Import a package; called only when it is needed."""
+    """Import a package when it is first needed."""
     return importlib.import_module(package)
 
 
@@ -80,7 +79,7 @@ def numbers(row: Row) -> Any:
 
 
 def best(call: Callable[[], Any]) -> list[float]:
-    """Return the time of one call in microseconds, for each round: the best mean of five repetitions."""
+    """Return the time of one call in microseconds for each round, as the best mean of five repetitions."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     count = max(1, int(ROUND_S / 5 / once))
@@ -88,8 +87,8 @@ def best(call: Callable[[], Any]) -> list[float]:
 
 
 def decode_file(number: int, file: str) -> None:
-    """Decode a file and print, as JSON, the object's digest, whether it shares the buffer's memory, and the decoding
-    times."""
+    """Decode a file. Print, as JSON, the object's digest, whether the object shares the buffer's memory, and the
+    decoding times."""
     row = rows()[number]
     message = Path(file).read_bytes()
     room = np.empty(len(message) + 64, np.uint8)
@@ -111,8 +110,10 @@ def digest(row: Row, obj: Any) -> str:
 
 
 def measure(number: int) -> list[float]:
-    """Return the time to encode and decode in microseconds, for each round. Raises WrongError if the content differs or
-    the memory is not shared."""
+    """Return the encoding and decoding times in microseconds, by round.
+
+    Raises WrongError if the content differs or the memory is not shared.
+    """
     row = rows()[number]
     obj = row.make(numbers(row))
     frames = encode(obj)
@@ -130,7 +131,7 @@ def measure(number: int) -> list[float]:
 
 
 def ask_python(run: Run, python: str, *words: object) -> Any:
-    """Run this file in a Python interpreter and return the JSON that it prints. Raises WrongError if it fails."""
+    """Run this file with a Python interpreter and return its JSON output. Raises WrongError if the run fails."""
     command = [python, __file__, *map(str, words)]
     # Frameworks start threads, so a forked child must not run any code before exec.
     done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
@@ -140,12 +141,12 @@ def ask_python(run: Run, python: str, *words: object) -> Any:
 
 
 class WrongError(Exception):
-    """A row could not be measured, or its object is wrong; the text says why."""
+    """A row could not be measured, or its object is wrong."""
 
 
 def python_with(framework: str) -> str:
-    """Return the Python interpreter that has a framework: this one or the system's; empty if neither has it."""
-    # Imported only here: the system's Python, which runs some rows, lacks the packages that hopmeter's manifests need.
+    """Return the Python interpreter that has a framework, this one or the system's; empty if neither has it."""
+    # The system Python, which runs some rows, lacks the packages that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
     if not install_hint(framework):
@@ -157,7 +158,7 @@ def python_with(framework: str) -> str:
 
 
 def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
-    """Measure one row against its budget, in this Python or in another."""
+    """Compare one row with its budget, in this Python or in another."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
@@ -168,7 +169,7 @@ def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
 
 
 def compare(name: str, what: Any) -> Comparison:
-    """Compare hopmeter's NumPy codec with another codec, both in this process."""
+    """Compare hopmeter's NumPy codec with another codec in this process."""
     array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), comparison_codec(name)
     shape, dtype = what
     found = Comparison(f"numpy {'x'.join(map(str, shape))} {dtype} / {name}", None)
@@ -180,8 +181,10 @@ def compare(name: str, what: Any) -> Comparison:
 
 
 def main() -> int:
-    """Measure all rows. For a missing framework, print the command that installs it; return 1 if a row fails or misses
-    its budget."""
+    """Measure all rows. Return 1 if a row fails or exceeds its budget.
+
+    For a missing framework, print the command that installs it.
+    """
     if not install_hint("paddle") and not install_hint("tensorflow"):
         importlib.import_module("paddle")  # importing paddle after TensorFlow crashes
     found, troubles = [], []

@@ -1,8 +1,8 @@
-"""Send a message every 100, 33, 10 or 1 ms, and compare with equivalent bare programs. At these rates, the code of the
-library and of the instrument is no longer in the caches.
+"""Send a message every 100, 33, 10 or 1 ms, and compare with equivalent bare programs.
 
-Callbacks on the sender's thread (`memory`, and `libxr` if LIBXR_ROOT is set) may take 0.3 us longer than in the bare
-program. For receivers that sleep in a separate process (`unix`, `shm`), the limit is a ratio.
+At these rates, the code of the library and of the instrument is no longer in the caches. Callbacks on the sender's
+thread (`memory`, and `libxr` if LIBXR_ROOT is set) may take 0.3 µs longer than in the bare program. For receivers that
+sleep in a separate process (`unix`, `shm`), the limit is a ratio.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_MESSAGES = 300
 CORE, CORES = "1", "0,1"
 SIZES = {"bytes:64": 64, "image:1440x1080": 1440 * 1080 * 3}
 COLD = Program("cold.cpp")
-# The files, relative to LIBXR_ROOT, in which make and Ninja store LibXR's compiler flags.
+# The files, relative to LIBXR_ROOT, that contain LibXR's compiler flags after a build with make or Ninja.
 RECIPES = ("build/CMakeFiles/xr.dir/flags.make", "build/build.ninja")
 SCENARIO = """
 title = "Cold"
@@ -48,18 +48,18 @@ trials = 1
 
 @dataclass
 class Gap(Comparison):
-    """A comparison by difference; the limit is in microseconds."""
+    """A comparison by difference, with the limit in microseconds."""
 
     @property
     def ratios(self) -> list[float]:
-        """The difference of each pair in microseconds, ascending."""
+        """The difference of each pair in microseconds, in ascending order."""
         return sorted(ours - theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
-    """Return the compiler flags that the headers of the user's LibXR need, and its library path.
+    """Return the compiler flags that the headers of the user's LibXR need, and the library path.
 
-    Raises FileNotFoundError if neither make nor Ninja built LibXR in the folder `build` of `root`.
+    Raises FileNotFoundError if the folder `build` of `root` contains no make or Ninja build of LibXR.
     """
     recipe = next((path for path in (root / name for name in RECIPES) if path.exists()), None)
     if recipe is None:
@@ -121,7 +121,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
 
 
 def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """Add a pair of measurements for a receiver that blocks in its own process."""
+    """Add a pair of measurements for a receiver that blocks in a separate process."""
     rows, bare = sequential(
         index,
         lambda: ours(
@@ -139,7 +139,7 @@ def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, 
 
 
 def main() -> int:
-    """Measure pairs. Only comparisons that need more pairs are repeated, because one pair of every comparison takes two
+    """Measure pairs, and repeat only the comparisons that need more pairs; one pair of every comparison takes two
     minutes."""
     if libxr() is None:
         print("LibXR is left out: LIBXR_ROOT is not set")

@@ -1,5 +1,7 @@
-"""Measure the overhead of `hopmeter.connect`: a program with `hopmeter.connect` and hopmeter's nodes send the same
-array between two Python processes, over the same adapter."""
+"""Measure the overhead of `hopmeter.connect` compared with hopmeter's nodes.
+
+Both sides send the same array between two Python processes over the same adapter.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,18 @@ trials = 1
 
 
 def connect_us(transport: str) -> float:
-    """Return the median of a program with `hopmeter.connect`, in microseconds."""
+    """Return the median time of a program that uses `hopmeter.connect`, in microseconds."""
     return python_number("connected.py", transport, SIDE, MESSAGES, RATE_HZ)
 
 
 def nodes_us(transport: str) -> float:
-    """Return the median of hopmeter's nodes, in microseconds."""
+    """Return the median time of hopmeter's nodes, in microseconds."""
     (row,) = hopmeter(SCENARIO.format(transport=transport))
     return float(row["service_p50_us"])
 
 
 def main() -> int:
-    """Measure pairs; the ratios are only reported."""
+    """Measure pairs and report their ratios, without a limit."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for transport in ("zeromq", "unix"):

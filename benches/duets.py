@@ -1,7 +1,7 @@
-"""Compares duets with trials one after the other, of two equal sides: how small a change does each of them find?
+"""Compares the smallest change that duets detect with the smallest that sequential trials detect, for two equal sides.
 
-`python benches/duets.py unix zeromq --rounds 60`. Each round has a duet, the same two trials one after the other, and
-one side that takes its turns alone, which shows the cost of an idle neighbour; in random order.
+`python benches/duets.py unix zeromq --rounds 60`. Each round has three kinds of trials in random order: a duet, two
+sequential trials, and one side that takes its turns alone. The last kind shows the cost of an idle neighbour.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GIVEN = {"payload": ["bytes:100"], "rate": [1000.0], "messages": 400, "warmup": 
 
 @dataclass(frozen=True)
 class Side:
-    """The result of a good trial of one side: the responses in us, the median of each turn, and the stolen share."""
+    """The result of one side's good trial: the responses in µs, the median of each turn, and the steal share."""
 
     responses_us: NDArray[np.float64]
     turns_us: Sequence[float]
@@ -62,7 +62,6 @@ class Side:
 
     @property
     def median_us(self) -> float:
-        """Return the median of all responses."""
         return float(np.median(self.responses_us))
 
 
@@ -78,7 +77,7 @@ class Measuring:
         self._alarm, self._ground = alarm, ground
 
     def round(self) -> Round:
-        """Run each kind of trial once, in random order. A kind with a failed trial is left out."""
+        """Run each kind of trial once, in random order, and leave out kinds with a failed trial."""
         found = {kind: list(self._measure(kind)) for kind in random.sample(KINDS, len(KINDS))}
         return {kind: sides for kind, sides in found.items() if len(sides) == (1 if kind == "lone" else SIDES)}
 
@@ -102,8 +101,10 @@ def compared_values(kind: str, sides: Sequence[Side]) -> tuple[float, float]:
 
 
 def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[bool, str, float]:
-    """Judge rounds whose new side is multiplied by `change`. Return whether a slowdown was found, the verdict, and the
-    smallest detectable ratio."""
+    """Judge rounds after multiplying the new side by `change`.
+
+    Return whether a slowdown was found, the verdict, and the smallest detectable ratio.
+    """
     seen = []
     for number, sides in enumerate(rounds):
         old, new = compared_values(kind, sides)
@@ -117,8 +118,10 @@ def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[b
 
 
 def report(kind: str, rounds: Sequence[Sequence[Side]], many: int) -> str:
-    """Format the results for many tables that are drawn from the rounds. The sides of a round are swapped at random, so
-    that they are equal."""
+    """Format the results of many tables that are drawn from the rounds.
+
+    The sides of a round are swapped at random, so that they are equal.
+    """
     false, found, smallest = 0, 0, []
     for _ in range(TABLES):
         drawn = [random.sample(list(each), SIDES) for each in random.choices(rounds, k=many)]
@@ -142,7 +145,7 @@ def report_cost(rounds: Sequence[Round], numerator: str, denominator: str) -> st
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure all transports in alternating rounds, and print what their tables detect."""
+    """Measure all transports in alternating rounds, and print which changes their tables detect."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("transports", nargs="+")
     ask.add_argument("--rounds", type=int, default=60)

@@ -1,4 +1,4 @@
-"""End all programs that a bench started: however the bench ends, no program and no file of a program remains."""
+"""Stop all programs that a bench started, however the bench ends, and remove their files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """Starts programs inside its `with` block, each in its own session, with a temporary folder for their files."""
+    """Starts programs inside its `with` block, each in a separate session, with a temporary folder for their files."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self.name = new_run_id()
@@ -65,12 +65,14 @@ class Run:
 
     @property
     def directory(self) -> str:
-        """The temporary folder of the programs, which is removed at the end of the run."""
+        """The programs' temporary folder, which is removed at the end of the run."""
         return self._folder.name
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-        """Start a program like `subprocess.Popen` in text mode; `env` is added to this process's environment. The
-        program ends with this process, unless `preexec_fn` is None."""
+        """Start a program like `subprocess.Popen` in text mode; `env` is added to this process's environment.
+
+        The program ends with this process, unless `preexec_fn` is None.
+        """
         options.setdefault("preexec_fn", die_with_launcher)
         env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
         process = subprocess.Popen(command, text=True, env=env, start_new_session=True, **options)
@@ -78,7 +80,7 @@ class Run:
         return process
 
     def capture(self, command: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end and capture its output. Raises `subprocess.TimeoutExpired`."""
+        """Run a program until it exits, and capture its output. Raises `subprocess.TimeoutExpired`."""
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = self.start(command, **both, **options)
         out, err = process.communicate(timeout=timeout_s)
@@ -98,7 +100,7 @@ class Run:
 
 
 def _marked_processes(name: str) -> list[int]:
-    """Return the ids of the run's live processes; an ended process has no environment."""
+    """Return the ids of the run's live processes. A zombie has no environment, so it does not count."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 
@@ -111,8 +113,10 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int], keeps_awake: bool = True) -> int:
-    """Run a bench and return its exit code. Cores stay awake meanwhile, unless `keeps_awake` is False. The first Ctrl-C
-    or SIGTERM interrupts the bench; the clean-up that follows cannot be interrupted."""
+    """Run a bench and return its exit code. Cores stay awake during the bench, unless `keeps_awake` is False.
+
+    The first Ctrl-C or SIGTERM interrupts the bench. The clean-up that follows cannot be interrupted.
+    """
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:

@@ -1,6 +1,7 @@
-"""Run all benches one after another. Print the expected time first, and the times and missed limits at the end.
+"""Run all benches one after another, and summarise their times and missed limits.
 
-`every.py [BENCH ...]` runs all or some. A bench that misses a limit, fails or hangs does not stop the others.
+`every.py [BENCH ...]` runs all benches or the given ones, and prints the expected time first. A bench that misses a
+limit, fails or hangs does not stop the others.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LEAST_S = 600.0
 
 @dataclass(frozen=True)
 class Bench:
-    """A bench: a file in this folder, with its expected time on two cores, for the fixed part and for each pair."""
+    """A file in this folder, with its expected time on two cores: a fixed part and a part per pair."""
 
     name: str
     once_s: float
@@ -51,7 +52,6 @@ class Bench:
 
     @property
     def command(self) -> list[str]:
-        """The command line."""
         python = interpreter.own(self.environment) if self.environment else None
         return [
             str(python.program if python else sys.executable),
@@ -82,8 +82,6 @@ BENCHES = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a bench."""
-
     bench: Bench
     took_s: float
     code: int
@@ -91,7 +89,6 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """The result as one word."""
         if self.code == 0:
             return "holds"
         return "missed" if self.code == 1 and any("MISSED" in line for line in self.troubles) else "failed"
@@ -120,7 +117,6 @@ def run_bench(bench: Bench) -> Outcome:
 
 
 def print_summary(outcomes: Sequence[Outcome]) -> None:
-    """Print a line for each bench."""
     print(f"\n{'bench':12} {'took':>7}")
     for each in outcomes:
         print(f"{each.bench.name:12} {each.took_s:5.0f} s  {each.verdict}")
@@ -130,7 +126,7 @@ def print_summary(outcomes: Sequence[Outcome]) -> None:
 
 
 def main(asked: Sequence[str]) -> int:
-    """Run the requested benches. Return 1 if a bench missed a limit or failed, and 2 for an unknown name."""
+    """Run the requested benches. Return 1 if a bench missed a limit or failed, and 2 if a name is unknown."""
     if unknown := sorted(set(asked) - {each.name for each in BENCHES}):
         print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
         return 2

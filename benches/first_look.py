@@ -1,10 +1,10 @@
-"""Check whether short runs of the scenario `quick` decide what a long run decides: measure one long run, then ten short
-runs.
+"""Check whether short runs of the scenario `quick` decide the same pairs as one long run.
 
-`python benches/first_look.py --looks 10 --rounds 40`; `--transport unix,tcp` measures only some transports, and `--out
-DIR` stores the runs. A pair is clear if its ratio in the long run is 1.5 or more. The limits apply to pairs of
-transports that can be installed. For each short run, the bench also prints these pairs by payload, and the pairs with a
-reference.
+`python benches/first_look.py --looks 10 --rounds 40` measures one long run, then ten short runs. `--transport unix,tcp`
+measures only some transports, and `--out DIR` stores the runs.
+
+A pair is clear if its ratio in the long run is 1.5 or more. The limits apply to pairs of transports that can be
+installed. For each short run, the bench prints these pairs by payload, and the pairs with a reference.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ RowPair = tuple[str, str, str]
 
 
 def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]:
-    """Return the pairs of a family that have a ratio, over all tables, by cell name, because ids depend on the other
-    cells."""
+    """Return the pairs of a family that have a ratio, over all tables, by cell name.
+
+    Cell ids would depend on the other cells.
+    """
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
     for group, table in run.results.rankings.items():
@@ -52,7 +54,7 @@ def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]
 
 
 def choices_of(table: TableRanking) -> list[Comparison]:
-    """Return the pairs without a reference, because only these prolong a short run."""
+    """Return the pairs without a reference, because only these pairs prolong a short run."""
     return [each for each in table.comparisons if each.family == CHOICES]
 
 
@@ -81,8 +83,8 @@ class Count:
 
     @classmethod
     def of(cls, seen: Mapping[RowPair, Comparison], truth: Mapping[RowPair, Comparison]) -> Count:
-        """Return the counts: all clear pairs, the clear pairs that the short run decides, and all pairs that it decides
-        wrongly."""
+        """Return the numbers of clear pairs, of clear pairs that the short run decides, and of wrongly decided
+        pairs."""
         clear = [pair for pair, each in truth.items() if is_clear(each)]
         decided = [pair for pair in clear if pair in seen and seen[pair].decided]
         wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -105,7 +107,7 @@ def count_kinds(run: Run, long: Run) -> dict[str, Count]:
 
 
 def compare(run: Run, truth: Mapping[RowPair, Comparison]) -> Look:
-    """Compare a short run with the long run; a pair that the short run lacks counts as undecided."""
+    """Compare a short run with the long run. Pairs that the short run lacks count as undecided."""
     seen, groups = compared_pairs(run), {group for group, _, _ in truth}
     clear = [pair for pair, each in truth.items() if is_clear(each)]
     wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -127,21 +129,23 @@ def is_clear(each: Comparison) -> bool:
 
 
 def is_wrong(seen: Comparison, truth: Comparison) -> bool:
-    """Return whether a short run decided a pair against the long run, provided that the long run's order is certain."""
+    """Return whether a short run decided a pair against the long run, in which the pair is decided or clear."""
     is_opposite = math.log(seen.ratio or 1.0) * math.log(truth.ratio or 1.0) < 0
     return seen.decided and is_opposite and (truth.decided or is_clear(truth))
 
 
 def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> float:
-    """Return how many rounds of the short run would decide the long run's ratio; infinite if unknown."""
+    """Return the number of short-run rounds that would decide the long run's ratio, or infinity if it is unknown."""
     rankings = [each.ranking for each in run.results.rankings.values() if seen and seen.a in each.ranking.cells]
     found = rounds_needed(rankings[0], truth.ratio or 1.0, seen.a, seen.b) if seen and rankings else None
     return found or math.inf
 
 
 def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[RowPair, Comparison], list[Look]]:
-    """Measure the long run and the short runs, print each short run, and return the pairs of the long run and the
-    results. The long run uses the idle states that decide the order of a short run."""
+    """Measure the long run and the short runs. Return the pairs of the long run and the results.
+
+    The long run uses the idle states that decide the order of a short run.
+    """
     chosen = {"transport": transports} if transports else {}
     awake = os.access(BOUND, os.W_OK)
     long = hopmeter.run("quick", trials=rounds, no_idle_states=awake, out=out / "long", progress=True, **chosen)

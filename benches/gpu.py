@@ -1,9 +1,10 @@
-"""Compare ways to send a GPU tensor to another process: hopmeter's handles with those of torch.multiprocessing, and
-hopmeter's copies with hand-written copies.
+"""Compare ways to send a GPU tensor to another process.
 
-The result is the time of a round trip over a pipe, in microseconds: this process encodes, and the other process
-decodes, reads one number on the GPU, drops the tensor and answers. Both sides of a pair use the same two processes and
-the same pipe.
+The bench compares hopmeter's handles with torch.multiprocessing, and hopmeter's copies with hand-written copies.
+
+The result is the time of a round trip over a pipe, in microseconds. This process encodes. The other process decodes,
+reads one number on the GPU, drops the tensor and answers. Both sides of a pair use the same two processes and the same
+pipe.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ LIMITS = {"handle": None, "copy": None}
 
 
 def our_handle(lender: Lender, tensor: Any) -> bytes:
-    """Encode a tensor as a handle, as a single payload."""
+    """Encode a tensor as a handle in a single payload."""
     return payload_of(encode(tensor, lender))
 
 
 def payload_of(frames: list[Any]) -> bytes:
-    """Return frames packed into a single payload."""
+    """Return the frames packed into a single payload."""
     room = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, room)
     return bytes(room)
 
 
 def bare_copy(tensor: Any) -> bytes:
-    """Copy a tensor to the host by hand; return its dtype, shape and content."""
+    """Copy a tensor to the host; return its dtype, shape and content."""
     array = tensor.cpu().numpy()
     return pickle.dumps((array.dtype.str, array.shape)).ljust(128) + array.tobytes()
 
 
 def read_bare_copy(data: bytes) -> Any:
-    """Return a GPU tensor from the bytes that `bare_copy` returned."""
+    """Return a GPU tensor from the result of `bare_copy`."""
     import torch
 
     dtype, shape = pickle.loads(data[:128])
@@ -67,7 +68,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 
 
 def serve(pipe: Connection) -> None:
-    """Decode each tensor with the reader that the message before it names, and answer with the tensor's last number."""
+    """Decode each tensor with the reader that the preceding message names, and answer with the tensor's last number."""
     import torch
 
     while name := pipe.recv_bytes():
@@ -93,7 +94,7 @@ def round_trip_us(pipe: Connection, name: str, tensor: Any, encoded: Callable[[A
 
 
 def main() -> int:
-    """Measure all shapes; without a GPU, print that the bench is left out."""
+    """Measure all shapes. Without a GPU, print that the bench is skipped."""
     import torch
 
     if not torch.cuda.is_available():

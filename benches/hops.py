@@ -1,5 +1,4 @@
-"""Measure the instrument's cost per hop in Python: compare a hopmeter ring with a bare ping-pong over pyzmq or a
-socket.
+"""Measure the instrument's cost per hop in Python against a bare ping-pong over pyzmq or a socket.
 
 Prints half the difference of the round trips in microseconds, with both processes on one core, and the budget.
 """
@@ -47,7 +46,7 @@ def bare_us(kind: str) -> float:
 
 
 def main() -> int:
-    """Measure pairs: each pair is one run of hopmeter and one of the bare program."""
+    """Measure pairs: one run of hopmeter and one of the bare program each."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):

@@ -1,7 +1,9 @@
-"""Send objects between two Python processes, and compare with Wrapyfi, with pickle and with budgets.
+r"""Send objects between two Python processes, and compare with Wrapyfi, with pickle and with budgets.
 
-There are three measurements: NumPy arrays of 200x200 at 100 Hz over ZeroMQ, against Wrapyfi over ZeroMQ; the time until
-an image in shared memory has arrived; and 6 MB there and back over the best transport, against pickle over ZeroMQ.
+There are three measurements:
+- NumPy arrays of 200x200 at 100 Hz over ZeroMQ, against Wrapyfi over ZeroMQ;
+- the time until an image in shared memory arrives;
+- 6 MB there and back over the best transport, against pickle over ZeroMQ.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("bloc
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """Compare ZeroMQ with Wrapyfi. Wrapyfi uses TCP, so only the TCP row has a limit; ipc is only reported."""
+    """Compare ZeroMQ with Wrapyfi. Wrapyfi uses TCP, so only the TCP row has a limit."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":
@@ -83,7 +85,7 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Compare the response time of an image with a budget; the pixels are neither written nor read."""
+    """Compare an image's response time with a budget; the pixels are neither written nor read."""
     took_us = {
         f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
         for row in rows(("shm",), IMAGE, ("block", "spin"))
@@ -94,8 +96,10 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """Compare the best transport, under a limit, with a bare pyzmq program that uses pickle. Also report the other
-    transports, and the ratio to pickle within hopmeter, whose nodes retain memory."""
+    """Compare the best transport with a bare pyzmq program that uses pickle.
+
+    Reports the other transports, and the ratio to pickle within hopmeter, without a limit.
+    """
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))
     ours = {row["transport"]: row["response_p50_us"] for row in rows(transports, ECHO.format(codec="numpy"))}
     best_us = min(ours.values())
@@ -108,8 +112,10 @@ def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
 
 
 def main() -> int:
-    """Measure pairs, each with one run of every comparison. Return 1 if a limit is missed or no pair with Wrapyfi
-    counts."""
+    """Measure pairs, each with one run of every comparison.
+
+    Return 1 if a limit is missed or no pair with Wrapyfi is valid.
+    """
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}

@@ -1,7 +1,7 @@
-"""Measure with hopmeter's own planner, nodes and analysis, without the parts that only serve the reader of a run.
+"""Measure with hopmeter's own planner, nodes and analysis, without floors, machine description and report.
 
-Floors, the machine description and the report are omitted, because they take longer than the trial. Everything that can
-change a result is the same as in `hopmeter run`.
+These parts are omitted because they take longer than the trial. Everything that can change a result is the same as in
+`hopmeter run`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class NothingMeasuredError(Exception):
 
 @cache
 def capabilities(transports: tuple[str, ...]) -> Capabilities:
-    """Return the capabilities with only these transports, because checking all transports of a checkout takes
-    seconds."""
+    """Return the capabilities of the given transports only, because checking all transports takes seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
     return Capabilities(known, manifest.readiness_of_all(known.values()), Machine.here())
 
@@ -50,7 +49,7 @@ def _make_plan(scenario: str) -> tuple[Plan, Capabilities]:
 
 
 def hopmeter(scenario: str) -> list[dict[str, Any]]:
-    """Measure every cell of a scenario, given as TOML, with new nodes. Return one row per cell.
+    """Measure every cell of a TOML scenario with new nodes, and return one row per cell.
 
     Raises NothingMeasuredError if a cell was dropped or failed.
     """

@@ -1,4 +1,4 @@
-"""Compare hopmeter (ours) with a bare program (theirs) in interleaved pairs: their median ratio and its interval."""
+"""Compare hopmeter (ours) with a bare program (theirs) in interleaved pairs: the median ratio and its interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ limit."""
 
 @dataclass
 class Comparison:
-    """Hopmeter's cost as a multiple of the bare program's cost. `limit` is None if the ratio is only reported."""
+    """The ratio of hopmeter's cost to the bare program's cost. `limit` is None if the ratio is only reported."""
 
     name: str
     limit: float | None
@@ -40,13 +40,13 @@ class Comparison:
     theirs: list[float] = field(default_factory=list)
 
     def add(self, ours: float, theirs: float) -> None:
-        """Add a pair, whose two sides were measured directly one after the other."""
+        """Add a pair whose two sides were measured directly one after the other."""
         self.ours.append(ours)
         self.theirs.append(theirs)
 
     @property
     def ratios(self) -> list[float]:
-        """The ratio of each pair, ascending."""
+        """The ratio of each pair, in ascending order."""
         return sorted(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
     @property
@@ -60,12 +60,11 @@ class Comparison:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs."""
         return len(self.ours)
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair; a single busy minute should not cause a missed limit."""
+        """Whether to measure another pair, so that a single busy minute does not cause a missed limit."""
         if self.pairs < PAIRS:
             return True
         first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
@@ -73,7 +72,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The worse verdict of the two limits."""
+        """The worse verdict on the two limits."""
         verdicts = [
             judge_values(self.ratios, self._beyond, self.limit),
             judge_values(sorted(self.ours), self._beyond, self._most),
@@ -86,7 +85,6 @@ class Comparison:
         return self.most if self.most is not None and statistics.median(self.theirs) <= self.most else None
 
     def line(self) -> str:
-        """Format the comparison as one line."""
         ours, theirs, ratio = (statistics.median(each) for each in (self.ours, self.theirs, self.ratios))
         low, high = self.interval
         limits = [f"{self.limit:g}"] if self.limit is not None else []
@@ -97,12 +95,12 @@ class Comparison:
 
 
 def values_beyond(many: int) -> int:
-    """Return how many of `many` values are outside the median's interval, at each end."""
+    """Return how many of `many` sorted values are outside the median's interval on each side."""
     return max(0, math.floor((many - 1.96 * math.sqrt(many)) / 2))
 
 
 def judge_values(ascending: list[float], beyond: int, limit: float | None) -> str:
-    """Return the verdict on sorted values whose interval excludes `beyond` values at each end."""
+    """Return the verdict on sorted values whose interval excludes `beyond` values on each side."""
     if limit is None or statistics.median(ascending) <= limit:
         return HOLDS
     return UNRESOLVED if ascending[beyond] <= limit else MISSED
@@ -116,8 +114,8 @@ class Wanting(Protocol):
 
 
 def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
-    """Yield the number of each round of pairs until no comparison wants another pair. Comparisons may be added during
-    the iteration."""
+    """Yield the number of each round until no comparison needs another pair. Comparisons may be added during the
+    iteration."""
     for number in range(MOST_PAIRS):
         if number >= PAIRS and not any(each.wants_more for each in all_of):
             return
@@ -125,8 +123,11 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
 
 
 def sequential(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
-    """Run both functions directly one after the other and return their results. The order alternates from pair to pair,
-    because on some machines the program that runs first after a pause is a few per cent slower or faster."""
+    """Run both functions directly one after the other, and return their results.
+
+    The order alternates between pairs, because on some machines the first program after a pause is a few per cent
+    slower or faster.
+    """
     if index % 2 == 0:
         return ours(), theirs()
     last = theirs()

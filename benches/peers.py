@@ -1,7 +1,6 @@
-"""Compare round trips of each middleware through hopmeter with its own tool, or with a bare program over the same
-library.
+"""Compare each middleware through hopmeter with its own tool, or with a bare program over the same library.
 
-`peers.py [TRANSPORT ...]` measures all rows, or only those of some transports.
+`peers.py [TRANSPORT ...]` measures all rows, or only those of the given transports.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from rows import ROWS, Row
 
 @dataclass
 class Task:
-    """A row at one frame size, measured pair by pair; `trouble` says why it can no longer be measured."""
+    """A row at one frame size, measured pair by pair; `trouble` says why measuring has stopped."""
 
     row: Row
     frame_bytes: int

@@ -1,5 +1,4 @@
-"""Build bare programs once and run them: the C and C++ programs in benches/bare, and the Rust programs in their own
-folders."""
+"""Build and run bare programs: C and C++ in benches/bare, and Rust in separate folders."""
 
 from __future__ import annotations
 
@@ -31,8 +30,10 @@ COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 
 @dataclass(frozen=True)
 class Program:
-    """A bare program in C or C++: a file in benches/bare. If it uses the messages of a transport, the bench generates
-    their code from the transport's description."""
+    """A bare program in C or C++ in benches/bare.
+
+    If it uses a transport's messages, the bench generates their code from the transport's message definition.
+    """
 
     source: str
     libraries: tuple[str, ...] = ()
@@ -51,17 +52,17 @@ class Program:
 
     @property
     def command(self) -> list[str]:
-        """The command that runs the program; the program is built first if needed."""
+        """The command that runs the program, which is built first if necessary."""
         return [str(self.path)]
 
     @property
     def is_possible(self) -> bool:
-        """Whether its library is installed, if only the user can install it."""
+        """Whether the program's library is installed; True unless only the user can install it."""
         return not self.root or bool(os.environ.get(self.root))
 
     @property
     def path(self) -> Path:
-        """The path of the program, which is built if it is older than its sources."""
+        """The path of the program, which is rebuilt if it is older than its sources."""
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
@@ -69,7 +70,7 @@ class Program:
         needed = [source, *(HERE / "bare").glob("*.h*"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests may build the program at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests may build the program concurrently
             if not binary.exists() or binary.stat().st_mtime < max(each.stat().st_mtime for each in needed):
                 self._build(source, made, binary)
         return binary
@@ -92,7 +93,7 @@ class Program:
             asked = ["pkg-config", "--cflags", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         subprocess.run([*compiler, str(source), *map(str, generated), *libraries], check=True)
-        half.rename(binary)  # so that an interrupted compiler leaves no file that looks like a program
+        half.rename(binary)  # so that an interrupted compiler leaves no incomplete program
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Script:
 
     @property
     def command(self) -> list[str]:
-        """The command that runs the program. Raises ToolFailedError if the transport has no Python yet."""
+        """The command that runs the program. Raises ToolFailedError if the transport's Python is missing."""
         python = interpreter.interpreter(manifest.every()[self.transport].offers["python"])
         if python is None:
             raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")
@@ -166,8 +167,7 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """Return the number that a program prints. The program runs as part of an existing run, with `env` added to the
-    environment."""
+    """Return the number that a program prints. The program joins an existing run; `env` is added to the environment."""
     return _printed_number(run, [*program.command, *map(str, words)], env)
 
 

@@ -1,4 +1,4 @@
-"""Measure the instrument's own cost: recording one message, with two timestamps, may take at most 80 ns."""
+"""Measure the instrument's own cost: recording one message with two timestamps may take at most 80 ns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMES = 10
 
 
 def main() -> int:
-    """Fail only if the fastest measurement exceeds the limit, because noise never makes anything faster."""
+    """Fail only if the fastest measurement exceeds the limit, because noise only ever adds time."""
     with tempfile.TemporaryDirectory() as folder:
         costs = sorted(_instrument.recording_cost(Path(folder))["message_ns"] for _ in range(TIMES))
     held = costs[0] <= LIMIT_NS

@@ -1,5 +1,7 @@
-"""Compare a hop over the shm transport's ring with iceoryx2 (spinning, two cores) and with a bare futex (blocking, one
-core), using the programs in benches/rust/shm."""
+"""Compare a hop over the shm transport's ring with iceoryx2 and with a bare futex, using benches/rust/shm.
+
+The comparison with iceoryx2 spins on two cores; the comparison with the futex blocks on one core.
+"""
 
 from __future__ import annotations
 

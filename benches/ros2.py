@@ -1,9 +1,10 @@
-"""Compare `ros2` in C++ with rclcpp alone (benches/rclcpp): chains of 20 relays with each executor, images, calls, and
-the highest rate between two processes.
+"""Compare `ros2` in C++ with rclcpp alone (benches/rclcpp).
 
-The bench needs a sourced ROS 2 with rclcpp, and `hopmeter build ros2 --language c++`. `ros2.py [WORD ...]` measures
-only the comparisons whose names contain one of the words. HOPMETER_SECONDS (default 10) is the length of a
-measurement.
+The bench measures chains of 20 relays with each executor, images, calls, and the highest rate between two processes. It
+needs a sourced ROS 2 with rclcpp, and `hopmeter build ros2 --language c++`.
+
+`ros2.py [WORD ...]` measures only comparisons whose names contain one of the words. HOPMETER_SECONDS (default 10) sets
+the length of a measurement.
 """
 
 from __future__ import annotations
@@ -46,8 +47,7 @@ SHARED = {"executor_of": "process"}
 
 @dataclass(frozen=True)
 class Found:
-    """The result of one side: a time or a rate (None if too many messages were lost), and the number of lost
-    messages."""
+    """One side's time or rate (None if too many messages were lost), and its number of lost messages."""
 
     value: float | None
     lost: int = 0
@@ -72,17 +72,14 @@ class Study:
 
     @property
     def messages(self) -> int:
-        """The number of messages in a measurement."""
         return round(SECONDS * self.rate_hz)
 
     def ours(self) -> Found:
-        """Measure with hopmeter."""
         count = {"rate": self.rate_hz, "messages": self.messages, "warmup": self.messages // 10}
         row = hopmeter(self._scenario(count))[0]
         return Found(row[self.figure], row["lost"] or 0)
 
     def theirs(self) -> Found:
-        """Measure with rclcpp alone."""
         all_of = self.messages + self.messages // 9
         received, p50_ns, _ = self._bare(self.way, self.rate_hz, all_of)
         return Found(p50_ns / 1000 / self.hops if received else None, all_of - all_of // 10 - received)
@@ -107,7 +104,7 @@ class Study:
 
 
 class HighestRate(Study):
-    """A comparison of the highest rate at which every message arrives, and 99 % of them within 5 ms of their due
+    """A comparison of the highest rate at which all messages arrive and 99 % of them arrive within 5 ms of their due
     time."""
 
     def ours(self) -> Found:
@@ -136,7 +133,7 @@ class Counted(Comparison):
     lost_theirs: int = 0
 
     def add_pair(self, pair: tuple[Found, Found]) -> None:
-        """Add and print a pair; it yields a ratio only if both sides have a value."""
+        """Add and print a pair, which has a ratio only if both sides have a value."""
         ours, theirs = pair
         self.tries += 1
         self.lost_ours += ours.lost
@@ -147,16 +144,15 @@ class Counted(Comparison):
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair. A comparison without values in some pairs gets no additional pairs."""
+        """Whether to measure another pair; a pair without a value rules out additional pairs."""
         return self.tries < PAIRS or (self.pairs == self.tries and super().wants_more)
 
     @property
     def verdict(self) -> str:
-        """The verdict; `not resolved` if no pair has values."""
+        """The verdict, which is `not resolved` if no pair has values."""
         return super().verdict if self.pairs else UNRESOLVED
 
     def line(self) -> str:
-        """Format the comparison as one line."""
         said = super().line() if self.pairs else f"{self.name:{NAME_WIDTH}} no median: not resolved"
         return f"{said}   lost {self.lost_ours} and {self.lost_theirs}"
 
@@ -209,7 +205,6 @@ STUDIES = (
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure the comparisons in pairs."""
     if not (found_here := readiness(every()["ros2"], "c++")).ready:
         print(f"ros2 (c++) is left out: {found_here.missing}; {found_here.get}")
         return 0

@@ -1,5 +1,4 @@
-"""The comparisons of `peers.py`: middlewares against their own tools, or against bare programs over the same
-library."""
+"""The comparisons of `peers.py`: middlewares against their own tools or against bare programs over the same library."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ CALL: Axes = {"pattern": "rpc"}
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison, at all its sizes."""
+    """One comparison at all its sizes."""
 
     transport: str
     language: str
@@ -64,15 +63,16 @@ class Row:
         )
 
     def name(self, frame_bytes: int) -> str:
-        """Return the row's name in the table."""
         words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
         place = ", one core" if self.cores == TOGETHER else ""
         return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
 
     @property
     def together(self) -> Row:
-        """The same row for the small frame with both processes on one core. It has no limit, because the kernel decides
-        which process runs next."""
+        """The same row for the small frame with both processes on one core.
+
+        It has no limit, because the kernel decides which process runs next.
+        """
         return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
@@ -119,13 +119,13 @@ ROS2_WIRE = Program(
     "ros2wire.c",
     ("ddsc",),
     idl="ros2-wire/idl/sensor_msgs.idl",
-    # idlc generates no code for included descriptions, so they are compiled separately.
+    # idlc generates no code for included definitions, so they are compiled separately.
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
 ICEORYX2 = Program("iceoryx2.cpp", ("iceoryx2_cxx", "iceoryx2_ffi_c"), headers="iceoryx2/v*", root="ICEORYX2_ROOT")
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
-# Uses only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
-# process has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions.
+# Use only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
+# process has a separate session, like hopmeter's nodes, because the scheduler divides a core between sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -136,15 +136,15 @@ CYCLONE = (
 
 
 def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
-    # 0 selects the library's default segment. With it, both programs lose pieces of large frames, so that case is only
-    # reported.
+    # 0 selects the library's default segment size. With that size, both programs lose parts of large frames, so the
+    # case has no limit.
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
 
 
 def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
-    # The limit applies to the bare program that waits, counts and has threads as a node must.
+    # The limit applies to the bare program that waits, counts and uses threads as a node must.
     alike, plain = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
     axes = {**CALL, **wait}
     limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
@@ -168,7 +168,7 @@ def _beast() -> tuple[Row, Row]:
 
 
 def _zeromq(language: str, endpoint: str) -> Row:
-    # Both languages against the same C program: they use the same libzmq.
+    # Both languages are compared with the same C program, because they use the same libzmq.
     place = "thread" if endpoint == "inproc" else "process"
     axes: Axes = {**CALL, "wait": "block", "placement": place}
     settings: Axes = {} if endpoint == "ipc" else {"endpoint": endpoint}
@@ -186,7 +186,7 @@ def _ddsperf(way: str) -> Tool:
 
 
 def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
-    # `alike` does the same work as a ring: a connection for each direction, and two timestamps per message.
+    # `alike` does the same work as a ring: one connection per direction, and two timestamps per message.
     alike, plain = (Bare(PINGPONG, (kind, way, *COMMON)) for way in ("alike", "plain"))
     axes: Axes = {**RING, "wait": "block"}
     sizes = (64,) if kind == "udp" else (64, 1_000_000)  # a datagram has at most 65,507 bytes
@@ -277,8 +277,7 @@ LIMITED = (
         Row("iceoryx2", "c++", "bare", Bare(ICEORYX2, ("{directory}", wait, *COMMON)), {**RING, "wait": wait})
         for wait in ("block", "spin")
     ),
-    # The library's benchmark never writes a payload, but a hopmeter relay copies it, so only small frames are
-    # comparable.
+    # The library's benchmark never writes a payload, but a hopmeter relay copies it. Only small frames are comparable.
     Row(
         "iceoryx2",
         "rust",

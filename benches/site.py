@@ -1,7 +1,7 @@
-"""Open and filter a site of 1000 runs in headless Chromium, and fail if opening takes 2 s or filtering takes 0.2 s.
+"""Open and filter a site of 1000 runs in headless Chromium; fail if opening takes 2 s or filtering takes 0.2 s.
 
-`python benches/site.py` creates a run folder from generated samples, then copies it with altered numbers, as if five
-machines had measured it 200 times each. None of these runs was measured: they only test the speed of the page.
+`python benches/site.py` generates one synthetic run, then copies it with altered numbers, as if five machines had
+measured it 200 times each.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ return [...document.querySelectorAll("#filters select")].flatMap(
 
 
 def make_runs(folder: Path) -> Path:
-    """Write the generated runs, and return the folder that contains them."""
+    """Write the synthetic runs, and return their folder."""
     source, results, chance = fixture.build(folder / "made-up"), folder / "results", random.Random(7)
     levels = [1.0 + 0.2 * machine for machine in range(MACHINES)]
     for number in range(RUNS):
@@ -73,7 +73,7 @@ def write_site(results: Path, out: Path) -> float:
 
 
 def opening_times(driver: Any, index: Path) -> Iterator[float]:
-    """Yield the time in seconds until the page is loaded and its rows are drawn, several times."""
+    """Yield the time in seconds until the page is loaded and has drawn its rows, several times."""
     for _ in range(TIMES):
         driver.get("about:blank")
         began = time.monotonic()
@@ -92,7 +92,7 @@ def filtering_times(driver: Any) -> Iterator[float]:
 
 
 def line(what: str, seconds: list[float], limit_s: float) -> tuple[str, bool]:
-    """Format the times with the limit, and return whether the slowest time is within it."""
+    """Format the times with the limit, and return whether the slowest time is within the limit."""
     holds = max(seconds) < limit_s
     verdict = "holds" if holds else "MISSED"
     times = f"{len(seconds)} times, median {median(seconds):.3f} s, slowest {max(seconds):.3f} s"

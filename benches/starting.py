@@ -1,4 +1,4 @@
-"""Measures how long 22 endpoints take until their first sample, over every transport built here."""
+"""Measures how long 22 endpoints take from the trial's start to their first sample, over every built transport."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cel
 def measure_start(
     cell: Cell, capabilities: Capabilities, folder: Path, alarm: Alarm, ground: ScratchDir
 ) -> tuple[float | None, str]:
-    """Return the time in seconds from the start of the trial, including the broker, until message 0 was due, or None if
-    the trial failed; also return failures and losses as text."""
+    """Return the time in seconds from the trial's start until message 0 was due, or None if the trial failed.
+
+    The time includes the broker's start. Also returns failures and losses as text.
+    """
     ready = programs(cell, capabilities.ready)
     work = Work(cell, 0, 0, 0, capabilities.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
@@ -70,8 +72,10 @@ def measure_start(
 
 
 def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
-    """Format a result, and return whether the limit holds. Separate processes have no limit, because they all start on
-    the same cores."""
+    """Format a result, and return whether the time is within the limit.
+
+    Separate processes have no limit, because they all start on the same cores.
+    """
     name = f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.pattern}, {cell.axes.wait}"
     if seconds is None:
         return f"{name:44}      -     FAILED: {faults}", False

@@ -1,4 +1,4 @@
-"""Run the peers' own tools and bare programs, once for each measurement."""
+"""Run the peers' own tools and bare programs once per measurement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Words = tuple[str, ...]
 
 
 def _places(directory: str, cores: str, frame_bytes: int, rounds: int) -> dict[str, object]:
-    """Return the values of the placeholders in a command, with a free port and a random domain."""
+    """Return the values of a command's placeholders, with a free port and a random domain."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -51,7 +51,7 @@ def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bare:
-    """A bare program and, if its transport needs one, the broker, pinned as hopmeter pins them."""
+    """A bare program and its optional broker, pinned like hopmeter's nodes and brokers."""
 
     program: Program | Crate | Script
     words: Words
@@ -62,13 +62,12 @@ class Bare:
 
     @property
     def missing(self) -> str:
-        """The environment variable that must name the program's library but is not set; usually empty."""
+        """The unset environment variable that must name the program's library; usually empty."""
         is_missing = isinstance(self.program, Program) and not self.program.is_possible
         return self.program.root if is_missing else ""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the program once and return its result in microseconds, with both sides on one core or each on its own
-        core."""
+        """Run the program once and return its result in microseconds, with one core for both sides or one for each."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
@@ -80,7 +79,7 @@ class Bare:
 
 @contextmanager
 def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProcess]:
-    """Start a new broker with the transport's default settings, and end it after the `with` block."""
+    """Start a new broker with the transport's default settings, and stop it after the `with` block."""
     known = manifest.every()[transport]
     assert known.broker is not None
     settings, log = known.resolve_settings({}), directory / "broker.log"
@@ -95,7 +94,7 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProces
 
 @dataclass(frozen=True)
 class Tool:
-    """The peer's own tool, which runs as a server and a client in separate sessions; the client prints the result."""
+    """The peer's own tool, with a server and a client in separate sessions; the client prints the result."""
 
     missing: ClassVar[str] = ""
     server: Words
@@ -107,7 +106,7 @@ class Tool:
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the tool once and return its result in microseconds; the tool decides how many rounds it measures."""
+        """Run the tool once and return its result in microseconds. The tool chooses its number of rounds."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             server = _pin(_last(cores), self.server, places)

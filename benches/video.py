@@ -1,4 +1,4 @@
-"""Send frames to three workers at once, which take 30, 40 and 50 ms, so that 50 ms is the shortest possible time.
+"""Send frames to three concurrent workers that take 30, 40 and 50 ms, so the minimum is 50 ms.
 
 The bench compares `queue` in shared memory and `shm` in Python with a multiprocessing.Pool over a shared NumPy array,
 and `shm` and `zeromq` with a budget.
@@ -44,7 +44,7 @@ def pool_us() -> float:
 
 
 def main() -> int:
-    """Measure pairs: each pair is one run of all transports and one of the pool."""
+    """Measure pairs: one run of all transports and one of the pool each."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         rows, bare_us = sequential(index, lambda: hopmeter(SCENARIO), pool_us)

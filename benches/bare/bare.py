@@ -1,4 +1,4 @@
-"""Common parts of bare programs in Python, as in bare.h: pinning to cores, forking the other process, the median."""
+"""Common parts of the bare programs in Python, like bare.h: core pinning, forking and medians."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ def keep_memory() -> None:
 
 
 def pin(cores: str) -> None:
-    """Pin this process to the first core of `A` or `A,B`, and make glibc retain memory; the second core is for the
-    other process."""
+    """Pin this process to the first core of `A` or `A,B`, and make glibc retain memory.
+
+    The second core is for the other process.
+    """
     keep_memory()
     os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:
-    """Fork the other process, which ends with this one, and return its id; in the other process, return 0. It has its
-    own session, as hopmeter's nodes do, because the kernel may divide a core between sessions."""
+    """Fork the other process, which ends with this one. Return its id in this process, and 0 in the other process.
+
+    The other process has a separate session, like hopmeter's nodes, because the kernel may divide a core between
+    sessions.
+    """
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -37,7 +42,6 @@ def other_process(cores: str) -> int:
 
 
 def end(child: int) -> None:
-    """Terminate the other process, and wait for it."""
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
 

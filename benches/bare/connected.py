@@ -1,6 +1,6 @@
-"""Send arrays over `hopmeter.connect` from one process to another: `connected.py TRANSPORT SIDE MESSAGES RATE`.
+"""Send arrays through `hopmeter.connect` to another process: `connected.py TRANSPORT SIDE MESSAGES RATE`.
 
-Prints the median time from before `send` until `receive` has returned the array, in microseconds.
+Prints the median time in microseconds from before `send` until `receive` has returned the array.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PATIENCE_S = 20
 
 
 def receive(transport: str, folder: str, count: int, pipe: Connection) -> None:
-    """Record when each array arrived, and answer the first greeting."""
+    """Record the arrival time of each array, and answer the first greeting."""
     came: list[int] = []
     with hopmeter.connect(transport, folder=folder) as session:
         arrays, is_ready = session.subscriber("arrays"), False
@@ -35,8 +35,10 @@ def receive(transport: str, folder: str, count: int, pipe: Connection) -> None:
 
 
 def send(transport: str, folder: str, array: np.ndarray, count: int, rate_hz: float, pipe: Connection) -> list[int]:
-    """Send greetings until the other process answers, then send the arrays at their due times. Return the time of each
-    array from send to arrival, in ns."""
+    """Send greetings until the other process answers, then send the arrays at their due times.
+
+    Return the time from send to arrival of each array, in ns.
+    """
     sent: list[int] = []
     with hopmeter.connect(transport, folder=folder, largest_bytes=array.nbytes + 4096) as session:
         publisher = session.publisher("arrays")
@@ -53,7 +55,6 @@ def send(transport: str, folder: str, array: np.ndarray, count: int, rate_hz: fl
 
 
 def main(transport: str, side: str, count: str, rate_hz: str) -> None:
-    """Measure once, and print the median."""
     here, there = multiprocessing.Pipe()
     with tempfile.TemporaryDirectory() as folder:
         receiver = multiprocessing.Process(target=receive, args=(transport, folder, int(count), there), daemon=True)

@@ -1,11 +1,11 @@
-"""Measure a round trip over eCAL alone: the callback of a second process sends each message back on another topic, over
-acknowledged shared memory.
+"""Measure a round trip over eCAL alone, in acknowledged shared memory.
 
-`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.py.
+`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.py. The
+callback of a second process sends each message back on another topic.
 
-As in a hopmeter ring, a round trip ends when the callback has the message, and a separate thread sends and waits. The
-next round trip begins immediately. Only the first bytes of each reply are compared: comparing 1 MB would give the other
-process time to finish its work after the reply.
+As in a hopmeter ring, a round trip ends when the callback has the message; a separate thread sends and waits. The next
+round trip begins immediately. Only the first bytes of each reply are compared, because comparing 1 MB would give the
+other process time to finish its work.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ HEAD = 64
 
 
 def configure(port: int) -> Any:
-    """Return the adapter's default configuration of eCAL: shared memory only, and a send that waits until the frame was
-    read."""
+    """Return the adapter's default eCAL configuration: shared memory only, and acknowledged sends."""
     config = ecal.Configuration()
     config.registration.local.udp.port = config.registration.network.udp.port = port
     config.transport_layer.udp.port = port + 1
@@ -42,21 +41,21 @@ def configure(port: int) -> Any:
 
 
 def open_publisher(config: Any, name: str) -> Any:
-    """Initialise eCAL and open a publisher. This must happen after the fork."""
+    """Initialise eCAL and open a publisher. Must be called after the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
     return ecal.Publisher(name, config=config.publisher)
 
 
 def pass_on(config: Any) -> None:
-    """Send frames back until the other process terminates this one. A killed process would leave its shared-memory
-    files behind."""
+    """Send frames back until the other process terminates this one. A killed process would leave shared-memory
+    files."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     publisher = open_publisher(config, BACK)
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
-    # ends the process if a pending call and eCAL wait for each other, as can happen after a SIGKILL
+    # ends the process if a pending call and eCAL deadlock, as can happen after a SIGKILL
     signal.alarm(END_S)
     subscriber.set_receive_callback(lambda *_: None)
     ecal.finalize()
@@ -86,7 +85,7 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Send messages until the other process answers. An acknowledged send that succeeds delivers the answer before it
+    """Send messages until the other process answers. A successful acknowledged send delivers the answer before it
     returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
@@ -99,7 +98,7 @@ def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
 
 
 def main(frame: bytes, rounds: int, cores: str) -> None:
-    """Measure with a configuration of its own and a port that no other program uses."""
+    """Measure with a private configuration and an unused port."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as probe:
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = folder
         probe.bind(("127.0.0.1", 0))

@@ -1,7 +1,7 @@
 """Measure a plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
 
-zeromq: a PUB and a SUB socket for each direction over ipc, as in hopmeter's ring. unix: a stream for each direction,
-with an eight-byte length before each frame. Prints the median round trip in microseconds.
+`zeromq` uses a PUB and a SUB socket for each direction over ipc, like a hopmeter ring. `unix` uses a stream for each
+direction, with an eight-byte length before each frame. Prints the median round trip in microseconds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ Receive = Callable[[], bytes]
 
 
 def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
-    """Open the sockets of this process, and wait until both directions deliver. Return functions that send and
-    receive."""
+    """Open this process's sockets, and wait until both directions deliver. Return a send and a receive function."""
     mine, theirs = ("there", "back") if is_parent else ("back", "there")
     context = zmq.Context()
     out, into = context.socket(zmq.PUB), context.socket(zmq.SUB)
@@ -56,7 +55,7 @@ def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
 
 
 def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
-    """Return functions that send and receive a frame with its length before it."""
+    """Return functions that send and receive a length-prefixed frame."""
 
     def receive() -> bytes:
         (length,) = LENGTH.unpack(into.recv(LENGTH.size, socket.MSG_WAITALL))
@@ -84,7 +83,7 @@ def answer(send: Send, receive: Receive) -> None:
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """Measure with a child process that answers, and print the median. The child is always terminated."""
+    """Measure with a child process that answers, and print the median. Always terminates the child."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

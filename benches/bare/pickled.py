@@ -1,8 +1,8 @@
-"""Send an array to a second Python process and back with pyzmq's `send_pyobj`: `pickled.py MESSAGES SHAPE`, such as `60
-1000,2000,3` (bytes).
+"""Send an array to a second Python process and back with pyzmq's `send_pyobj`.
 
-Prints the median round trip in microseconds. The client runs on core 0 and the server on core 1, over ipc. Neither
-process makes glibc retain memory, because few programs do so.
+Usage: `pickled.py MESSAGES SHAPE`, such as `60 1000,2000,3` (bytes). Prints the median round trip in microseconds. The
+client runs on core 0 and the server on core 1, over ipc. Neither process makes glibc retain memory, because few
+programs do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) 
 
 
 def main(messages: int, shape: tuple[int, ...]) -> None:
-    """Measure with a child process that serves, and print the median. The child is always terminated."""
+    """Measure with a child process that serves, and print the median. Always terminates the child."""
     with tempfile.TemporaryDirectory() as folder:
         endpoint = f"ipc://{folder}/echo"
         child = other_process("0,1")

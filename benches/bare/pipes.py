@@ -1,9 +1,9 @@
-"""Send a message between two Python processes with multiprocessing alone: over one `Pipe()` and back over another.
+"""Send a message between two Python processes through one multiprocessing `Pipe()`, and back through another.
 
 `pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES has the same form as in bare.py.
 
-WAY `alike`: messages are numbered and stamped, so each is a new `bytes` object; both processes read the header and
-store times, as a measurement must. WAY `plain`: the same message each time, and only one timestamp.
+WAY `alike` does the work of a measurement: each message is a new `bytes` object with a number and a timestamp, and both
+processes read the header and store times. WAY `plain` sends the same message each time, with only one timestamp.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pass_on(receive: Receive, send: Send) -> None:
 
 
 def pass_on_alike(receive: Receive, send: Send) -> None:
-    """Send frames back and store their times, as a node does, until this process is terminated."""
+    """Send frames back and store their times, like a node, until this process is terminated."""
     kept: list[tuple[int, int, int]] = []
     while True:
         frame = receive()
@@ -44,7 +44,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
 
 
 def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median round trip; the reply is compared after the clock was read."""
+    """Return the median round trip. Replies are compared after the clock is read."""
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
@@ -84,7 +84,7 @@ def read_numbers(frame: bytes) -> tuple[int, int, int]:
 
 
 def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
-    """Measure with another process, and print the median. The other process is always terminated."""
+    """Measure with another process, and print the median. Always terminates the other process."""
     bare.pin(cores)
     (out, into), (back_out, back_into) = Pipe(), Pipe()
     answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]

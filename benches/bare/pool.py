@@ -1,9 +1,10 @@
-"""Send frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
+"""Send frames to the workers of a multiprocessing.Pool with only the standard library and NumPy.
 
-Each frame is written to an array in shared memory. The pool gets one task for each worker; a task reads the frame and
-sleeps. The next frame follows when all tasks are done. Prints the median time from submitting the first task to the
-last answer, in microseconds. Arguments: the number of frames, the width, the height, then a sleep in milliseconds for
-each worker.
+Each frame is written to an array in shared memory. The pool gets one task per worker; a task reads the frame and
+sleeps. The next frame follows when all tasks have finished. Prints the median time from submitting the first task to
+the last answer, in microseconds.
+
+Arguments: the number of frames, the width, the height, and each worker's sleep in milliseconds.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ WARMUP = 3
 
 
 def attach(name: str, shape: tuple[int, ...]) -> None:
-    """Attach a worker to the shared frame, once for each process."""
+    """Attach a worker to the shared frame, once per process."""
     global segment, frame
     segment = SharedMemory(name)
     frame = np.ndarray(shape, np.uint8, segment.buf)
 
 
 def work(sleep_ms: float) -> int:
-    """Do one task: sleep, and return the first byte of the frame."""
+    """Sleep, and return the first byte of the frame."""
     time.sleep(sleep_ms / 1000)
     return int(frame[0, 0, 0])
 
