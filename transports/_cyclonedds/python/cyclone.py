@@ -1,4 +1,4 @@
-"""Shared Python code of the transports over Cyclone DDS: a node's domain and participant, and the link ends.
+"""Shared Python code of the transports over Cyclone DDS: a node's domain, participant and link ends.
 
 A transport provides its message types as objects of the class `Message` below. ../cpp contains the same code for C++.
 """
@@ -19,19 +19,18 @@ from cyclonedds.topic import Topic
 from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, network_device
 
 DOMAINS = 99
-"""Domains below this number use only ports below the system's ephemeral ports."""
+"""Domain numbers below this one use only ports below the system's ephemeral ports."""
 LARGE_BUFFER_BYTES = 4 << 20
-"""A topic name must begin with a letter, but a link name may begin with another character."""
+"""The receive buffer size for large messages; a smaller buffer may lose fragments."""
 UNLIMITED = -1
 FAST_DDS = "1.15"
-"""The vendor number of Fast DDS. Cyclone DDS 11 rejects a sequence as Fast DDS 3 describes it."""
+"""The vendor number of Fast DDS. Cyclone DDS 11 rejects sequences in the type format of Fast DDS 3."""
 QUEUED_PRIORITY = -1
-"""Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and samples of lower priority through a
-queue."""
+"""Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and all others through a queue."""
 
 
 class Message(Protocol):
-    """A message type: how it stores a frame's header and payload."""
+    """A message type: how to store a frame's header and payload in a message."""
 
     sample_type: type[Any]
 
@@ -48,9 +47,10 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     On one machine, the domain uses only the loopback device and finds peers without multicast. Across machines, the
     domain uses the device with this machine's address and finds peers by multicast.
 
-    With a tag, processes of other trials in the same domain do not connect. Processes that use other DDS libraries do
-    not connect either, because those do not support tags. Without a tag, types match Fast DDS types by name, as in ROS
-    2. Discovery probes the ports of a hundred processes; more ports would overlap with the next domain.
+    A domain tag isolates the trial from other trials in the same domain. Other DDS libraries do not support tags, so
+    they cannot connect either. Without a tag, types match Fast DDS types by name, as in ROS 2.
+
+    Discovery probes the ports of a hundred processes; more ports would overlap with the next domain.
     """
     at = setup.advertised
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -86,7 +86,7 @@ class Participant:
             ) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
-        # The binding must create all topics of one type on one thread.
+        # The binding requires that one thread creates all topics of a type.
         self._making = threading.Lock()
 
     def topic(self, message: Message, link: Link) -> Topic[Any]:
@@ -106,16 +106,14 @@ class Participant:
         return Qos(*self._policies())
 
     def service_qos(self) -> Qos:
-        """Return the quality of service for service topics, which are reliable and volatile, as in ROS 2.
-
-        The history of these topics follows the settings.
-        """
+        """Return the quality of service of service topics: reliable and volatile, as in ROS 2, with the history of the
+        settings."""
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self, link: Link) -> Qos:
-        """Return the quality of service for a client's writer.
+        """Return the quality of service of a client's writer.
 
-        If servers are called, the client's requests go through the queue.
+        If a callback serves the requests, they go through the queue.
         """
         return Qos(*self._history_policies(reliable=True, volatile=True), *_priority(queued=link.wait == "callback"))
 
@@ -126,10 +124,10 @@ class Participant:
         return waitset
 
     def _is_queued(self, link: Link) -> bool:
-        """Whether samples go through a queue, to a thread that does nothing but call listeners.
+        """Whether samples go through a queue to a thread that only calls listeners.
 
-        If servers are called, samples of calls go through the queue, because such a server waits for the reply of the
-        next server, which the receiving thread must deliver.
+        A callback server may wait for another server's reply, which the receiving thread must deliver. So requests go
+        through the queue.
         """
         if link.name.endswith("_reply"):
             return False
@@ -156,9 +154,9 @@ class Participant:
         ]
 
     def note(self, reader: DataReader[Any], writer: int) -> None:
-        """Record the path of a sample that a reader received."""
+        """Record the path of a received sample."""
         told = reader.get_matched_publication_data(writer)
-        if told is not None:  # otherwise the writer has left in the meantime
+        if told is not None:  # the writer may have disconnected in the meantime
             within = told.participant_instance_handle == self._own
             self._ways.add("within the process" if within else f"UDP on {network_device(self.setup)}")
 
@@ -193,6 +191,9 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities without waiting for the garbage collector: listeners and their readers refer to each other."""
+    """Delete entities explicitly instead of waiting for the garbage collector.
+
+    Listeners and their readers refer to each other, so reference counting alone does not free them.
+    """
     for entity in entities:
         entity.__del__()

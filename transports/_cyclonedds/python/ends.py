@@ -1,4 +1,4 @@
-"""The link ends over Cyclone DDS: a writer, and readers that are polled or called."""
+"""The link ends over Cyclone DDS: a writer, polled readers and callback readers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Inbox:
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
-        """Pass the next sample to `take`, if there is one; return whether there was one."""
+        """Pass the next sample to `take`. Return whether there was a sample."""
         sample = self.next()
         if sample is not None:
             take(*self._message.read(sample), native=sample)
@@ -69,7 +69,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples that contain data; other samples only report that a writer has left."""
+        """Yield the samples that contain data. Other samples only report that a writer has disconnected."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
@@ -82,7 +82,7 @@ class Arrivals:
         self._spins = link.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Call `look` for samples. If it finds none and this end blocks, wait until something has arrived and call it
+        """Return the result of `look`. If it finds no sample and this end blocks, wait for an arrival and call `look`
         again."""
         if look():
             return 1
@@ -111,7 +111,7 @@ class Subscriber:
 
 
 class Called(Listener):
-    """Calls the receiver on the thread that receives a sample or, within one process, on the thread that writes it."""
+    """Calls the receiver on the receiving thread or, within one process, on the writing thread."""
 
     def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
         self._reader, self._look = reader, look
@@ -126,7 +126,7 @@ class Called(Listener):
                 pass
 
     def close(self) -> None:
-        """Close the reader, after waiting until no call is running."""
+        """Close the reader after a running call has returned."""
         self._reader.set_listener(None)
         delete(self._reader)
 
@@ -144,8 +144,7 @@ class Subscription:
 
 
 class Carrier:
-    """The base class of the adapters. A transport derives from it, and provides the function that returns a link's
-    message type."""
+    """The base class of the adapters. A derived class provides the function that returns a link's message type."""
 
     def __init__(self, setup: Setup, message_of: Callable[[Link], Message], *, tagged: bool) -> None:
         self._participant, self._message_of = Participant(setup, tagged=tagged), message_of

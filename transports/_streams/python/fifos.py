@@ -1,7 +1,7 @@
-"""Named pipes with the methods of sockets that sending.py and streams.py use, and how receivers meet a binding end.
+"""Named pipes with the socket methods that sending.py and streams.py use, and the way receivers join a publisher.
 
-A binding end creates a pipe with the link's name. Each receiver creates its own pipe in the same folder, and writes the
-name of that pipe to the binding end's pipe.
+The binding end creates a pipe with the link's name. Each receiver creates its own pipe in the same folder, and writes
+the name of that pipe to the binding end's pipe.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from hopmeter.node.contract import AdapterError
 from hopmeter.node.sockets import PATIENCE_S
 
 RECORD_BYTES = 64
-"""The size of a name with zeros after it. The kernel writes and reads so few bytes at once, so names never mix."""
+"""The size of a zero-padded name. Pipe writes of this size are atomic, so names never mix."""
 _numbers = itertools.count()
 
 
 class Pipe:
-    """One end of a pipe. Its descriptor never blocks; where a socket waits within a call, a pipe waits in `poll`
-    first."""
+    """One side of a pipe, with a non-blocking descriptor. Where a socket blocks in a call, a pipe first waits in
+    `poll`."""
 
     def __init__(self, path: str, way: int) -> None:
         self._fd = os.open(path, way | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -40,14 +40,17 @@ class Pipe:
         return self._fd
 
     def setsockopt(self, _level: int, option: int, value: bytes) -> None:
-        """Set SO_RCVTIMEO, which is how long a receive call waits. SO_SNDTIMEO is always PATIENCE_S."""
+        """Set SO_RCVTIMEO, the timeout of a receive call. SO_SNDTIMEO is always PATIENCE_S."""
         if option == socket.SO_RCVTIMEO:
             seconds, microseconds = struct.unpack("@ll", value)
             self._timeout_s = seconds + microseconds / 1e6
 
     def send(self, data: memoryview, flags: int) -> int:
-        """Write as much as the pipe accepts. Without MSG_DONTWAIT, write until it has accepted nothing for
-        PATIENCE_S. BrokenPipeError means that the receiver has left."""
+        """Write as much as the pipe accepts.
+
+        Without MSG_DONTWAIT, write until the pipe has accepted nothing for PATIENCE_S. Raises BrokenPipeError if the
+        receiver has disconnected.
+        """
         sent = 0
         while True:
             with contextlib.suppress(BlockingIOError):
@@ -56,9 +59,11 @@ class Pipe:
                 return sent
 
     def recv_into(self, buffer: memoryview, _length: int, flags: int) -> int:
-        """Read what is there. Without MSG_DONTWAIT, wait for it. Raises BlockingIOError if nothing comes.
+        """Read the available bytes, or wait for them unless MSG_DONTWAIT is given. Raises BlockingIOError after the
+        timeout.
 
-        The rest of a frame (MSG_WAITALL) is often there already, so reading comes first; the beginning is not.
+        The rest of a frame (MSG_WAITALL) has often arrived already, so this method first reads and waits only if
+        necessary.
         """
         waits = not flags & socket.MSG_DONTWAIT
         if flags & socket.MSG_WAITALL:
@@ -68,7 +73,7 @@ class Pipe:
             raise BlockingIOError
         came = os.readv(self._fd, [buffer])
         if not came and not self._begun and not waits:
-            raise BlockingIOError  # until the publisher has opened the pipe, it looks as if its writer has left
+            raise BlockingIOError  # an unopened pipe looks like one whose writer has disconnected
         self._begun = True
         return came
 
@@ -84,17 +89,17 @@ class Entrance:
     def __init__(self, path: str) -> None:
         os.mkfifo(path, 0o600)
         self.path = path
-        # The pipe is also open for writing, so that it has no end while there are no receivers.
+        # The pipe is also open for writing, so that reads do not report its end if there are no receivers.
         self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._ended = threading.Event()
 
     def next(self) -> tuple[Pipe, str] | None:
-        """Return the pipe of the next receiver and the pipe's name, or None if none waits."""
+        """Return the pipe of the next waiting receiver and the pipe's name, or None if no receiver waits."""
         with contextlib.suppress(BlockingIOError):
             while not self._ended.is_set():
                 name = os.read(self._fd, RECORD_BYTES).rstrip(b"\0").decode(errors="replace")
                 path = Path(self.path).with_name(name or "gone")
-                # A receiver that has left in the meantime has removed its file, or nobody reads it.
+                # If the receiver has disconnected in the meantime, its file is missing or has no reader.
                 with contextlib.suppress(OSError):
                     pipe = Pipe(str(path), os.O_WRONLY)
                     path.unlink()
@@ -102,7 +107,7 @@ class Entrance:
         return None
 
     def accept(self) -> tuple[Any, str]:
-        """Wait for a receiver, and return what `next` does. Raises OSError after `shutdown`."""
+        """Wait for a receiver, and return its pipe and the pipe's name. Raises OSError after `shutdown`."""
         events = select.poll()
         events.register(self._fd, select.POLLIN)
         while not self._ended.is_set():
@@ -122,8 +127,10 @@ class Entrance:
 
 
 def connect(address: str, prefix: str = "", prepare: Callable[[str], object] = str) -> tuple[Pipe, str]:
-    """Create a receiver's pipe, whose name begins with `prefix`, and tell the binding end its name; return both.
-    `prepare` runs in between, with the name."""
+    """Create a receiver's pipe, send its name to the binding end, and return the pipe and the name.
+
+    The name begins with `prefix`. `prepare` is called with the name before the name is sent.
+    """
     name = f"{prefix}{os.getpid()}-{next(_numbers)}"
     path = str(Path(address).with_name(name))
     os.mkfifo(path, 0o600)

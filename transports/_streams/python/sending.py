@@ -1,5 +1,4 @@
-"""The sending ends of `unix` and `tcp` in Python. They send frames over stream sockets, as ../README.md defines
-them."""
+"""The sending ends of `unix` and `tcp` in Python, which send frames over stream sockets as defined in ../README.md."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
-"""The length of the prefix: the frame's length, and zeros up to a cache line, from which the kernel copies fastest."""
+"""The length of the prefix: the frame's length, zero-padded to a cache line, at which the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 GONE = (BrokenPipeError, ConnectionResetError)
 Prepare = Callable[[socket.socket], None]
@@ -27,9 +26,9 @@ def prepare_nothing(connection: socket.socket) -> None:
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
-    """Set SO_SNDBUF or SO_RCVBUF; 0 leaves the system's default.
+    """Set SO_SNDBUF or SO_RCVBUF; 0 keeps the system's default.
 
-    Linux may silently grant less; this function raises an error in that case.
+    Raises an error if Linux silently grants a smaller buffer.
     """
     if not wanted:
         return
@@ -39,9 +38,9 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 
 
 class Receiver:
-    """One connection of a publisher, with the bytes that its receiver has not yet taken.
+    """A publisher's connection to one receiver, with the bytes that are not yet sent.
 
-    A receiver that has left is treated like a receiver that accepts everything.
+    After the receiver has disconnected, this object accepts and discards everything.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -52,7 +51,7 @@ class Receiver:
         self.gone = False
 
     def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
-        """Send as much as the kernel accepts without waiting; return the number of bytes."""
+        """Send as much as the kernel accepts without waiting. Return the number of bytes."""
         try:
             return self.connection.send(message, flags)
         except BlockingIOError:
@@ -62,7 +61,7 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Send the rest and wait; after some time, queue what is left as a backlog, which a thread sends."""
+        """Send the rest, and wait up to a time limit. A thread sends what is still left as a backlog."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])
@@ -121,7 +120,7 @@ class Publisher:
         return self._deliver(self._draft.message(payload_bytes, fill))
 
     def _deliver(self, message: memoryview) -> bool:
-        """Send a message to every receiver; return False (busy) if the first receiver takes nothing."""
+        """Send a message to every receiver. Return False (busy) if the first receiver accepts nothing."""
         sent, gone = 0, False
         for receiver in self._receivers:
             if sent:
@@ -150,8 +149,7 @@ class Publisher:
 
 
 class Line:
-    """The sending half of a connection that also receives. It sends a client's requests, or a server's replies to one
-    client."""
+    """The sending half of a bidirectional connection: a client's requests, or a server's replies to one client."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         self._reader = Receiver(connection)

@@ -14,11 +14,11 @@ from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, prepare_nothing
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256
-"""While busy, a server accepts new clients only once in this many polls."""
+"""A busy server accepts new clients only once in this many polls."""
 
 
 class Subscriber:
-    """The receiver. It has one buffer, which each `recv` fills as far as possible."""
+    """The receiver, with one buffer that each `recv` fills as far as possible."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class Subscriber:
         return count
 
     def _receive(self, waits: bool) -> bool:
-        """Receive the rest of an incomplete frame, or otherwise everything that fits; return whether any byte
+        """Receive the rest of an incomplete frame, or otherwise everything that fits. Return whether any byte
         arrived."""
         rest, flags = self._next_read()
         try:
@@ -67,8 +67,7 @@ class Subscriber:
         return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
 
     def _hand_over(self, take: Take) -> int:
-        """Pass every complete frame to the role, and move the beginning of the next frame to the start of the
-        buffer."""
+        """Pass every complete frame to the role, and move an incomplete frame to the start of the buffer."""
         start, end, count = 0, self._end, 0
         while end - start >= PREFIX_BYTES and (after := start + PREFIX_BYTES + self._length(start)) <= end:
             take(self._buffer[start + PREFIX_BYTES : after])
@@ -98,7 +97,7 @@ class Client(Subscriber):
 
 
 class Caller(Subscriber):
-    """A client, as the server sees it."""
+    """The server's connection to one client."""
 
     def __init__(self, link: Link, connection: socket.socket) -> None:
         super().__init__(link, connection)
@@ -128,7 +127,7 @@ class Server:
             self._sleep(timeout_s)
         count = sum([caller.answer(in_recv_s, handle) for caller in self._callers])
         self._polls += 1
-        # A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
+        # A server that waits in `recv` accepts new clients only here: after each empty poll, and at intervals.
         if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
             self._update_callers()
         return count

@@ -1,5 +1,7 @@
-"""Parcel, an example adapter in Python. ../README.md describes the wire format, hopmeter/node/contract.py the
-contract."""
+"""Parcel, an example adapter in Python.
+
+../README.md describes the wire format, and hopmeter/node/contract.py the contract.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ Without this limit, such a receiver would also block the sender.
 
 class Publisher:
     def __init__(self, setup: Setup, link: Link) -> None:
-        # Receivers get this address. In this transport, they have no other way to find this end.
+        # Receivers connect to this address, because this transport has no discovery.
         self.address = os.path.join(setup.directory, f"{link.name}.sock")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -30,7 +32,7 @@ class Publisher:
         self._listener.listen(setup.settings["backlog"])
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []
-        # Create everything here that sending a message will need, not in `send`.
+        # Create everything here that sending a message needs, not in `send`.
         self._buffer = memoryview(bytearray(link.frame_bytes))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
@@ -43,8 +45,8 @@ class Publisher:
         for receiver in list(self._receivers):
             try:
                 receiver.send(frame, flags)
-                # Once one receiver has the frame, send it to all receivers, because after busy the role would send the
-                # frame a second time.
+                # Once one receiver has the frame, send it to all receivers: after busy, the role would send the frame
+                # again.
                 flags = socket.MSG_NOSIGNAL
             except BlockingIOError:
                 if flags & socket.MSG_DONTWAIT:
@@ -107,8 +109,7 @@ class Subscriber:
 
 
 class Transport(BaseTransport):
-    """The transport, one per process. Create the objects here that all link ends share: a session, a context, a
-    connection to a broker."""
+    """The transport, one per process. Create the shared objects here: a session, a context or a broker connection."""
 
     # The path that the bytes took, for the result. If there are several paths, ask the library which one was used; the
     # settings do not prove it.

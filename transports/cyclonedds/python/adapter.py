@@ -1,5 +1,5 @@
-"""The adapter for Cyclone DDS, through its Python binding. ../idl defines the messages; the rest is in
-../../_cyclonedds/python."""
+"""The adapter for Cyclone DDS through its Python binding. ../idl defines the messages; ../../_cyclonedds/python has the
+rest."""
 
 from __future__ import annotations
 

@@ -19,15 +19,14 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 RELIABILITY = "reliable"  # or best-effort
-HISTORY = "keep-last"  # or keep-all: a full queue makes the writer wait and replaces no message
+HISTORY = "keep-last"  # or keep-all: if the queue is full, the writer waits instead of replacing a message
 DEPTH = 10
 PATIENCE_S = 10.0
 DOMAIN = 7
 LOOPBACK = """<CycloneDDS><Domain id='any'><General><AllowMulticast>false</AllowMulticast>
 <Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces></General><Discovery>
 <ParticipantIndex>auto</ParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers></Discovery></Domain></CycloneDDS>"""
-"""Restricts discovery to programs on this machine, without multicast. By default, DDS searches the whole network for
-peers."""
+"""Restricts discovery to this machine, without multicast. By default, DDS searches the whole network for peers."""
 
 
 @dataclass
@@ -45,7 +44,7 @@ def quality() -> Qos:
 def send(topic: Topic) -> None:
     writer = DataWriter(topic.participant, topic, quality())
     until = time.monotonic() + PATIENCE_S
-    while not writer.get_matched_subscriptions():  # samples that are written before a reader is matched are lost
+    while not writer.get_matched_subscriptions():  # samples that are written before a reader matches are lost
         if time.monotonic() > until:
             sys.exit("no receiver has subscribed")
         time.sleep(0.01)

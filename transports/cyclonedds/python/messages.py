@@ -56,8 +56,7 @@ class Timings:
     sample_type: type[IdlStruct] = Timing
 
     def topic(self, link: str) -> str:
-        """Return the topic's name. It must begin with a letter, but the link's name may begin with another
-        character."""
+        """Return the topic's name, which must begin with a letter; a link's name may begin with another character."""
         return f"hopmeter_{link}"
 
     def write(self, header: bytearray, payload: bytearray) -> Timing:

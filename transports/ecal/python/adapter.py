@@ -1,5 +1,5 @@
-"""The adapter for Eclipse eCAL in Python: topics, and services, whose calls use TCP. ../README.md describes layers,
-discovery and limits."""
+"""The adapter for Eclipse eCAL in Python: topics, and services over TCP. ../README.md describes layers, discovery and
+limits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from hopmeter.node.mapped_files import mapped_files
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
 SERVICE_PATH = "TCP of eCAL's services"
 MEMORY_FILE = "ecal_[0-9a-f]+"
-"""The pattern of the memory files' names. No part of a name identifies the trial, so a process records the files that
-it has mapped."""
+"""The pattern of the memory files' names. The names do not identify the trial, so a process records its mapped
+files."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
 METHOD = ecal.ServiceMethodInformation("frame")
@@ -48,7 +48,7 @@ class Publisher:
 
 
 class Subscription:
-    """A receiver that eCAL's threads call; eCAL holds one lock for all calls of a subscriber."""
+    """A receiver with a callback on eCAL's threads. eCAL holds one lock during all callbacks of a subscriber."""
 
     def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[Path]) -> None:
         self._subscriber, self._seen = subscriber, seen
@@ -65,8 +65,8 @@ class Subscription:
 
     def close(self) -> None:
         self._seen |= mapped_files(MEMORY_FILE)
-        # Wait until no more calls arrive before destroying the subscriber: its destructor waits for a running call
-        # without releasing the interpreter lock, which that call may need.
+        # Wait until no more callbacks start before destroying the subscriber. Its destructor waits for a running
+        # callback without releasing the interpreter lock, which that callback may need.
         self._subscriber.set_receive_callback(self._refuse)
         deadline = time.monotonic() + 1
         time.sleep(QUIET_S)
@@ -76,11 +76,10 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server that handles one request at a time; eCAL's thread pool would handle requests of several clients at
-    once."""
+    """A server that handles one request at a time. eCAL's thread pool would handle several clients concurrently."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        # Each request needs a new reply object, because eCAL may copy the reply after the next request has arrived.
+        # Each request needs a new reply object, because eCAL may copy the reply after the next request arrives.
         super().__init__(lambda payload_bytes, fill: BytesBuffer().fill(payload_bytes, fill))
         transport.path = SERVICE_PATH
         self._server = ecal.ServiceServer(link.name)
@@ -101,7 +100,7 @@ class Server(CalledServer):
 
 
 class Client:
-    """A client that makes calls without waiting; eCAL's threads put the replies into a queue, which a poll empties."""
+    """A client with asynchronous calls. eCAL's threads put the replies into a queue, and a poll empties the queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         transport.path = SERVICE_PATH
@@ -152,7 +151,7 @@ class Transport(CallbackTransport):
 
 
 def configuration(setup: Setup) -> ecal.Configuration:
-    """Return eCAL's default configuration, changed to use this trial's ports, one layer and the manifest's settings."""
+    """Return eCAL's default configuration with this trial's ports, one layer and the manifest's settings."""
     settings, config = setup.settings, ecal.Configuration()
     port = 20000 + int(setup.run, 16) % 6000 * 2
     config.registration.local.udp.port = config.registration.network.udp.port = port

@@ -1,7 +1,7 @@
 """The adapter for gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
 
-grpcio calls handlers on threads of a pool, and a thread that reads a stream waits in it. With `block`, these threads
-pass messages to the thread that polls.
+grpcio calls handlers on pool threads, and a thread that reads a stream blocks. With `block`, these threads pass
+messages to the polling thread.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from .messages import SERVICE, Kind
 RECEIVERS = 64
 """The maximum number of streams and calls that a server handles at once, each on its own thread."""
 MESSAGE_BYTES = 4096
-"""The maximum number of bytes that a message adds to its frame: the tags and lengths of the fields, with a margin."""
+"""The maximum size of the field tags and lengths that a message adds to its frame, with a margin."""
 UNDER_WAY = 16
-"""The maximum number of messages that wait for a receiver's stream; another message is `busy`."""
+"""The maximum number of queued messages per receiver; a send beyond it is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """Return the channel options: a limit of the largest frame for messages, a connection for each link end, and no
-    proxy."""
+    """Return the channel options: the maximum message size, a separate connection for each link end, and no proxy."""
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", setup.largest_frame_bytes + MESSAGE_BYTES),
@@ -52,14 +51,13 @@ class BindingEnd:
         self._server.start()
 
     def close(self) -> None:
-        """End all running calls and the threads that served them; the library would leave these threads to the garbage
-        collector."""
+        """Stop all running calls and their threads, which the library would leave to the garbage collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
 
 class Publisher(BindingEnd):
-    """A publisher, which is a server; each receiver has a stream with a queue."""
+    """A publisher. It is a gRPC server with a stream and a queue for each receiver."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         kind = self._kind = Kind(link)
@@ -109,7 +107,7 @@ class Subscription:
             for message in self._stream:
                 on_frame(*kind.read(message))
         except grpc.RpcError:
-            return  # the publisher has disconnected or this end was closed, so no more messages will come
+            return  # no more messages will come after a disconnection or a close
 
     def close(self) -> None:
         self._stream.cancel()
@@ -131,7 +129,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """Count a call that ended without a reply as unanswered, because its server has disconnected."""
+        """Count a call without a reply as unanswered, because its server has disconnected."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 
@@ -140,7 +138,7 @@ class Client:
 
 
 class Server(CalledServer, BindingEnd):
-    """A server that grpcio's threads call."""
+    """A server with callbacks on grpcio's threads."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind = Kind(link)

@@ -1,7 +1,6 @@
-"""Sends messages with gRPC: start `example.py receive`, then `example.py send` in a second terminal. The sender is the
-server, and the receiver reads a stream.
+"""Sends messages with gRPC: start `example.py receive`, then `example.py send` in a second terminal.
 
-For calls, start `example.py serve`, then `example.py call`.
+The sender is the server, and the receiver reads a stream. For calls, start `example.py serve`, then `example.py call`.
 """
 
 # Build: python3 -m grpc_tools.protoc -I. --python_out=. --grpc_python_out=. example.proto

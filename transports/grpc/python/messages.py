@@ -1,4 +1,4 @@
-"""The messages of ../idl/hopmeter.proto, and the fields in which they store the parts of a frame."""
+"""The messages of ../idl/hopmeter.proto, and the fields that store the parts of a frame."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Kind:
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Return a message with the frame that `fill` writes.
 
-        The label is computed from the whole header, so it is set after the sent time was written.
+        The label is set last, because it is computed from the whole header, including the sent time.
         """
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
@@ -38,7 +38,7 @@ class Kind:
         return self.message(id=seq_of(header), nanosec=sent_of(header), source=label(header), padding=bytes(payload))
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """Return the header and the payload of the frame that a message carries."""
+        """Return the header and the payload of a message's frame."""
         if self._is_image:
             return header_of(message.frame_id, message.nanosec, len(payload := message.data)), payload
         return header_of(message.source, message.nanosec, len(payload := message.padding)), payload

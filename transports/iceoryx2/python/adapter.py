@@ -104,4 +104,4 @@ class Transport(BaseTransport):
     def close(self) -> None:
         del self._node
         for left in Path("/dev/shm").glob(f"{self.setup.run}_*.global_mgmt"):
-            left.unlink(missing_ok=True)  # iceoryx2 keeps this file for a next node, which a trial never has
+            left.unlink(missing_ok=True)  # iceoryx2 keeps this file for the next node, but a trial has no next node

@@ -11,7 +11,7 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 BUFFER = 16
-FULL = "drop_oldest"  # what happens if a buffer is full: drop_oldest, or busy (the sender tries again)
+FULL = "drop_oldest"  # if a buffer is full: drop_oldest, or busy (the sender tries again)
 PATIENCE_S = 10.0
 
 Bytes = iox2.Slice[ctypes.c_uint8]
@@ -44,7 +44,7 @@ def send() -> None:
 
 
 def send_one(publisher: iox2.Publisher) -> int:
-    """Write a message into shared memory; return the number of receivers that got it."""
+    """Write a message into shared memory. Return the number of receivers."""
     sample = publisher.loan_slice_uninit(PAYLOAD_BYTES)
     ctypes.memset(sample.payload_ptr, 0, PAYLOAD_BYTES)
     return sample.assume_init().send()

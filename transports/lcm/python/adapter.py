@@ -45,7 +45,7 @@ class Subscriber:
         self._spins = link.wait == "spin"
         self._take: Take | None = None
         self._count = 0
-        # This makes LCM open its receiving socket and send itself a message; a later call of subscribe would not report
+        # This makes LCM open its receiving socket and send itself a message. A later call of subscribe would not report
         # a failure.
         if lcm.fileno() < 0:
             raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
@@ -91,7 +91,7 @@ class Transport(BaseTransport):
         return Subscriber(open_lcm(url), link, self.setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """Return an instance with an in-memory queue, which both ends of a link share."""
+        """Return an instance with an in-memory queue that both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

@@ -21,7 +21,7 @@ def send() -> None:
     begin = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
-        lcm.publish(TOPIC, payload)  # nobody confirms a message: a message that is sent too early or too fast is lost
+        lcm.publish(TOPIC, payload)  # LCM confirms nothing: messages sent too early or too fast are lost
     print(f"sent {COUNT} messages")
 
 

@@ -1,5 +1,5 @@
-"""The multicast addresses of a link's messages, and the path that the messages take. ../README.md describes how
-addresses are chosen."""
+"""The multicast addresses of links, and the network path of messages. ../README.md describes how addresses are
+chosen."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def group(name: str) -> tuple[str, int]:
 
 
 def facts(setup: Setup) -> dict[str, str]:
-    """Return the path that messages took, and any difference from the requested path."""
+    """Return the path of the messages, and any difference from the requested path."""
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)
         granted = kernel.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2  # the kernel reports twice the size
         kernel.connect(group(setup.run))
         source = kernel.getsockname()[0]
-    # The scope of a loopback address may be too narrow for the group; there is then no source address.
+    # The scope of a loopback address may be too narrow for the group; the socket then has no source address.
     is_loopback = source.startswith("127.") or source == "0.0.0.0"
     fallbacks = []
     is_local = setup.advertised == LOOPBACK

@@ -18,11 +18,11 @@ from ..._streams.python.fifos import Entrance, Pipe, connect
 LARGEST = 8192
 """The largest message that the kernel allows by default (fs.mqueue.msgsize_max)."""
 LOOK_S = 0.01
-"""How often a publisher looks for further receivers after the expected ones have joined."""
+"""How often a publisher checks for additional receivers after the expected ones have joined."""
 
 
 def create_queue(name: str, depth: int, size: int) -> Any:
-    """Create the queue of a receiver. posix_ipc reports each limit of the kernel by another exception."""
+    """Create the queue of a receiver. posix_ipc reports each kernel limit by a different exception."""
     what = f"making a message queue for {depth} messages of {size} bytes"
     try:
         flags = posix_ipc.O_CREX
@@ -36,8 +36,7 @@ def create_queue(name: str, depth: int, size: int) -> Any:
 
 
 class Receiver:
-    """A receiver, as its publisher sees it: its queue, and a pipe that it holds open for reading as long as it
-    lives."""
+    """A publisher's view of a receiver: its queue, and a pipe that stays open while the receiver lives."""
 
     def __init__(self, life: Pipe, name: str) -> None:
         self._life, self._state = life, select.poll()
@@ -54,8 +53,8 @@ class Receiver:
 
     @property
     def has_gone(self) -> bool:
-        """Whether the receiver has closed its pipe, or was killed. Its queue still exists, because this process has
-        it open."""
+        """Whether the receiver has closed its pipe or was killed. Its queue still exists, because this process has it
+        open."""
         return any(events & select.POLLERR for _, events in self._state.poll(0))
 
     def close(self) -> None:
@@ -75,7 +74,8 @@ class Publisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if len(self._receivers) < self._expected:
             self._admit()
-        # With several queues, all must have room, so that no receiver gets a frame twice. With one, sending shows it.
+        # With several queues, all must have room, so that no receiver gets a frame twice. With one queue, the send
+        # itself shows it.
         if len(self._receivers) > 1 and not self._has_room():
             return False
         if len(self._frame) != HEADER_BYTES + payload_bytes:
@@ -83,7 +83,7 @@ class Publisher:
         fill(self._frame)
         sent = self._send_to_all()
         if time.monotonic() - self._looked > LOOK_S:
-            self._admit()  # after the frame has been sent, so that looking delays no frame
+            self._admit()  # after the send, so that the check delays no frame
         return sent
 
     def _lay_out(self, length: int) -> memoryview:
@@ -97,7 +97,8 @@ class Publisher:
         return all(self._drop_if_gone(receiver) for receiver in full)
 
     def _send_to_all(self) -> bool:
-        """Send the frame to every queue. Return False (busy) if a queue is full, unless its receiver has left."""
+        """Send the frame to every queue. Return False (busy) if a queue is full, unless its receiver has
+        disconnected."""
         for receiver in self._receivers:
             try:
                 receiver.send(self._frame)
@@ -118,7 +119,7 @@ class Publisher:
     def _admit(self) -> None:
         """Add the receivers that have joined."""
         while joined := self._entrance.next():
-            with contextlib.suppress(posix_ipc.ExistentialError):  # it has left in the meantime
+            with contextlib.suppress(posix_ipc.ExistentialError):  # the receiver has disconnected in the meantime
                 self._receivers.append(Receiver(*joined))
         self._looked = time.monotonic()
 

@@ -21,7 +21,7 @@ def demand(code: int, doing: str) -> None:
 
 
 class Publisher:
-    """A publisher. paho's thread writes the bytes that the socket does not take immediately, and sends
+    """A publisher. paho's thread writes the bytes that the socket does not accept immediately, and sends
     acknowledgements."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
@@ -35,7 +35,7 @@ class Publisher:
         return self._publish(frame)
 
     def forward(self, native: bytes) -> bool:
-        """Send the received bytes in place."""
+        """Send the received bytes without a copy."""
         return self._publish(native)
 
     def _publish(self, frame: Any) -> bool:
@@ -51,7 +51,7 @@ class Publisher:
 
 
 class Subscriber:
-    """A subscriber. The polling thread handles the connection."""
+    """A subscriber whose polling thread handles the connection."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self._client, self._frames = client, 0
@@ -79,7 +79,7 @@ class Subscriber:
 
 
 class Called:
-    """A receiver that paho's own thread calls."""
+    """A receiver with a callback on paho's own thread."""
 
     def __init__(self, client: Client, topic: str, qos: int, on_frame: Take) -> None:
         self._client = client

@@ -1,8 +1,8 @@
 """The adapter for NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
 nats-py runs in an event loop. Every link end has its own connection and event loop, which runs on the endpoint's thread
-while that thread sends or waits. This adapter offers no callbacks, because a callback would run inside such a loop, and
-a relay in it could not run the loop of its next link.
+during a send or a wait. This adapter offers no callbacks: a relay's callback would run inside such a loop, and could
+not run the loop of its next link.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """Send a message, and wait until the broker has answered a later ping, because the event loop runs only during
-        this call."""
+        """Send a message, and wait until the broker has answered a later ping.
+
+        The wait is necessary, because the event loop runs only during this call.
+        """
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -46,14 +48,13 @@ class Connection:
         await self.nats.flush()
 
     async def subscribe(self, subject: str) -> Subscription:
-        # The queue is limited only by the number of messages, as in the other languages.
+        # As in the other languages, only the number of messages limits the queue.
         subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
         await self.nats.flush()
         return subscription
 
     def next_message(self, subscription: Subscription, timeout_s: float) -> Msg | None:
-        """Return the next message, or None if none arrives in time. Ignores the broker's own "no responders"
-        messages."""
+        """Return the next message, or None after the timeout. Ignores the broker's own "no responders" messages."""
         try:
             message = self.run(subscription.next_msg(timeout_s))
         except nats.errors.TimeoutError:
@@ -66,7 +67,7 @@ class Connection:
 
 
 class End:
-    """The common base of all link ends."""
+    """The base class of all link ends."""
 
     address = ""
 
@@ -88,7 +89,7 @@ class Publisher(End):
 
 
 class Receiver(End):
-    """A receiver of the messages on its link's subject."""
+    """A receiver of its link's subject."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport, link)
@@ -105,7 +106,7 @@ class Subscriber(Receiver):
 
 
 class Client(Subscriber):
-    """A client, which receives the replies to all its calls in one inbox."""
+    """A client that receives the replies to all its calls in one inbox."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         End.__init__(self, transport, link)

@@ -1,5 +1,7 @@
 """The adapter for nng in Python. It uses pynng's low-level functions, because pynng's `send` and `recv` copy.
-../README.md describes the sockets and the wire format."""
+
+../README.md describes the sockets and the wire format.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,15 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, network_device
 
 LONGEST_CALL_S = 1.0  # how long an unanswered call prevents a new call
-LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be offered again
+LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be sent later
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on {}", "inproc": "memory of this process"}
 ENVELOPE_BYTES = 256
-"""The maximum number of bytes that nng adds to a frame: the ids of a call."""
+"""The maximum number of bytes that nng adds to a frame, for call ids."""
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
 
 class Message:
-    """A message that nng received. Freeing this object frees the message's memory."""
+    """A received nng message. Deleting this object frees the message's memory."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -78,7 +80,7 @@ class End:
         return Message(self._received[0])
 
     def _wait(self, timeout_s: float) -> bool:
-        """Wait in a poll, because nng's own timeout would end the whole call of a REQ socket."""
+        """Wait in `poll`, because nng's own timeout would end the whole call of a REQ socket."""
         if self._readable is None:
             self._readable = select.poll()
             self._readable.register(self._socket.recv_fd, select.POLLIN)
@@ -91,8 +93,8 @@ class End:
 class Client(End):
     """A client.
 
-    REQ supports only one call at a time. A new call would make nng drop the current call, and with it a late reply. So
-    a new call is busy until the reply to the current call has arrived or the call has timed out.
+    REQ supports only one call at a time, and a new call would make nng drop the current call. So a new call is busy
+    until the current reply has arrived or the current call has timed out.
     """
 
     _started: float | None = None
@@ -106,7 +108,7 @@ class Client(End):
         return accepted
 
     def _is_over(self, started: float) -> bool:
-        """Whether the current call is over: its reply is stored, or the call has timed out."""
+        """Whether the current call is over: its reply is stored, or it has timed out."""
         if self._late is None:
             self._late = super().receive(0)
             if self._late is not None:
@@ -132,7 +134,7 @@ class Server(End):
         return super().poll(timeout_s, lambda frame: handle(frame, self._reply))
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a client that has disconnected."""
+        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a disconnected client."""
         self.send(payload_bytes, fill, 0)
         return True
 
@@ -174,7 +176,7 @@ class Transport(BaseTransport):
     def _open(self, protocol: Callable[..., pynng.Socket], link: Link) -> pynng.Socket:
         """Open a socket that accepts messages up to the link's frame size.
 
-        nng closes connections on which a larger message arrives; its default limit is 1 MiB.
+        nng closes a connection after a larger message; its default limit is 1 MiB.
         """
         return protocol(recv_max_size=link.frame_bytes + ENVELOPE_BYTES)
 
@@ -191,7 +193,7 @@ class Transport(BaseTransport):
         return f"tcp://{self.setup.advertised}:{str(listener.local_address).rpartition(':')[2]}"
 
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
-        """Connect and wait until the connection exists. nng itself reconnects later if necessary."""
+        """Connect, and wait for the connection. nng reconnects later if necessary."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
             what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')

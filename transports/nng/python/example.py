@@ -15,7 +15,7 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 ADDRESS = "ipc:///tmp/messages.nng"
-SEND_BUFFER = -1  # the number of messages that a publisher queues; -1: nng decides
+SEND_BUFFER = -1  # the number of messages that a publisher queues; -1 selects nng's default
 RECEIVE_BUFFER = 128
 PATIENCE_S = 10.0
 
@@ -32,13 +32,13 @@ def send() -> None:
         for number in range(COUNT):
             time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             publisher.send(message)
-        closed.wait(PATIENCE_S)  # wait for the receiver to close: a closing socket drops its queued messages
+        closed.wait(PATIENCE_S)  # wait for the receiver to close, because a closing socket drops its queued messages
     print(f"sent {COUNT} messages")
 
 
 def receive() -> None:
     count = 0
-    # The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+    # The receiver listens and the senders dial, because a dialling receiver would miss messages sent before it is
     # connected.
     with pynng.Sub0(recv_timeout=round(PATIENCE_S * 1000), recv_buffer_size=RECEIVE_BUFFER) as subscriber:
         subscriber.recv_max_size = 0  # 0 accepts messages of any size

@@ -1,4 +1,4 @@
-"""The adapter for named pipes in Python: a pipe for each receiver, and one in which receivers announce themselves."""
+"""The adapter for named pipes in Python: one pipe for each receiver, and one pipe through which receivers join."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Transport(BaseTransport):
         return Subscriber(link, pipe)
 
     def _set_size(self, pipe: Any) -> None:
-        """Set the capacity of a pipe; 0 leaves the system's default. The kernel rounds it up to a power of two of
-        pages."""
+        """Set the capacity of a pipe; 0 keeps the system's default. The kernel rounds the capacity up to a power of two
+        of pages."""
         size: int = self.settings["pipe_size"]
         if not size:
             return

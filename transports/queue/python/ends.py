@@ -1,4 +1,4 @@
-"""The two ends of a multiprocessing connection. Neither end waits forever for a peer that does nothing."""
+"""The two sides of a multiprocessing connection. Neither side waits forever for an idle peer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 class Writer(Connection):
-    """A sending end that waits only briefly for room, and leaves the rest of a message to a thread.
+    """A sending side that waits only briefly for room, and leaves the rest of a message to a thread.
 
-    `insists` is for a sender that is itself a thread: the sender waits until there is room or `insists` is cleared.
+    `insists` is for a sender on its own thread, which waits until there is room or `insists` is cleared.
     """
 
     def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
@@ -35,17 +35,17 @@ class Writer(Connection):
         self._closing = False
         self.insists = insists
         self.is_full = self._backlog.pieces
-        """The backlog, which is not empty while the receiver has not yet taken the last message."""
+        """The backlog, which is not empty until the receiver has accepted the last message."""
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Check whether the receiver has left, for a time in which no send would show this."""
+        """Check whether the receiver has disconnected, if no send has shown it for a while."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
 
     def _send(self, buf: Any, write: Any = None) -> None:
-        """Send with a single `os.write` if there is room; otherwise send as the base class does."""
+        """Send with a single `os.write` if there is room; otherwise use the base class."""
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
@@ -98,7 +98,7 @@ class Writer(Connection):
             raise
 
     def stop(self) -> None:
-        """End all long waits of this end."""
+        """Interrupt all long waits of this side."""
         self._closing, self.insists = True, False
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Writer(Connection):
 
 
 class WriterOutlet:
-    """The channel to one receiver. It is full, or gone, when its writer is."""
+    """The channel to one receiver, which is full or disconnected if its writer is."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -126,8 +126,7 @@ class WriterOutlet:
 
 
 class Reader(Connection):
-    """The receiving end of a socket that `multiprocessing.Pipe()` creates; `recv` sleeps in the socket for a limited
-    time."""
+    """The receiving side of a `multiprocessing.Pipe()` socket, with a timeout for `recv`."""
 
     def __init__(self, end: Connection[Any, Any], spins: bool) -> None:
         super().__init__(os.dup(end.fileno()))
@@ -135,16 +134,16 @@ class Reader(Connection):
         os.set_blocking(self.fileno(), not spins)
         self.patience_s = 0.0 if spins else -1.0
         self.begun = False
-        """Whether a message has begun. Until then, `BlockingIOError` means that no message arrived in time."""
+        """Whether a message has begun. Before that, `BlockingIOError` means a timeout."""
 
     def wait_for(self, timeout_s: float) -> None:
-        """Set how long later receives wait."""
+        """Set the timeout of later receives."""
         with socket.socket(fileno=os.dup(self.fileno())) as same:
             set_patience(same, socket.SO_RCVTIMEO, timeout_s)
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        """Receive a complete piece with a single `os.read`; otherwise receive as the base class does."""
+        """Receive a complete piece with a single `os.read`; otherwise use the base class."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
@@ -160,14 +159,14 @@ class Reader(Connection):
         )
 
     def _read(self, handle: int, size: int) -> bytes:
-        """Read the rest of a message that has begun, without a time limit."""
+        """Read the rest of an incomplete message without a time limit."""
         while True:
             with contextlib.suppress(BlockingIOError):
                 return os.read(handle, size)
 
 
 class Subscriber:
-    """A polled receiver. Each kind receives a message in its own way; by default, the message comes from a queue."""
+    """A polled receiver. By default, messages come from a queue; each kind of link overrides this."""
 
     _queue: Any
 

@@ -1,4 +1,4 @@
-"""Publishers between processes. They accept receivers, and have one outlet for each receiver."""
+"""Publishers between processes, which accept receivers and have one outlet for each receiver."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def waiting_limit(link: Link) -> int:
 class Reception:
     """A multiprocessing listener in the trial's private folder, and the thread that accepts receivers.
 
-    multiprocessing's queues are meant for child processes that inherit them. Nodes are not child processes of each
-    other, so they connect here instead.
+    multiprocessing's queues are designed for child processes that inherit them. Nodes are not each other's children, so
+    they connect here instead.
     """
 
     def __init__(self, setup: Setup, link: Link) -> None:
@@ -56,7 +56,7 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # ignores a receiver that has left before it was connected
+            with contextlib.suppress(OSError, EOFError):  # the receiver may have disconnected meanwhile
                 self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
@@ -70,7 +70,7 @@ class Reception:
         return self._outlets
 
     def _drop_gone(self) -> None:
-        """Close the outlets of receivers that have left."""
+        """Close the outlets of disconnected receivers."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 outlet.close()
@@ -78,7 +78,7 @@ class Reception:
 
     def close(self) -> None:
         self._closing = True
-        Client(self.address, "AF_UNIX").close()  # `accept` ends only with a connection
+        Client(self.address, "AF_UNIX").close()  # `accept` returns only after a connection
         self._thread.join()
         self._listener.close()
         for outlet in (*self._outlets, *self._arrived):
@@ -86,8 +86,10 @@ class Reception:
 
 
 class Publisher(Reception):
-    """Sends one message to each outlet. A message of bytes is read in place. An object must be new for each message,
-    because a queue may read it later."""
+    """Sends one message to each outlet.
+
+    Bytes are read in place. Each message needs a new object, because a queue may read the object later.
+    """
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._outgoing = FrameBuffer(link.frame_bytes)

@@ -1,7 +1,6 @@
 """The kinds `multiprocessing.Queue` and `SimpleQueue`, with the standard library's own classes.
 
-Each queue is built from a pipe whose reading end was passed to the receiver, and from a semaphore that both processes
-open by name.
+Each queue is built from a pipe, whose reading side is passed to the receiver, and from a named semaphore.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from .publishing import Publisher, waiting_limit
 
 SEMAPHORE = 1
 GREETING_S = 5
-_LOCKS = multiprocessing.get_context("fork")  # locks of this context leave no names behind
+_LOCKS = multiprocessing.get_context("fork")  # locks of this context have no names that could remain
 
 
 def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
-    """Open the semaphore `name`, which counts the free places of a queue."""
+    """Open the semaphore `name`, which counts a queue's free places."""
     made = BoundedSemaphore.__new__(BoundedSemaphore)
     if new:
         _multiprocessing.SemLock(SEMAPHORE, most, most, name, False)
@@ -37,7 +36,7 @@ def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
 
 
 def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
-    """Return a queue in the form that a child process would receive, without the half of the other side."""
+    """Return a queue as a child process would receive it, without the half of the other side."""
     made: Queue[bytes] = Queue.__new__(Queue)
     state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
     made.__setstate__(state)  # type: ignore[arg-type]
@@ -62,7 +61,7 @@ class QueueOutlet(WriterOutlet):
         return self._queue.qsize() >= self._limit
 
     def close(self) -> None:
-        """Close the queue after its thread has sent the queued messages, as long as the receiver takes data."""
+        """Close the queue after its thread has sent the queued messages, as long as the receiver accepts data."""
         self._queue.close()
         self.writer.stop()
         self._queue.join_thread()
@@ -76,7 +75,7 @@ class SimpleQueueOutlet(WriterOutlet):
 
 
 class QueuePublisher(Publisher):
-    """Passes the reading end of a new pipe to each receiver."""
+    """Passes the reading side of a new pipe to each receiver."""
 
     _numbers = count()
 
@@ -91,7 +90,7 @@ class QueuePublisher(Publisher):
         return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.link))
 
     def _shared_semaphore(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
-        """Return a semaphore that the receiver has also opened, so that the name is no longer needed."""
+        """Return a semaphore that the receiver has also opened, so its name is no longer needed."""
         name = f"/{self.setup.run}_{os.getpid()}_{next(self._numbers)}"
         free = free_places(name, most, new=True)
         try:

@@ -1,7 +1,7 @@
 """The kind `multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` that wakes each receiver.
 
-The segment has 64 counters of 64 bytes, followed by the slots. A counter holds the number of frames that its receiver
-has finished, including the frames that were sent before the receiver joined.
+The segment has 64 counters of 64 bytes, followed by the slots. A counter contains the number of frames that its
+receiver has finished, including the frames that were sent before the receiver joined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RECEIVERS = 64
 LINE = 64
 LENGTH = struct.Struct("<Q")
 OWN: set[str] = set()
-"""The segments that this process created. Only they belong to its resource tracker."""
+"""The segments that this process created, which only its own resource tracker may remove."""
 
 
 class Ring:
@@ -61,7 +61,7 @@ class BellOutlet(WriterOutlet):
 
 
 class SegmentPublisher(Reception):
-    """Writes frames into the segment, where all receivers read them."""
+    """Writes frames into the segment, from which all receivers read them."""
 
     _numbers = count()
 
@@ -83,7 +83,7 @@ class SegmentPublisher(Reception):
         outlets = self._receivers()
         if any(outlet.is_full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
             for outlet in outlets:
-                outlet.writer.notice_departure()  # a receiver that has left must not block the others
+                outlet.writer.notice_departure()  # a disconnected receiver must not block the others
             return False
         fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1
@@ -99,7 +99,7 @@ class SegmentPublisher(Reception):
         return outlets
 
     def _greet(self, outlet: BellOutlet, taken: set[int]) -> None:
-        """Assign a counter to a new receiver, which then gets all later frames."""
+        """Assign a counter to a new receiver, which then receives all later frames."""
         outlet.index = next((index for index in range(RECEIVERS) if index not in taken), -1)
         if outlet.index < 0:
             raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer, or another kind")
@@ -114,7 +114,7 @@ class SegmentPublisher(Reception):
 
 
 class SegmentSubscriber(Subscriber):
-    """A subscriber. Its first message names the segment; later messages are the lengths of frames."""
+    """A subscriber. Its first message contains the segment's name; later messages contain frame lengths."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         super().__init__(link.wait == "spin")
@@ -146,8 +146,8 @@ class SegmentSubscriber(Subscriber):
     def _open(self, name: str, slots: int, slot_bytes: int, index: int, first: int) -> None:
         segment = SharedMemory(name)
         if name not in OWN:
-            # Before Python 3.13, every process that opens a segment counts as its owner, and removes the segment when
-            # it ends.
+            # Before Python 3.13, every process that opens a segment counts as its owner, and removes the segment on
+            # exit.
             resource_tracker.unregister(f"/{name}", "shared_memory")
         self._ring = Ring(segment, slots, slot_bytes)
         self._index, self._next = index, first

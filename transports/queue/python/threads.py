@@ -15,7 +15,7 @@ AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 
 
 class Channels:
-    """The links of this process; each link has a queue for every receiver."""
+    """The links of this process; each link has one queue per receiver."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -47,7 +47,7 @@ class Channels:
 
 
 class ThreadPublisher:
-    """Sends each message as a new object, because receivers may hold the object for any length of time."""
+    """Sends a new object for each message, because receivers may retain the object."""
 
     address = ""
 

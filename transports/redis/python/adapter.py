@@ -9,7 +9,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
 class Publisher:
-    """A publisher, which uses PUBLISH. Each call waits for the broker's answer, because redis-py does."""
+    """A publisher that uses PUBLISH. Each send waits for the broker's answer, because redis-py does."""
 
     def __init__(self, client: redis.Redis, channel: str) -> None:
         self.address = ""
@@ -21,7 +21,7 @@ class Publisher:
         return self.forward(memoryview(frame))
 
     def forward(self, native: bytes | memoryview) -> bool:
-        """Send the received bytes in place."""
+        """Send the received bytes without a copy."""
         self._client.publish(self._channel, native)
         return True
 
@@ -35,8 +35,11 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Wait for the beginning of a message, and then for the rest without a limit. If redis-py's own timeout passed
-        between two pieces of a message, redis-py would reconnect and silently lose the message."""
+        """Wait for the beginning of a message, and then for the rest without a limit.
+
+        If redis-py's own timeout passed between two pieces of a message, redis-py would reconnect and silently lose the
+        message.
+        """
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)

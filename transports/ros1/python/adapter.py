@@ -1,7 +1,7 @@
 """The adapter for ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls handlers on its own threads and cannot be polled. With `block`, these threads pass messages to the polling
-thread.
+rospy calls handlers on its own threads and has no polling interface. With `block`, these threads pass messages to the
+polling thread.
 """
 
 from __future__ import annotations
@@ -18,15 +18,11 @@ from hopmeter.node.handover import CallbackTransport, opens
 from .messages import Carrier, rospy
 
 LOST = (rospy.ServiceException, rospy.exceptions.TransportException, OSError, AttributeError)
-"""The errors that end a call without a reply. rospy itself raises AttributeError if a connection is closed during the
-wait."""
+"""The errors of a call without a reply. rospy raises AttributeError if a connection is closed during the wait."""
 
 
 def name_of(link: Link) -> str:
-    """Return the ROS name of a link.
-
-    The name must begin with a letter, but the link's name may begin with another character.
-    """
+    """Return the ROS name of a link, which must begin with a letter; a link's name may begin with another character."""
     return f"/hopmeter_{link.name}"
 
 
@@ -58,7 +54,7 @@ class Publisher:
 
 
 class Subscription:
-    """A subscription. The thread that reads the connection calls the callback, one call at a time; no call follows a
+    """A subscription whose callback runs on the connection's reading thread, one call at a time, and never after a
     close."""
 
     def __init__(self, settings: dict[str, Any], link: Link, carrier: Carrier, on_frame: Take) -> None:
@@ -85,7 +81,7 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server. Each connection has a thread, which calls the handler. A call without a reply fails at its client."""
+    """A server. Each connection has a thread that calls the handler. A call without a reply fails at its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.carrier(link)
@@ -109,17 +105,17 @@ class Server(CalledServer):
 
 
 class Client:
-    """A client. A separate thread makes the calls, because rospy's calls always block."""
+    """A client that makes calls on a separate thread, because rospy's calls always block."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier, self._persists = transport.carrier(link), transport.settings["persistent"]
         self._proxy = rospy.ServiceProxy(name_of(link), self._carrier.service, self._persists)
-        self._proxy.persistent = True  # otherwise the connection could not be closed during the wait; `_call` ends it
+        self._proxy.persistent = True  # so that `_call` can close the connection during the wait
         self._calls = BlockingCalls(self._carrier.write, self._call)
         self.start, self.poll = self._calls.start, self._calls.poll
 
     def _call(self, request: Any) -> Parts | None:
-        """Return the frame of the reply; None if the server has disconnected, refuses the call or never existed."""
+        """Return the frame of the reply, or None if the server is missing, has disconnected or refuses the call."""
         try:
             reply = self._proxy.call(request)
         except LOST:
@@ -149,7 +145,7 @@ class Transport(CallbackTransport):
         self._starting, self._started = threading.Lock(), False
 
     def carrier(self, link: Link) -> Carrier:
-        """Return the carrier of a link. The first end also starts the node, so that its threads inherit an endpoint's
+        """Return the carrier of a link. The first link end also starts the node, so that the node's threads inherit the
         core."""
         with self._starting:
             if not self._started:

@@ -21,7 +21,7 @@ PATIENCE_S = 10.0
 
 
 def wait_for(publisher: rospy.Publisher, receivers: int) -> bool:
-    """Wait until the publisher has this number of receivers; return False if that takes too long."""
+    """Wait until the publisher has this number of receivers. Return False after a timeout."""
     until = time.monotonic() + PATIENCE_S
     while publisher.get_num_connections() != receivers and time.monotonic() < until:
         time.sleep(0.01)
@@ -30,14 +30,14 @@ def wait_for(publisher: rospy.Publisher, receivers: int) -> bool:
 
 def send() -> None:
     publisher = rospy.Publisher(TOPIC, UInt8MultiArray, queue_size=QUEUE)
-    if not wait_for(publisher, 1):  # messages that are sent before a receiver is connected are lost
+    if not wait_for(publisher, 1):  # messages that are sent before a receiver connects are lost
         sys.exit("no receiver has subscribed")
     message = UInt8MultiArray(data=bytes(PAYLOAD_BYTES))
     begin = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
         publisher.publish(message)
-    wait_for(publisher, 0)  # wait until the receiver has disconnected: queued messages would be lost
+    wait_for(publisher, 0)  # wait until the receiver has disconnected, because queued messages would be lost
     print(f"sent {COUNT} messages")
 
 

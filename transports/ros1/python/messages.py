@@ -1,4 +1,4 @@
-"""Stores frames in ROS messages; ../README.md describes which field stores which part of a frame's header."""
+"""Stores frames in ROS messages; ../README.md lists the message field for each part of a frame's header."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from hopmeter.node.typed import SECOND_NS, header_of, image_fields, label, no_pa
 
 
 def ros1_folders() -> list[Path]:
-    """Return whether this is ROS 1. ROS 2 has packages of the same names, and its setup adds them to PYTHONPATH, but
-    only ROS 1 has rospy."""
+    """Return the folders of ROS 1, if it is installed.
+
+    ROS 2 has packages of the same names and adds them to PYTHONPATH, but only ROS 1 has rospy.
+    """
     found = find_spec("rospy")
     return [Path(found.origin).parents[1]] if found is not None and found.origin is not None else []
 
@@ -26,8 +28,11 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """Return the service `T it --- T it`. It has the same bytes on the wire as T, so T serves as both request and
-    response, and no code must be generated. genmsg computes the checksum from that text."""
+    """Return the service `T it --- T it`.
+
+    It has the same bytes on the wire as T. So T serves as both request and response, and no code must be generated.
+    genmsg computes the checksum from the service's text.
+    """
     text = f"{message._md5sum} it".encode()
     return type(
         name,
@@ -62,6 +67,6 @@ class Carrier:
         return Image(fields, *self._image_fields, payload)
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """Return the header and the payload of the frame that a message carries."""
+        """Return the header and the payload of a message's frame."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, fields.stamp.to_nsec(), len(payload)), payload

@@ -1,8 +1,7 @@
 """The adapter for the ROS 2 wire protocol with Cyclone DDS's Python binding.
 
-It uses the messages of ../idl, and names topics and services as ROS 2 does, but uses no rclpy.
-
-The rest is in ../../_cyclonedds/python.
+It uses the messages of ../idl and ROS 2's topic and service names, without rclpy. The rest is in
+../../_cyclonedds/python.
 """
 
 from __future__ import annotations

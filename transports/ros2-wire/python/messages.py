@@ -51,8 +51,7 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
 
 @functools.cache
 def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
-    """Return the type of a request or reply. It contains a message, the client's identity and the number of the
-    call."""
+    """Return the type of a request or reply: a message, the client's identity and the call number."""
 
     @dataclass
     @final
@@ -73,7 +72,7 @@ def frame_header(header: Header, payload_bytes: int) -> bytes:
 
 
 class Headers:
-    """std_msgs/Header: a time and a text, without a field for a payload."""
+    """std_msgs/Header: a time and a text, without a payload field."""
 
     sample_type: type[IdlStruct] = Header
 
@@ -90,7 +89,7 @@ class Headers:
 
 
 class Images(Headers):
-    """sensor_msgs/Image. For bytes that are not an image, height and width are 0."""
+    """sensor_msgs/Image. Height and width are 0 if the bytes are not an image."""
 
     sample_type = Image
 
@@ -105,7 +104,7 @@ class Images(Headers):
 
 
 class Enveloped:
-    """A message inside a request or a reply. The sender sets the client's identity and the number of the call."""
+    """A message in a request or reply. The sender sets the client's identity and the call number."""
 
     def __init__(self, message: Headers, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic
@@ -121,7 +120,7 @@ class Enveloped:
 
 
 class Service:
-    """The requests and replies that carry a message in each direction."""
+    """The requests and replies that contain a message in each direction."""
 
     def __init__(self, message: Headers) -> None:
         name = "CarryImage" if isinstance(message, Images) else "CarryTiming"

@@ -1,5 +1,4 @@
-"""Services in the form of rmw_cyclonedds: one topic for requests, and one topic for replies, which all clients
-receive."""
+"""Services as in rmw_cyclonedds: one topic for requests, and one topic for replies that all clients receive."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ class Client(ServiceEnd):
         return self._arrivals.next(timeout_s, lambda: self._take_reply(take))
 
     def _take_reply(self, take: Take) -> bool:
-        """Pass the next reply to `take`, if it belongs to this client; skip replies to other clients."""
+        """Pass the next reply to `take` if it belongs to this client; skip replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
                 take(*self._received.read(reply), native=reply)
@@ -87,8 +86,8 @@ class Server(ServiceEnd):
         handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """Close the writer, and the reader if this end is polled. If this end is called, its subscription closes itself
-        and the reader."""
+        """Close the writer, and the reader if this end is polled. Otherwise, the subscription closes itself and the
+        reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

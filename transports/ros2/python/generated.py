@@ -12,19 +12,22 @@ from typing import Any
 from hopmeter.node.loading import search_path
 
 FACTS = "codec.json"
-"""The file in which `hopmeter build --message` stores the name of the package that it generated for a type."""
+"""The file in which `hopmeter build --message` stores the name of a type's generated package."""
 
 
 def load(folder: Path) -> None:
-    """Load the C libraries of generated messages. Python's message code requests these libraries only by name, in
-    folders that were fixed when this process started; libraries that are already loaded are found."""
+    """Load the C libraries of generated messages before Python's message code requests them.
+
+    That code names only the libraries, and the search path was fixed when the process started. Libraries that are
+    already loaded are found.
+    """
     for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
 @functools.cache
 def add_code(folder: Path) -> str:
-    """Load the code that was generated for a type; return the name of the generated package."""
+    """Load the generated code of a type. Return the name of the generated package."""
     load(folder / "lib")
     for packages in {path.parents[2] for path in folder.glob("**/*/msg/__init__.py")}:
         with search_path(packages):

@@ -1,4 +1,4 @@
-"""Stores frames in ROS 2 messages; ../README.md describes which field stores which part of a frame's header."""
+"""Stores frames in ROS 2 messages; ../README.md lists the message field for each part of a frame's header."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .own_types import FramedOctets, Octets, OwnCalls, OwnMessage, is_service, o
 
 
 def interfaces_folders() -> list[Path]:
-    """Return the folder of hopmeter's message package, which `hopmeter build ros2` built with ROS 2's tools next to the
-    nodes; an empty list if the package is in this Python's environment.
+    """Return the folder of hopmeter's message package, or an empty list if this Python's environment contains the
+    package.
 
-    The package's libraries are requested only by name, in folders that were fixed when this process started; libraries
-    that are already loaded are found.
+    `hopmeter build ros2` built the package next to the nodes. Its libraries are loaded first, because the library
+    search path was fixed when the process started.
     """
     if Path(sys.prefix, "share/hopmeter_ros2").is_dir():
         return []
@@ -68,26 +68,26 @@ class Carrier:
         """Return a new message with the frame that `fill` writes."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
-        # With exactly this type, rclpy neither checks the octets one by one nor copies them when they are set.
+        # rclpy neither checks nor copies octets of exactly this type.
         header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
         fields = Header(stamp=time_sent(header), frame_id=label(header))
         return fields if self.is_timing else self._image(fields, payload)
 
     def _image(self, fields: Any, payload: array[int]) -> Any:
-        """Set the size of an image in a message; for bytes that are not an image, height and width are 0."""
+        """Set the size of an image in a message. Height and width are 0 if the bytes are not an image."""
         image = Image(header=fields, height=self._height, width=self._width, encoding="rgb8", step=3 * self._width)
         image.data = payload
         return image
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame that a message carries."""
+        """Return the header and the payload of a message's frame."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, nanoseconds(fields.stamp), len(payload)), payload
 
 
 class PlainCarrier(Carrier):
-    """The smallest plain message type that has room for the payload."""
+    """The smallest plain message type with room for the payload."""
 
     ROOM = ((1 << 10, "Plain1K"), (1 << 16, "Plain64K"), (1 << 20, "Plain1M"), (1 << 23, "Plain8M"))
 
@@ -112,7 +112,7 @@ class PlainCarrier(Carrier):
         return message
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame that a message carries."""
+        """Return the header and the payload of a message's frame."""
         text, payload = message.label.tobytes().decode("ascii", "replace"), message.data[: message.length]
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 
@@ -121,7 +121,7 @@ AnyCarrier = Carrier | OwnMessage | Octets | FramedOctets
 
 
 class EchoCalls:
-    """Calls whose request and response contain the same message, in the field `it`."""
+    """Calls with the same message in the field `it` of request and response."""
 
     def __init__(self, carrier: Carrier | OwnMessage) -> None:
         self._carrier, self.service, self.title = carrier, carrier.service, carrier.title
@@ -131,16 +131,16 @@ class EchoCalls:
         return self.service.Request(it=self._carrier.write(payload_bytes, fill))
 
     def read_request(self, request: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame in a request."""
+        """Return the header and the payload of a request's frame."""
         return self._carrier.read(request.it)
 
     def write_reply(self, response: Any, payload_bytes: int, fill: Fill) -> Any:
-        """Write the frame of `fill` into a response; return the response."""
+        """Write the frame of `fill` into a response, and return the response."""
         response.it = self._carrier.write(payload_bytes, fill)
         return response
 
     def read_reply(self, response: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame in a response."""
+        """Return the header and the payload of a response's frame."""
         return self._carrier.read(response.it)
 
 
@@ -158,8 +158,10 @@ def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
 
 
 def calls_of(link: Link) -> Calls:
-    """Return the carrier of a link's calls. ROS 2 has no call that consists of plain octets, so an Image carries them.
-    Raises AdapterError."""
+    """Return the carrier of a link's calls. Raises AdapterError.
+
+    ROS 2 has no service of plain octets, so an Image contains them.
+    """
     if not link.message_object:
         return EchoCalls(Carrier(link))
     if is_service(link):
@@ -170,6 +172,6 @@ def calls_of(link: Link) -> Calls:
 
 
 def time_sent(header: bytearray) -> Any:
-    """Return when a frame was sent, as a ROS 2 time."""
+    """Return the send time of a frame as a ROS 2 time."""
     seconds, nanoseconds = divmod(sent_of(header), SECOND_NS)
     return Time(sec=seconds, nanosec=nanoseconds)

@@ -27,15 +27,15 @@ from hopmeter.node.typed import LABEL_BYTES, SECOND_NS, header_of, is_checked, l
 from .generated import add_code, class_of
 
 FRONT = "4siI56sI4s"
-"""The `struct` format of everything that precedes a message's octets in its frame: the encapsulation, the time, the
-label, the number of octets, and the encapsulation with which the octets themselves begin."""
+"""The `struct` format of the data before a message's octets: encapsulation, time, label, octet count and inner
+encapsulation."""
 FRONT_BYTES = 76
-"""The length of the front, including the encapsulation with which the octets begin."""
+"""The length of that data, including the inner encapsulation."""
 WORD = 4
 
 
 REPLY = "reply.bin"
-"""The file with a service's encoded response, next to the file with the request."""
+"""The file of a service's encoded response, next to the file of the request."""
 
 
 def is_service(link: Link) -> bool:
@@ -44,12 +44,12 @@ def is_service(link: Link) -> bool:
 
 
 def own_calls(link: Link) -> OwnCalls:
-    """Return the carrier of the calls of a link whose service type the user chose."""
+    """Return the carrier of a link's calls, for a service type that the user chose."""
     return OwnCalls(link.message_type, add_code(Path(link.message_code)), Path(link.message_object))
 
 
 def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
-    """Return the carrier of the messages of a link whose message type the user chose. Raises AdapterError."""
+    """Return the carrier of a link's messages, for a message type that the user chose. Raises AdapterError."""
     framed = add_code(Path(link.message_code)) if link.message_code else ""
     try:
         message = class_of(link.message_type)
@@ -62,11 +62,11 @@ def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
 
 
 class Framed:
-    """A message that the rmw encodes. The frame's header is stored in the message's own header, or in a wrapper
-    message.
+    """A message that the rmw encodes. The frame's header is in the message's own header or in a wrapper message.
 
-    `kind` is the class of the message or of its wrapper, `message` the class of the message itself. `payload` is the
-    frame's payload; `encoded` is the encoded message that represents it. Both are the same octets, except for a reply.
+    `kind` is the class of the message or its wrapper, and `message` is the class of the message itself. `payload` is
+    the frame's payload, and `encoded` is the encoded message that represents it. The two have the same octets, except
+    for a reply.
     """
 
     raw = False
@@ -94,8 +94,10 @@ class Framed:
         return self._sent
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame that a message carries. If the payload is checked, it is the
-        sent payload only if this message equals the message that was sent, and otherwise zeros."""
+        """Return the header and the payload of a message's frame.
+
+        If the payload is checked and the message differs from the sent message, return zeros as the payload.
+        """
         if self.has_header:
             fields, text = message.header, message.header.frame_id
         else:
@@ -126,8 +128,10 @@ class OwnMessage(Framed):
 
 
 class OwnCalls:
-    """Calls of the user's service. A request's frame is stored in the request, and the reply's frame in the response. A
-    reply carries the payload of its request, which the response represents."""
+    """Calls of the user's service. Request and response each contain a frame.
+
+    A reply's frame has the payload of its request, which the response represents.
+    """
 
     def __init__(self, name: str, framed: str, request: Path) -> None:
         self.service = class_of(f"{framed}/srv/Call")
@@ -144,7 +148,7 @@ class OwnCalls:
         return self._requests.write(payload_bytes, fill)
 
     def read_request(self, request: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame in a request."""
+        """Return the header and the payload of a request's frame."""
         return self._requests.read(request)
 
     def write_reply(self, _: Any, payload_bytes: int, fill: Fill) -> Any:
@@ -152,20 +156,24 @@ class OwnCalls:
         return self._replies.write(payload_bytes, fill)
 
     def read_reply(self, response: Any) -> tuple[bytes, Any]:
-        """Return the header and the payload of the frame in a response."""
+        """Return the header and the payload of a response's frame."""
         return self._replies.read(response)
 
 
 def _classes(framed: str, service: Any, word: str) -> tuple[Any, Any]:
-    """Return the class of a request or response, and the class of the message in it: the part itself, or its field
-    `value`."""
+    """Return the class of a request or response, and the class of the message in it.
+
+    The message is the request or response itself, or its field `value`.
+    """
     kind = getattr(service, word)
     return kind, kind if has_header(kind) else class_of(f"{framed}/msg/{word}Value")
 
 
 class Octets:
-    """An encoded message of a type of unlimited size, followed by the frame's header: decoders of the message do not
-    read that far. The last octet is the number of octets after the header."""
+    """An encoded message of a type of unlimited size, followed by the frame's header.
+
+    Decoders of the message do not read the header. The last octet is the number of octets after the header.
+    """
 
     raw = True
 
@@ -175,7 +183,7 @@ class Octets:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def write(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let `fill` write a frame into an octet buffer that is reused, because rclpy copies it."""
+        """Let `fill` write a frame into an octet buffer. The buffer is reused, because rclpy copies it."""
         end = payload_bytes + HEADER_BYTES
         more = WORD - payload_bytes % WORD
         if len(self._frame) != end + more:
@@ -194,8 +202,10 @@ class Octets:
 
 
 class FramedOctets:
-    """An encoded message of a type of limited size, after which an rmw has no room for a header. So the message is in a
-    wrapper message, after the frame's header."""
+    """An encoded message of bounded size, in a wrapper message after the frame's header.
+
+    An rmw has no room for a header after a message of bounded size.
+    """
 
     raw = True
 
@@ -223,7 +233,7 @@ class FramedOctets:
 
 
 def byte_order(octets: bytes) -> str:
-    """Return the byte order of encoded octets as a `struct` character; the second octet determines it."""
+    """Return the byte order of encoded octets as a `struct` character, which the second octet determines."""
     return "<" if octets[1:2] and octets[1] & 1 else ">"
 
 
@@ -239,7 +249,7 @@ def has_header(message: Any) -> bool:
 
 
 def is_bounded(message: Any) -> bool:
-    """Return whether an encoded message has a maximum size, which means that every text and sequence in it has one."""
+    """Return whether an encoded message has a maximum size, which requires that every text and sequence is bounded."""
     return not any(_is_unbounded(kind) for kind in message.SLOT_TYPES)
 
 
@@ -252,7 +262,7 @@ def _is_unbounded(kind: Any) -> bool:
 
 
 def is_same(came: Any, sent: Any) -> bool:
-    """Return whether two messages are bitwise equal; a NaN equals the same NaN."""
+    """Return whether two messages are bitwise equal, so a NaN equals the same NaN."""
     if type(came) is not type(sent):
         return False
     if hasattr(came, "get_fields_and_field_types"):

@@ -23,7 +23,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from hopmeter.node.contract import AdapterError, Link, Setup
 
 DOMAINS = 99
-"""Domains below this number use only ports below the system's ephemeral ports."""
+"""Domain numbers below this one use only ports below the system's ephemeral ports."""
 
 
 LONG_S = 1.0
@@ -34,20 +34,16 @@ FIRST_WITH_RANGE = 4
 
 
 class NoReplyError(Exception):
-    """Raised to leave a request unanswered. rclpy sends every value that a callback returns; only an exception prevents
-    this."""
+    """Raised to leave a request unanswered, because rclpy sends every value that a callback returns."""
 
 
 def name_of(link: Link) -> str:
-    """Return the ROS name of a link.
-
-    The name must begin with a letter, but the link's name may begin with another character.
-    """
+    """Return the ROS name of a link, which must begin with a letter; a link's name may begin with another character."""
     return f"/hopmeter_{link.name}"
 
 
 def domain_of(run: str) -> int:
-    """Return the domain of a trial. Peers in C++ and peers of the transport ros2-wire compute the same domain."""
+    """Return the domain of a trial. The C++ adapter and `ros2-wire` compute the same domain."""
     return 1 + int(run[:8], 16) % DOMAINS
 
 
@@ -74,7 +70,7 @@ class ProcessContext:
         if int(metadata.version("rclpy").partition(".")[0]) < FIRST_WITH_RANGE:
             os.environ["ROS_LOCALHOST_ONLY"] = str(int(is_local))
         self.ros_context = Context()
-        # Logging would write files into the user's home folder.
+        # Logging would write files to the user's home directory.
         self.ros_context.init([], initialize_logging=False, domain_id=domain_of(setup.run))
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -82,14 +78,14 @@ class ProcessContext:
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
         self._clients: Counter[int] = Counter()
-        """The number of clients that each endpoint (as a thread) has open."""
+        """The number of open clients of each endpoint (as a thread)."""
         self._nested = 0
-        """The number of servers in the shared executor that are waiting for other servers in the same executor."""
+        """The number of servers in the shared executor that wait for other servers in the same executor."""
         self.executors = self.ends = 0
         self.callers: set[int] = set()
 
     def called_node(self) -> Node:
-        """Return a node for a called link end.
+        """Return a node for a link end with a callback.
 
         An executor takes only whole nodes, so link ends that share an executor also share a node.
         """
@@ -100,14 +96,16 @@ class ProcessContext:
             return self._node
 
     def group(self) -> CallbackGroup:
-        """Return a callback group for a called link end."""
+        """Return a callback group for a link end with a callback."""
         if self.settings["callback_group"] == "reentrant":
             return ReentrantCallbackGroup()
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """Return the executor of a called link end: its own, or the shared one. Call `leave_executor` when the link end
-        is closed."""
+        """Return the executor of a link end with a callback: its own, or the shared one.
+
+        Call `leave_executor` after closing the link end.
+        """
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -130,9 +128,9 @@ class ProcessContext:
             self._clients[thread] += change
 
     def note_server(self) -> bool:
-        """Record an endpoint that serves; return whether this endpoint also calls servers.
+        """Record an endpoint that serves, and return whether this endpoint also calls servers.
 
-        If it does, it counts as occupying a thread of a shared executor until `forget_nested`.
+        Such an endpoint counts as occupying a thread of a shared executor until `forget_nested`.
         """
         with self._lock:
             if not self.shares or not self._clients[threading.get_ident()]:
@@ -148,7 +146,7 @@ class ProcessContext:
             return True
 
     def forget_nested(self) -> None:
-        """Record that a server that also calls servers was closed."""
+        """Record that a server was closed that also calls servers."""
         with self._lock:
             self._nested -= 1
 
@@ -179,7 +177,7 @@ class ProcessContext:
         return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.ros_context)
 
     def executor_facts(self) -> dict[str, str]:
-        """Return the number of threads and executors that called the link ends, as facts."""
+        """Return the facts about the threads and executors of the link ends' callbacks."""
         if not self.executors:
             return {}
         counts = ((self.ends, "end"), (len(self.callers), "thread"), (self.executors, "executor"))
@@ -193,7 +191,7 @@ class ProcessContext:
 
 
 class Polled:
-    """Runs a node's callbacks on the thread that polls the node."""
+    """Runs a node's callbacks on the polling thread."""
 
     def __init__(self, context: ProcessContext, link: Link, node: Node) -> None:
         self._spins, self._node = link.wait == "spin", node
@@ -214,7 +212,7 @@ class Spinning:
 
     def __init__(self, context: ProcessContext, node: Node) -> None:
         self.ends, self._executor, self._stopped = 0, context.executor(), False
-        # Without a time limit, the events executor of rclpy 9.1.2 in the Python registry spins but runs no callbacks.
+        # Without a time limit, the events executor of PyPI's rclpy 9.1.2 spins but runs no callbacks.
         self._timeout_s = LONG_S if context.settings["executor"] == "events" else None
         context.executors += 1
         self._executor.add_node(node)
@@ -228,7 +226,7 @@ class Spinning:
 
     def stop(self) -> None:
         self._stopped = True
-        self._executor.create_task(lambda: None)  # ends a spin: `spin_once` returns after it has run a task
+        self._executor.create_task(lambda: None)  # ends a spin, because `spin_once` returns after a task
         self._thread.join()
         pool = getattr(self._executor, "_executor", None)
         if isinstance(pool, ThreadPoolExecutor):
@@ -239,8 +237,8 @@ class Spinning:
 class Called:
     """A link end that an executor calls, one call at a time, from `start` until the link end is closed.
 
-    `open_end` opens the link end in the given `node` and `group`. It returns the function that removes the link end
-    from the node, for a node that link ends share.
+    `open_end` opens the link end in the given `node` and `group`. It returns a function that removes the link end from
+    a shared node.
     """
 
     def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:
@@ -253,7 +251,7 @@ class Called:
         self._leave = leave if context.shares else self.node.destroy_node
 
     def call_if_open(self, call: Callable[[], None]) -> None:
-        """Call the function unless the link end is closed; a shared executor may have taken a message before the
+        """Call the function unless the link end is closed. A shared executor may have taken a message before the
         close."""
         with self._gate:
             if self._is_open:

@@ -1,4 +1,4 @@
-"""The rmw that the environment requests: checks that it exists, and returns its version."""
+"""The rmw that the environment selects: checks that it exists, and returns its version."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from hopmeter.node.contract import AdapterError
 
 
 def demand_rmw() -> None:
-    """Check that the requested rmw exists. Call this before rclpy is imported, because that import would end the
-    process without naming a remedy."""
+    """Check that the selected rmw exists.
+
+    Must be called before rclpy is imported, because that import would end the process without naming a remedy.
+    """
     import ament_index_python
 
     asked = os.environ.get("RMW_IMPLEMENTATION")

@@ -1,4 +1,4 @@
-"""Checks the ROS 2 in the environment before rclpy is imported, because rclpy's errors name no remedy."""
+"""Checks the ROS 2 in the environment before the import of rclpy, whose errors name no remedy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ANOTHER = (
     "open a shell without a ROS 2 and hopmeter uses that of the Python registry, as with --set distribution=kilted"
 )
 LIBRARIES = {"fastdds": "Fast DDS", "fastrtps": "Fast DDS", "ddsc": "Cyclone DDS", "zenohc": "zenoh"}
-"""The libraries of the middlewares, without the prefix `lib`, and the middlewares' names."""
+"""The middlewares' libraries, without the prefix `lib`, and the middlewares' names."""
 
 
 def demand_ros2() -> None:
     """Check that the ROS 2 in the environment was built for this Python. Raises AdapterError."""
-    # The ROS 2 packages of the Python registry are in an environment that nobody sources.
+    # The ROS 2 packages from PyPI need no sourcing.
     if not os.environ.get("AMENT_PREFIX_PATH") and Path(sys.prefix, "share/ament_index").is_dir():
         os.environ["AMENT_PREFIX_PATH"] = sys.prefix
     _demand_python([Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each])
@@ -42,15 +42,17 @@ def _demand_python(prefixes: list[Path]) -> None:
 
 
 def middleware() -> str:
-    """Return the middleware that this process has loaded, with its version; an empty string if it is unknown."""
+    """Return the loaded middleware with its version, or an empty string if it is unknown."""
     loaded = Path("/proc/self/maps").read_text()
     found = re.search(rf"/lib({'|'.join(LIBRARIES)})\.so\.(\d[\d.]*)$", loaded, re.MULTILINE)
     return f"{LIBRARIES[found[1]]} {found[2]}" if found else ""
 
 
 def segments() -> str:
-    """Return the sizes of the Fast DDS segments that this process has mapped; an empty string if there are none. Ports
-    and locks do not count."""
+    """Return the sizes of the Fast DDS segments that this process has mapped, without ports and locks.
+
+    Return an empty string if there are none.
+    """
     paths = re.findall(
         r"(/dev/shm/fast(?:dds|rtps)_(?!port)[0-9a-f]+)$", Path("/proc/self/maps").read_text(), re.MULTILINE
     )

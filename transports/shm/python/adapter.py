@@ -1,5 +1,5 @@
-"""The Python adapter for the ring in ../rust, through the C ABI that ../cpp/hopmeter_shm.h describes; ../README.md
-describes the ring."""
+"""The Python adapter for the ring in ../rust, through the C ABI in ../cpp/hopmeter_shm.h. ../README.md describes the
+ring."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.node.c_library import READ, SLOT_BITS, WRITE, CFunctions, SlotView
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Take
 
 NAP_S = 1.0
-"""The longest sleep of a called link end; closing the link end interrupts it."""
+"""The longest sleep of a callback receiver; closing the receiver interrupts it."""
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
@@ -37,12 +37,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """Return the functions that keep the interpreter lock, and the functions that release it."""
+    """Return two sets of functions: those that hold the interpreter lock, and those that release it."""
     return load_library("shm", FUNCTIONS)
 
 
 def demand(result: int | None) -> int:
-    """Return a handle or a count; raise an error with the library's message if the call failed."""
+    """Return a handle or a count. Raise an error with the library's message if the call failed."""
     return library()[0].demand(result)
 
 
@@ -75,7 +75,7 @@ class Consumer:
         self._frame_of = SlotViews(functools.partial(quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Take) -> int:
-        """Pass on the available frames, at most `most`; return their number."""
+        """Pass on at most `most` available frames, and return their number."""
         for count in range(most):
             claim = self._claim(self._handle)  # releases the previous frame
             if claim < 0:
@@ -88,10 +88,8 @@ class Consumer:
     def wait(self, timeout_s: float, take: Take) -> int:
         """Sleep until a frame is available, the timeout passes or another thread interrupts the sleep.
 
-        Pass the frame on; return the number of frames, 0 or 1.
-
-        Sleeping and claiming are a single library call, because the caches are cold after a sleep: every further call
-        would cost microseconds.
+        Pass the frame on, and return the number of frames (0 or 1). A single library call both sleeps and claims: the
+        caches are cold after a sleep, so every further call would cost microseconds.
         """
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:
@@ -106,7 +104,7 @@ class Consumer:
 
 
 class Subscriber(Consumer):
-    """A polled subscriber. If it blocks, it sleeps in the ring."""
+    """A polled subscription. With `block`, it sleeps in the ring."""
 
     def __init__(self, link: Link, sleeps: bool, slots: int) -> None:
         super().__init__(link, sleeps)

@@ -1,5 +1,7 @@
-"""The Python adapter for the sender and the receiver in ../rust, through the C ABI that ../cpp/hopmeter_synthetic.h
-describes; ../README.md describes the plan."""
+"""The Python adapter for the sender and receiver in ../rust, through the C ABI in ../cpp/hopmeter_synthetic.h.
+
+../README.md describes the plan.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """Return the functions that keep the interpreter lock, and the functions that release it."""
+    """Return two sets of functions: those that hold the interpreter lock, and those that release it."""
     return load_library("synthetic", FUNCTIONS)
 
 
@@ -47,7 +49,7 @@ class Publisher:
             quick.demand(memory)
             return False
         fill(view_memory(memory, HEADER_BYTES + payload_bytes, WRITE))
-        slow.sender_publish(self._handle, payload_bytes)  # waits if the plan stalls
+        slow.sender_publish(self._handle, payload_bytes)  # blocks if the plan stalls
         return True
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from .messages import Messages, read
 
 
 class Client:
-    """A client; each of its calls consists of a sending half and a receiving half."""
+    """A client whose calls consist of a sending and a receiving half."""
 
     def __init__(self, link: Link, channel: Channel) -> None:
         self._channel, self._messages = channel, Messages(link)
@@ -62,8 +62,8 @@ class Client:
 
 
 class Server:
-    """Does for all connections what Thrift's server loop does for one, on the caller's thread, because the library's
-    own servers cannot be stopped."""
+    """Runs Thrift's server loop for all connections on the caller's thread, because the library's servers cannot be
+    stopped."""
 
     def __init__(self, stack: Stack, link: Link) -> None:
         self._stack, self._messages = stack, Messages(link)
@@ -89,7 +89,7 @@ class Server:
         self._readable.register(channel.handle, select.POLLIN)
 
     def _answer(self, place: int, answering: Answering) -> None:
-        """Answer a client's requests; remove a client that has disconnected."""
+        """Answer a client's requests, and remove a disconnected client."""
         channel = self._clients[place]
         try:
             answer(channel.protocol, answering)

@@ -19,8 +19,7 @@ from thrift.transport.TTransport import (
 from hopmeter.node.contract import Link, Setup
 
 MESSAGE_BYTES = 4096
-"""The maximum number of bytes that a message adds to its frame: the name of the call and the tags of the fields, with a
-margin."""
+"""The maximum size of the call name and field tags that a message adds to its frame, with a margin."""
 
 
 class Stack:
@@ -65,8 +64,6 @@ class Stack:
 
 
 class Channel:
-    """One connection."""
-
     def __init__(self, stack: Stack, connection: TSocket) -> None:
         self.handle: socket.socket = connection.handle
         self._transport = stack.transport(connection)

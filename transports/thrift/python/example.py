@@ -48,7 +48,7 @@ class Server:
 
 
 def serve() -> None:
-    """Serve one client until the client closes; Thrift's TThreadedServer serves many clients, and never ends."""
+    """Serve one client until it disconnects. Thrift's TThreadedServer serves many clients, and never returns."""
     listener = TServerSocket(HOST, int(PORT))
     listener.listen()
     print("ready", flush=True)

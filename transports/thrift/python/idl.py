@@ -1,7 +1,7 @@
 """The messages of ../idl/hopmeter.thrift, and the two halves of its calls.
 
-The library's base class uses its C extension to read and write the messages from the list of their fields, as it does
-for code that the Thrift compiler generates with the option `dynamic`.
+The library's C extension reads and writes the messages from their field lists, as for code that the Thrift compiler
+generates with the option `dynamic`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ Fields = tuple[Any, ...]
 
 
 def _fields(*fields: tuple[str, int, Any], first: int = 1) -> Fields:
-    """Return a field list in the library's form, in which the index is the field's number: number, type, name, type
-    arguments, default."""
+    """Return a field list in the library's form, in which a field's index is its number.
+
+    Each entry contains number, type, name, type arguments and default.
+    """
     listed = ((number, kind, name, more, None) for number, (name, kind, more) in enumerate(fields, first))
     return (*[None] * first, *listed)
 
 
 @dataclass(slots=True, eq=False)
 class Stamp(TBase):
-    """A point in time on the sender's monotonic clock."""
+    """A time on the sender's monotonic clock."""
 
     sec: int | None = None
     nanosec: int | None = None
@@ -35,7 +37,7 @@ class Stamp(TBase):
 
 @dataclass(slots=True, eq=False)
 class Timing(TBase):
-    """The small message; its padding carries any other payload."""
+    """The small message, whose padding contains any other payload."""
 
     id: int | None = None
     nanosec: int | None = None
@@ -51,7 +53,7 @@ class Timing(TBase):
 
 @dataclass(slots=True, eq=False)
 class Image(TBase):
-    """An image, as cameras send it."""
+    """An image from a camera."""
 
     stamp: Stamp | None = None
     frame_id: str | None = None
@@ -134,11 +136,10 @@ class Caller:
         self._arguments, self._result = METHODS[method]
 
     def send(self, request: Timing | Image) -> None:
-        """Send a request."""
         _write(self._protocol, self._method, TMessageType.CALL, 0, self._arguments(request))
 
     def receive(self) -> Timing | Image | None:
-        """Receive the reply to the oldest request; return None if the server did not answer the request."""
+        """Receive the reply to the oldest request. Return None if the server did not answer the request."""
         _, kind, _ = self._protocol.readMessageBegin()
         result = TApplicationException() if kind == TMessageType.EXCEPTION else self._result()
         result.read(self._protocol)
@@ -151,8 +152,8 @@ class Caller:
 
 
 def answer(protocol: TProtocolBase, handler: Callable[[Timing | Image], Timing | Image | None]) -> None:
-    """Read a request, call the handler, and send its reply; if the handler returns None, send the exception
-    `Unanswered`."""
+    """Read a request, call the handler and send its reply. Send the exception `Unanswered` if the handler returns
+    None."""
     name, _, number = protocol.readMessageBegin()
     if name not in METHODS:
         protocol.skip(TType.STRUCT)

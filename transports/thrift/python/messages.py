@@ -1,4 +1,4 @@
-"""Converts frames to messages of hopmeter.thrift; ../README.md describes which field stores which part of the
+"""Converts frames to messages of hopmeter.thrift; ../README.md lists the message field for each part of a frame's
 header."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Messages:
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
         """Return a message with the frame that `fill` writes.
 
-        Thrift accepts the payload only as `bytes`, which cannot be filled in place, so the payload is copied.
+        The payload is copied, because Thrift accepts it only as `bytes`, which cannot be filled in place.
         """
         header, payload = self._parts.fill(payload_bytes, fill)
         text, data = label(header), bytes(payload)
@@ -31,7 +31,7 @@ class Messages:
 
 
 def read(message: Timing | Image) -> tuple[bytes, bytes]:
-    """Return the header and the payload of the frame that a message carries."""
+    """Return the header and the payload of a message's frame."""
     if isinstance(message, Timing):
         return header_of(message.source, message.nanosec, len(message.padding)), message.padding
     return header_of(message.frame_id, nanoseconds(message.stamp), len(message.data)), message.data

@@ -19,28 +19,28 @@ from ..._streams.python.sending import set_buffer
 LARGEST = 65_507
 """The largest content of a UDP datagram over IPv4."""
 LOOK_S = 0.01
-"""How often a publisher looks for further receivers after the expected ones have joined."""
+"""How often a publisher checks for additional receivers after the expected ones have joined."""
 REPEAT_S = 0.05
-"""How often a receiver sends its token until a frame arrives."""
+"""How often a receiver resends its token until a frame arrives."""
 SO_MEMINFO, MEMINFO = 55, struct.Struct("@9I")
-"""Linux reports nine values for a socket's memory; the last is the number of dropped datagrams."""
+"""The socket option and its format: nine values, of which the last is the number of dropped datagrams."""
 
 Place = tuple[str, int]
 
 
 def parse(address: str) -> tuple[Place, bytes]:
-    """Return the host and port of a publisher or server, and the token for receivers, which a group does not have."""
+    """Return the host and port of a publisher or server, and the token for receivers. A multicast group has no
+    token."""
     place, _, token = address.partition("/")
     host, port = place.rsplit(":", 1)
     return (host, int(port)), token.encode()
 
 
 def send_datagram(made: socket.socket, frame: memoryview | bytes, place: Place | None = None) -> bool:
-    """Send one datagram without waiting, to `place` or to the peer of a connected socket; return False (busy) if the
-    socket's buffer is full.
+    """Send one datagram without waiting, to `place` or to the peer of a connected socket.
 
-    An unreachable peer is not an error. Linux reports it instead of sending the next datagram of a connected socket,
-    so that datagram is sent again.
+    Return False (busy) if the socket's buffer is full. An unreachable peer is not an error. Linux reports it instead of
+    sending the next datagram, so that datagram is sent again.
     """
     while True:
         try:
@@ -92,7 +92,8 @@ class Inbox:
         return socket.MSG_TRUNC
 
     def receive(self, timeout_s: float) -> memoryview | None:
-        """Return one datagram, or None if none arrived or the datagram is larger than the link's largest frame."""
+        """Return one datagram, or None after the timeout. A datagram above the link's largest frame also yields
+        None."""
         try:
             length = self.socket.recv_into(self._buffer, 0, self.flags(timeout_s))
         except (BlockingIOError, ConnectionRefusedError):
@@ -109,7 +110,7 @@ class Inbox:
 
     @property
     def drop_count(self) -> int:
-        """How many datagrams the kernel dropped because the receive buffer was full."""
+        """The number of datagrams that the kernel dropped because the receive buffer was full."""
         return int(MEMINFO.unpack(self.socket.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, MEMINFO.size))[-1])
 
     def close(self) -> None:
@@ -135,10 +136,10 @@ class Publisher:
         frame, sent = self._draft.write(payload_bytes, fill), True
         for index, receiver in enumerate(self._receivers):
             if not send_datagram(self._socket, frame, receiver) and index == 0:
-                sent = False  # a later receiver that the socket's buffer has no room for misses the frame
+                sent = False  # an additional receiver misses the frame if the socket's buffer has no room
                 break
         if self._token and time.monotonic() - self._looked > LOOK_S:
-            self._admit()  # after the frame has been sent, so that looking delays no frame
+            self._admit()  # after the send, so that the check delays no frame
         return sent
 
     def _admit(self) -> None:
@@ -175,7 +176,7 @@ class Subscriber(Inbox):
         if frame is None:
             return 0
         take(frame)
-        self._token = b""  # the publisher knows this receiver
+        self._token = b""  # the publisher has added this receiver
         return 1
 
 
@@ -238,7 +239,7 @@ class Transport(BaseTransport):
     server, client = opens(Server), opens(Client)
 
     def bind_socket(self) -> tuple[socket.socket, int]:
-        """Open the socket of a publisher or server; return it with its port."""
+        """Open the socket of a publisher or server, and return it with its port."""
         made = self._socket()
         if self._multicast:
             made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(self.setup.advertised))
@@ -247,14 +248,14 @@ class Transport(BaseTransport):
         return made, made.getsockname()[1]
 
     def publisher_address(self, port: int) -> str:
-        """Return the address of a publisher, or the group that it sends to."""
+        """Return the address of a publisher, or of its multicast group."""
         run = self.setup.run
         if not self._multicast:
             return f"{self.setup.advertised}:{port}/{run}"
         return f"239.255.{int(run[:2], 16)}.{int(run[2:4], 16)}:{port}"
 
     def connect_socket(self, place: Place) -> socket.socket:
-        """Open the socket of a receiver or client, which gets only what is sent from or to `place`."""
+        """Open the socket of a receiver or client, which accepts only datagrams from or to `place`."""
         made = self._socket()
         if ip_address(place[0]).is_multicast:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -74,5 +74,5 @@ class Transport(BaseTransport):
         return made
 
     def _set_buffer(self, made: socket.socket) -> None:
-        """Set the send buffer of an accepted connection, which does not inherit the size from the listening socket."""
+        """Set the send buffer of an accepted connection, which does not inherit the listening socket's size."""
         set_buffer(made, socket.SO_SNDBUF, self.settings["send_buffer"], "net.core.wmem_max")

@@ -1,5 +1,7 @@
-"""The adapter for WebSocket in Python, with the threading API of websockets; ../README.md describes wire format and
-threads."""
+"""The adapter for WebSocket in Python, with the threading API of websockets.
+
+../README.md describes the wire format and the threads.
+"""
 
 from __future__ import annotations
 

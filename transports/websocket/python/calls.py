@@ -1,4 +1,4 @@
-"""Calls: a request and a reply are one WebSocket message each; both use the client's connection."""
+"""Calls: a request and a reply are one WebSocket message each, on the client's connection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from .topics import Subscriber
 
 
 class ServedConnection(ServerConnection):
-    """A connection that announces the beginning of each message in a common queue, so that one thread can wait for all
-    connections. The library stops receiving in the middle of a message with many fragments until a thread takes it."""
+    """A connection that announces each message in a common queue, so that one thread can wait for all connections.
+
+    The library stops receiving in the middle of a message with many fragments until a thread takes it.
+    """
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
         self._arrivals = arrivals
@@ -54,7 +56,7 @@ class Client(Subscriber):
 
 
 class Server(ListeningEnd):
-    """The server, which is polled. The library would call a handler on a thread for each connection instead."""
+    """A polled server. The library itself would call a handler on a separate thread for each connection."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()
@@ -68,7 +70,7 @@ class Server(ListeningEnd):
         try:
             request = connection.recv(timeout_s, decode=False)
         except TimeoutError:
-            self._arrivals.put(connection)  # the rest of its message is still to come
+            self._arrivals.put(connection)  # the rest of the message has not arrived yet
             return 0
         except ConnectionClosed:
             return 0

@@ -1,4 +1,4 @@
-"""The common part of publishers and servers, and the code that all link ends use to connect, fill and close."""
+"""The common part of publishers and servers, and the functions with which all link ends connect, fill and close."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only in its next poll
 
 
 def options(setup: Setup) -> dict[str, Any]:
-    """Return the options that both ends of a connection use."""
+    """Return the options that both sides of a connection use."""
     deflate = setup.settings["compression"] == "deflate"
     return {
         "compression": "deflate" if deflate else None,
@@ -30,14 +30,14 @@ def options(setup: Setup) -> dict[str, Any]:
 
 
 def is_behind(connection: Connection) -> bool:
-    """Whether the peer has not yet taken the previous message."""
+    """Whether the peer has not yet accepted the previous message."""
     made = connection.socket
     return isinstance(made, PatientSocket) and bool(made.behind)
 
 
 class ListeningEnd:
-    """The library's server, with its thread. Each connection has two more threads, one of which only waits for the
-    connection's end."""
+    """The library's server and its thread. Each connection has two more threads, of which one only waits for the
+    disconnection."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener, **more: Any) -> None:
         self.address = listener.address

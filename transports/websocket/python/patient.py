@@ -1,4 +1,4 @@
-"""Sockets on which the library never blocks for long: a thread sends the bytes that a slow peer has not yet taken.
+"""Sockets on which the library never blocks for long: a thread sends the unsent bytes of slow peers.
 
 websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds the connection's lock
 during the wait.
@@ -25,7 +25,7 @@ class PatientSocket(socket.socket):
         set_patience(self, socket.SO_SNDTIMEO, PATIENCE_S)
         self._backlog = Backlog(lambda rest: self._offer(rest, WITH_PATIENCE))
         self.behind = self._backlog.pieces
-        """Not empty while the peer has not yet taken the last message."""
+        """Not empty until the peer has accepted the last message."""
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         with self._backlog.lock:
@@ -51,7 +51,7 @@ class PatientSocket(socket.socket):
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are `PatientSocket`s: a Unix socket if `file` is given, otherwise TCP."""
+    """A listening socket that accepts `PatientSocket` connections: a Unix socket if `file` is given, otherwise TCP."""
 
     def __init__(self, file: Path | None, setup: Setup) -> None:
         super().__init__(socket.AF_INET if file is None else socket.AF_UNIX, socket.SOCK_STREAM)

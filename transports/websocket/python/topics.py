@@ -1,4 +1,5 @@
-"""Publish-subscribe: a publisher is a WebSocket server that never reads, a subscriber a client that never writes."""
+"""Publish-subscribe: a publisher is a WebSocket server that never reads, and a subscriber is a client that never
+writes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from .patient import Listener
 
 
 class Publisher(ListeningEnd):
-    """The sending end: a server to which every subscriber connects."""
+    """The sending end, a server to which every subscriber connects."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._receivers: list[ServerConnection] = []
@@ -42,7 +43,7 @@ class Publisher(ListeningEnd):
 
 
 class Subscriber:
-    """A subscriber. The library's own thread for the connection receives messages before `poll` takes them."""
+    """A subscriber. The library's thread receives messages before `poll` takes them."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection

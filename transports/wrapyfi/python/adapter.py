@@ -1,5 +1,4 @@
-"""The adapter for Wrapyfi in Python: its own MiddlewareCommunicator publishes objects and listens for them; see
-../README.md."""
+"""The adapter for Wrapyfi in Python, whose MiddlewareCommunicator publishes and receives objects; see ../README.md."""
 
 from __future__ import annotations
 
@@ -28,11 +27,11 @@ PLUGINS = {
 }
 """Wrapyfi's encoder for each kind of object, by the object's package.
 
-This Wrapyfi release searches for encoders in a folder that does not exist, and finds none. Each encoder registers
-itself when it is imported here.
+This Wrapyfi release searches for encoders in a folder that does not exist. Each encoder registers itself when it is
+imported here.
 """
 
-# Wrapyfi enables all log messages. Each link end then warns that it should use TCP, although it does use TCP.
+# Wrapyfi enables all log messages, and each link end warns that it should use TCP although it does.
 logging.getLogger().setLevel(logging.ERROR)
 
 
@@ -63,7 +62,7 @@ class Subscriber:
         self, communicator: Communicator, listener: WaitedListener, link: Link, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
-        # Replaces the payload if the frame carries an object; nobody reads this memory.
+        # Stands for the payload if the frame contains an object; nobody reads this memory.
         self._room = np.empty(link.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -88,8 +87,7 @@ class Transport(BaseTransport):
         self._objects: Mapping[str, Objects] = {}
         place, self._publishers_port = setup.broker.split()
         host, _, self._listeners_port = place.rpartition(":")
-        # The launcher starts the broker, and messages prove that the link ends are connected, so Wrapyfi needs to do
-        # neither.
+        # The launcher starts the broker, and probes verify the connections, so Wrapyfi needs to do neither.
         self._given: dict[str, Any] = {
             "socket_ip": host,
             "socket_pub_port": int(self._listeners_port),
@@ -97,8 +95,8 @@ class Transport(BaseTransport):
         }
         hwm = setup.settings["hwm"]
         for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
-            # Creates this process's middleware instance. A link end would otherwise create it, with a sleep of a second
-            # for a broker that it does not start.
+            # Creates this process's middleware instance. Otherwise a link end would create it, and sleep a second for a
+            # broker that it does not start.
             middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
 
     @staticmethod
@@ -119,7 +117,7 @@ class Transport(BaseTransport):
     def subscriber(self, link: Link) -> Subscriber:
         opened: list[WaitedListener] = []
         communicator = Communicator("listen", topic(link), opened=opened.append, **self._given)
-        communicator.exchange()  # opens the link end; a message that is already there was a probe
+        communicator.exchange()  # opens the link end; any message that is already there is a probe
         return Subscriber(communicator, opened[0], link, self._objects.get(link.name))
 
     def facts(self) -> dict[str, str]:
@@ -132,7 +130,7 @@ class Transport(BaseTransport):
 def topic(link: Link) -> str:
     """Return the topic of a link.
 
-    ZeroMQ subscribes to all topics that begin with the given text. The slash at the end prevents one topic from being
-    the beginning of another.
+    A ZeroMQ subscription matches all topics with the given prefix. The slash at the end prevents one topic from being
+    the prefix of another.
     """
     return f"/{link.name}/"

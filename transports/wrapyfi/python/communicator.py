@@ -1,4 +1,4 @@
-"""A method that Wrapyfi publishes or listens with, for one end of a link."""
+"""A method that Wrapyfi uses to publish or to receive, for one end of a link."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from wrapyfi.listeners.zeromq import ZeroMQNativeObjectListener
 from wrapyfi.publishers.zeromq import ZeroMQNativeObjectPublisher
 
 MIDDLEWARE = "zeromq-of-hopmeter"
-"""The name of Wrapyfi's `zeromq` middleware when it uses the classes below for its link ends."""
+"""The name under which Wrapyfi's `zeromq` middleware uses the classes below for its link ends."""
 NUMBERS = itertools.count()
 REGISTRY = threading.RLock()
-"""Wrapyfi stores all methods in one dictionary, and iterates over this dictionary when a method is closed."""
+"""Locks Wrapyfi's global dictionary of methods, over which Wrapyfi iterates when a method is closed."""
 
 
 class Communicator(MiddlewareCommunicator):
-    """`exchange(obj)` publishes the object, or returns the object that has arrived, or None if none has arrived."""
+    """`exchange(obj)` publishes the object, or returns a received object, or None if none has arrived."""
 
     def __init__(self, mode: str, topic: str, **given: Any) -> None:
         super().__init__()
@@ -51,8 +51,8 @@ class Communicator(MiddlewareCommunicator):
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
     """Wrapyfi's own publisher, connected by its constructor.
 
-    By default, the first message would connect it, and then sleep for 0.2 seconds without proving that a listener
-    exists. Here, probes prove that a listener exists.
+    By default, the first message connects it and then sleeps for 0.2 s, without checking for a listener. Here, probes
+    check that a listener exists.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -69,5 +69,5 @@ class WaitedListener(ZeroMQNativeObjectListener):
         opened(self)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for a message; return whether one arrived in time."""
+        """Wait for a message. Return whether one arrived before the timeout."""
         return bool(self._socket.poll(math.ceil(timeout_s * 1000)))

@@ -33,10 +33,10 @@ logging.getLogger().setLevel(logging.ERROR)
 
 
 class Messages(MiddlewareCommunicator):
-    # ZeroMQ subscribes to all topics that begin with the given text: the slash marks the end of this topic.
+    # A ZeroMQ subscription matches all topics with the given prefix; the slash marks the end of the topic.
     @MiddlewareCommunicator.register("NativeObject", "zeromq", "Messages", f"/{TOPIC}/", **OPTIONS)
     def exchange(self, message: Any = None) -> tuple[Any]:
-        """Publish a message, or return the message that has arrived."""
+        """Publish a message, or return the received message."""
         return (message,)
 
 

@@ -1,4 +1,4 @@
-"""The adapter for YARP with its Python bindings: images of one row, streamed or requested. ../README.md has details."""
+"""The adapter for YARP with its Python bindings: one-row images, streamed or requested. ../README.md has details."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .topics import Buffered, Called, Polled, Writing
 ROOM = 1024
 """The maximum number of frames that wait for the polling thread.
 
-A sender would wait forever for room, so any further frame is dropped.
+Further frames are dropped, because a sender would wait forever for room.
 """
 
 
@@ -29,7 +29,7 @@ class Transport:
         return f"YARP {yarp.YARP_VERSION}"
 
     def _network_for(self, link: Link) -> Network:
-        """Return the network; record how the link's ends wait, for the fact `path`."""
+        """Return the network, and record the link's wait for the fact `path`."""
         self._blocks |= link.wait == "block"
         return self._network
 

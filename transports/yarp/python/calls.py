@@ -13,10 +13,10 @@ from .network import Network, yarp
 
 
 class Server(yarp.PortReader):  # type: ignore[misc]
-    """The thread that reads a connection also answers the connection's requests.
+    """A server that answers requests on the thread that reads the connection.
 
-    If the server is polled, that thread waits for the next poll. YARP's own `read` and `reply` work in the same way,
-    but cannot check without waiting.
+    If the server is polled, that thread waits for the next poll. YARP's own `read` and `reply` do the same, but cannot
+    check for a request without waiting.
     """
 
     def __init__(self, network: Network, link: Link) -> None:
@@ -48,7 +48,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """Answer a request; YARP calls this method. If a request gets no answer, the client's call fails."""
+        """Answer a request; YARP calls this method. The client's call fails if the request gets no answer."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_exclusively(request, reply):
             return False
@@ -56,8 +56,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """Return the request and the reply of this connection. Each connection has its own thread and so its own
-        images:
+        """Return the request and the reply image of this connection, which has its own thread.
 
         YARP sends the reply from its memory only after `read` has returned.
         """
@@ -67,8 +66,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return self._images[connection]
 
     def _answer_exclusively(self, request: Any, reply: Any) -> bool:
-        """Let the handler answer a request; return whether it did. Only one connection at a time has its request
-        answered."""
+        """Let the handler answer a request, one connection at a time. Return whether it answered."""
         with self._turn, self._changed:
             self._request, self._reply, self._given = request, reply, False
             self._waits = self._on_request is None
@@ -94,7 +92,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
 
 
 class Serving:
-    """While this object is open, requests are handled on the threads that read them."""
+    """Handles requests on the threads that read them, until it is closed."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -146,10 +144,10 @@ class Client:
                 self._replies.put(reply)
 
     def _call(self, reply: Any) -> bool:
-        """Make a call, after reconnecting if necessary, because YARP drops the connection when a call fails."""
+        """Make a call. Reconnect first if necessary, because YARP drops the connection when a call fails."""
         connected = self._rpc.getOutputCount() or self._network.connects(self._name, self._server)
-        # The call has three arguments, because an image is also a writer: YARP would take two arguments as a message
-        # and an object to notify.
+        # The call has three arguments. With two, YARP would treat the image as an object to notify, because an image is
+        # also a writer.
         return bool(connected and self._port.write(self._request, reply, None))
 
     def close(self) -> None:

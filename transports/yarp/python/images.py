@@ -1,4 +1,4 @@
-"""Stores a frame in an image of one row: the bytes of the row are the frame, header first."""
+"""Stores a frame in a one-row image: the row's bytes are the frame, header first."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def bytes_of(image: Any) -> Any:
-    """Return the memory of an image of one row, borrowed from the image, as an array of shape (width,) of bytes."""
+    """Return the memory of a one-row image as a borrowed byte array of shape (width,)."""
     return (ctypes.c_ubyte * image.width()).from_address(int(image.getRawImage() or 0))
 
 
 def write(image: Any, payload_bytes: int, fill: Fill) -> None:
-    """Let `fill` write a frame into an image. The image keeps its memory if its size stays the same."""
+    """Let `fill` write a frame into an image, which keeps its memory if its size stays the same."""
     size = HEADER_BYTES + payload_bytes
     if image.width() != size:
         image.setQuantum(1)

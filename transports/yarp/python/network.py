@@ -1,7 +1,4 @@
-"""The state that all link ends of a process share:
-
-YARP's network, the port names, and how the ports connect.
-"""
+"""The state that all link ends of a process share: YARP's network, port names and connections."""
 
 from __future__ import annotations
 
@@ -14,21 +11,21 @@ from typing import Any
 from hopmeter.node.contract import AdapterError, Link, Setup
 from hopmeter.node.loading import search_path
 
-# YARP installs its Python module and its carrier plugins where neither Python nor YARP itself searches for them.
+# YARP installs its Python module and its carrier plugins in places that neither Python nor YARP searches.
 ROOT = Path(os.environ.get("YARP_ROOT", ""))
 os.environ.setdefault("YARP_DATA_DIRS", f"{ROOT}/share/yarp")
 with search_path(*ROOT.glob("lib/python3*/*-packages")):
     import yarp
 
 PATIENCE_S = 10.0
-"""Longer than a busy machine takes to answer, but short enough for a user to wait."""
+"""Longer than a busy machine takes to answer, but short enough for a waiting user."""
 TRIES = 20
-"""How many port numbers to try: the name server assigns them without knowing which numbers other programs use."""
+"""How many port numbers to try, because the name server may assign a number that another program uses."""
 
 
 def carrier_between(source: str, sink: str) -> str:
-    """Return the YARP carrier of a connection, as the connected port reports it; an empty string if the port does not
-    answer."""
+    """Return the YARP carrier of a connection, as the connected port reports it, or an empty string without a
+    report."""
     reply = yarp.Bottle()
     is_admin, is_quiet = True, True
     question = yarp.Bottle(f"list in {source}")
@@ -44,7 +41,7 @@ class Network:
         self._next = itertools.count()
         self._carriers: set[str] = set()
         self._asking, self._shutting = threading.Lock(), threading.Lock()
-        """The name server queues only two connections.
+        """Locks for connections to the name server, which queues only two.
 
         YARP retries any other connection after 1 s, then after 2, 4, 8 and 16 s.
         """
@@ -53,7 +50,7 @@ class Network:
             raise AdapterError(f"there is no yarpserver at {setup.broker}", "see what its log says")
 
     def open(self, port: Any, link: Link) -> str:
-        """Open a port of any kind for a link end; return the port's unique name."""
+        """Open a port of any kind for a link end. Return the port's unique name."""
         for _ in range(TRIES):
             name = f"/hopmeter/{link.name}/{os.getpid()}_{next(self._next)}"
             with self._asking:
@@ -64,8 +61,8 @@ class Network:
     def close_port(self, port: Any) -> None:
         """Close a port.
 
-        Closing also contacts the name server, and all link ends of a process close at once. It uses another lock than
-        `_asking`, because closing waits for pending messages, which may have to reconnect.
+        Closing contacts the name server, and all link ends of a process close at once. The lock differs from `_asking`,
+        because closing waits for pending messages, which may have to reconnect.
         """
         with self._shutting:
             port.close()
@@ -76,7 +73,7 @@ class Network:
             raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
 
     def connects(self, source: str, sink: str) -> bool:
-        """Connect two ports by their names; return whether that succeeded."""
+        """Connect two ports by name. Return whether that succeeded."""
         with self._asking:
             connected = bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
             if connected:
@@ -84,7 +81,7 @@ class Network:
             return connected
 
     def connect(self, source: str, sink: str) -> None:
-        """Connect two ports by their names; raise an error if that fails."""
+        """Connect two ports by name. Raise an error if that fails."""
         if not self.connects(source, sink):
             raise AdapterError(
                 f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
@@ -98,5 +95,5 @@ class Network:
         return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}
 
     def close(self) -> None:
-        """Release the network. Call this after the last port was closed."""
+        """Release the network. Must be called after the last port is closed."""
         yarp.Network.fini()

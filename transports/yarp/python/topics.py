@@ -1,4 +1,4 @@
-"""Streaming ports: ports that write, and ports that are polled or called."""
+"""Streaming ports: ports that write, and ports that are polled or use callbacks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Writing:
     def forward(self, native: Any) -> bool:
         """Send a received message.
 
-        The write fails if a receiver has left, but the other receivers have received their frames.
+        The write fails if a receiver has disconnected, but the other receivers have received their frames.
         """
         self._port.write(native)
         return True
@@ -36,14 +36,14 @@ class Writing:
 
 
 class Buffered:
-    """Passes an image to the thread that YARP has for each receiver."""
+    """Passes an image to the YARP thread of each receiver."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._port = network, yarp.BufferedPortImageMono()
         self.address = network.open(self._port, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        if self._port.isWriting():  # while a receiver's thread is still writing, YARP would skip that receiver
+        if self._port.isWriting():  # YARP skips a receiver whose thread is still writing
             return False
         write(self._port.prepare(), payload_bytes, fill)
         self._port.write()
@@ -54,7 +54,7 @@ class Buffered:
 
 
 class Polled:
-    """A polled receiver, which takes messages from the buffer that the connection's thread fills."""
+    """A polled receiver, which takes messages from a buffer that the connection's thread fills."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._port = network, yarp.BufferedPortImageMono()
@@ -73,9 +73,9 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """A receiver that is called on the thread that reads the connection.
+    """A receiver whose callback runs on the thread that reads the connection.
 
-    With `keeps`, each frame has its own image, so that it stays valid after the call.
+    With `keeps`, each frame has its own image, so that the frame stays valid after the call.
     """
 
     def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
@@ -90,7 +90,7 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """Take a message; YARP calls this method. A second connection may already exist while the first one ends."""
+        """Take a message; YARP calls this method. During a reconnection, two connections may exist."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

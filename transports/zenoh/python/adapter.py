@@ -15,7 +15,7 @@ from .sessions import Sessions, Waker
 
 HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"
-"""The text with which zenoh ends a query that got no reply."""
+"""The text with which zenoh ends an unanswered query."""
 
 
 def key(link: Link) -> str:
@@ -56,7 +56,7 @@ class Subscriber:
 
 
 class Called:
-    """A subscriber or queryable whose callback runs on the thread that eclipse-zenoh starts for it."""
+    """A subscriber or queryable whose callback runs on a thread of eclipse-zenoh."""
 
     def __init__(self, declared: Any) -> None:
         self._declared = declared
@@ -66,10 +66,9 @@ class Called:
 
 
 class Client:
-    """A client.
+    """A client that receives the replies to all its calls in one channel, as in Rust.
 
-    The replies to all its calls arrive in one channel, as in Rust; each channel that zenoh itself creates belongs to
-    one call.
+    A channel that zenoh itself creates belongs to a single call.
     """
 
     def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
@@ -95,8 +94,8 @@ class Client:
 
     @staticmethod
     def _check_end(why: str) -> int:
-        """Return 0 if zenoh dropped the query or its reply, which counts as a lost call; raise RuntimeError for any
-        other end."""
+        """Return 0 if zenoh dropped the query or its reply, which counts as a lost call. Raise RuntimeError for any
+        other error."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
         return 0
@@ -106,7 +105,7 @@ class Client:
 
 
 class Server:
-    """A server. It declares its queryable when it knows whether it will be polled or called."""
+    """A server that declares its queryable when it knows whether it will be polled."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()

@@ -32,7 +32,7 @@ def open_peer(key: str) -> zenoh.Session:
 
 
 def wait_for_peer(end: zenoh.Publisher | zenoh.Querier) -> None:
-    """Wait until the other side is known, because messages that are sent before are lost."""
+    """Wait until the other side has connected, because earlier messages are lost."""
     until = time.monotonic() + PATIENCE_S
     while not end.matching_status.matching:
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""The sessions of a node, and the peers that each session connects to; see ../README.md."""
+"""The sessions of a node and their peers; see ../README.md."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MARGIN_BYTES = 65_536
 class Sessions:
     """The sessions, and the shared memory that they leave behind.
 
-    Either one session listens for all binding ends, and there is one session for each address that ends connect to; or
-    each link end has its own session.
+    Either all binding ends share one listening session, and connecting ends share one session per address, or each link
+    end has its own session.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -54,8 +54,8 @@ class Sessions:
             return self._connected[address]
 
     def _listen(self) -> tuple[zenoh.Session, str]:
-        """Open a listening session on a free port. The port is chosen first, because the Python API does not report a
-        port that zenoh chooses."""
+        """Open a listening session on a free port, which is chosen first because the Python API does not report zenoh's
+        choice."""
         for _ in range(PORTS_TRIED):
             with socket.create_server((self._bind, 0)) as probe:
                 port = probe.getsockname()[1]
@@ -84,8 +84,10 @@ class Sessions:
         return self._all[-1]
 
     def close(self) -> None:
-        """Close all sessions and remove the shared memory that they leave behind. All shared memory that this process
-        has mapped belongs to this trial, and the peers have finished measuring."""
+        """Close all sessions and remove their shared memory.
+
+        All shared memory that this process has mapped belongs to this trial, and the peers have finished measuring.
+        """
         left = mapped_files(r"\S*\.zenoh") if self._shared_memory != "off" else set()
         for session in self._all:
             session.close()
@@ -96,8 +98,7 @@ class Sessions:
 class Waker:
     """Ends a native `recv`, which has no timeout.
 
-    Every 50 ms, `wake` sends the receiver an empty message within its session, if the receiver has been asleep since
-    the last check.
+    Every 50 ms, `wake` sends an empty message to a receiver that has been asleep since the last check.
     """
 
     def __init__(self, wake: Callable[[], object]) -> None:
@@ -114,6 +115,5 @@ class Waker:
             before = self.waits
 
     def close(self) -> None:
-        """End the thread."""
         self._closed.set()
         self._thread.join()

@@ -16,14 +16,14 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Closable, Fill, H
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
 PATHS = {"ipc": "Unix sockets", "tcp": "TCP on {}", "inproc": "memory of this process"}
-HERE = f"inproc://{os.getpid()}/"  # the first part of all addresses within this process
+HERE = f"inproc://{os.getpid()}/"  # the prefix of all addresses within this process
 
 Frame = zmq.Frame | bytes
 
 
 class End:
-    """A polled message socket. It passes large messages without a copy, and small ones as `bytes`, which pyzmq handles
-    faster."""
+    """A polled message socket. It passes large messages without a copy, and small ones as `bytes`, which is faster in
+    pyzmq."""
 
     def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None, advertised: str = "") -> None:
         self._socket, self._file, self._advertised = socket, file, advertised
@@ -40,7 +40,7 @@ class End:
         return f"tcp://{self._advertised}:{bound.rpartition(':')[2]}" if is_tcp else bound
 
     def send_frame(self, payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
-        """Send a new frame: pyzmq copies small frames; ZeroMQ reads large frames in place."""
+        """Send a new frame. pyzmq copies small frames, and ZeroMQ reads large frames in place."""
         frame = self._pool.take(HEADER_BYTES + payload_bytes)
         if frame is None:
             return False
@@ -87,7 +87,7 @@ class Subscriber(End):
         return 1
 
     def subscribe(self, on_frame: Take) -> Closable:
-        """Call `on_frame` from an event loop. Importing asyncio takes long, so only this wait imports it."""
+        """Call `on_frame` from an event loop. Only this wait imports asyncio, because the import is slow."""
         from .asyncio_loop import EventLoop
 
         async def receive(socket: Any) -> None:
@@ -108,7 +108,7 @@ class Server(Subscriber):
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
 
     def serve(self, on_request: Handle) -> Closable:
-        """Call `on_request` from an event loop; the instrument closes this server after the loop."""
+        """Call `on_request` from an event loop. The instrument closes this server after the loop ends."""
         from .asyncio_loop import EventLoop
 
         async def receive(socket: Any) -> None:
@@ -149,7 +149,7 @@ class Transport(BaseTransport):
         return self.subscriber(link).subscribe(on_frame)
 
     def server(self, link: Link) -> Server:
-        # With this option, ZeroMQ reports a full queue instead of losing the message silently.
+        # With this option, ZeroMQ reports a full queue instead of silently dropping the message.
         return self._bind(Server, link, zmq.ROUTER, zmq.ROUTER_MANDATORY, 1)
 
     def client(self, link: Link) -> Client:

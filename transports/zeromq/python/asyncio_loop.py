@@ -1,4 +1,4 @@
-"""The wait `callback`: an event loop on a separate thread awaits the messages of a socket, as Python services do."""
+"""The wait `callback`: an event loop on a separate thread awaits a socket's messages, as in Python services."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EventLoop:
         self._thread.start()
 
     async def _receive_all(self, socket: zmq.asyncio.Socket, receive: Callable[..., Awaitable[None]]) -> None:
-        while not self._is_closing:  # a message that is already there is received without a pause in which to cancel
+        while not self._is_closing:  # `cancel` has no effect while messages keep arriving
             await receive(socket)
 
     def _run(self) -> None:
@@ -36,7 +36,7 @@ class EventLoop:
             self._loop.run_until_complete(self._task)
 
     def close(self) -> None:
-        """End the task, wait for a running callback, and close the loop."""
+        """Stop the task, wait for a running callback, and close the loop."""
         self._is_closing = True
         self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join()
