@@ -141,7 +141,7 @@ struct Reader {
 // The memory of one encoder. Padding bytes in it are always zero.
 using Buffer = std::vector<char>;
 
-// Encodes the message into the buffer, which grows if needed; returns the number of bytes.
+// Encodes the message into the buffer, which grows if needed. Returns the number of bytes.
 size_t write(const Message& message, Buffer& buffer) {
   if (buffer.empty()) buffer.resize(kFirstBytes);
   for (;; buffer.resize(buffer.size() * 2)) {

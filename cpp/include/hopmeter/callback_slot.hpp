@@ -14,7 +14,7 @@ namespace hopmeter {
 template <class Callback>
 class CallbackSlot {
  public:
-  /// Calls `use(callback)` if the slot holds a callback; returns whether it does.
+  /// Calls `use(callback)` if the slot holds a callback. Returns whether it does.
   bool call(const auto& use) {
     const std::lock_guard lock(mutex_);
     if (callback_) use(*callback_);

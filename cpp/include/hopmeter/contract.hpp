@@ -40,7 +40,7 @@ class Setup {
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder for this trial's socket files, with a short path; the launcher removes the folder.
   std::string directory() const { return detail::string(raw_->directory); }
-  /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
+  /// The address of the transport's broker, in the manifest's format (empty if the transport has no broker).
   std::string broker() const { return detail::string(raw_->broker); }
   [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
   /// The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
@@ -108,9 +108,9 @@ struct Link {
   /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers wait;
   /// if some receivers are called and others are polled, how the polled ones wait.
   Wait wait = Wait::block;
-  /// The transport's own message type for this link, such as `nav_msgs/msg/Odometry`; empty if the link has none.
+  /// The transport's own message type for this link, such as `nav_msgs/msg/Odometry` (empty if the link has none).
   std::string message_type;
-  /// The folder with the code that `hopmeter build --message` generated for this type; empty if there is none.
+  /// The folder with the code that `hopmeter build --message` generated for this type (empty if there is none).
   std::string message_code;
   /// The file with the encoded message, if the adapter encodes the message itself; payloads are then the bytes of this
   /// file. Otherwise empty; payloads are then encoded messages of the type.
@@ -149,7 +149,7 @@ class Subscriber {
  public:
   virtual ~Subscriber() = default;
 
-  /// Calls `take` for each frame that has arrived (at least one, if any have); returns the number of frames. With
+  /// Calls `take` for each frame that has arrived (at least one, if any have). Returns the number of frames. With
   /// `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
   /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
   virtual std::size_t poll(Timeout timeout, Take take) = 0;

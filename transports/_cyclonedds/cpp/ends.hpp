@@ -94,7 +94,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Passes the next sample to `use`, if there is one; returns whether there was one.
+  /// Passes the next sample to `use`, if there is one. Returns whether there was one.
   bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;

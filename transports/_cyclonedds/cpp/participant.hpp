@@ -48,12 +48,12 @@ struct Options {
 
 /// Returns the domain of a trial. Peers in other languages compute the same domain.
 inline dds_domainid_t domain_of(const std::string& run) {
-  // Domains below this number use only ports below the system's ephemeral ports.
+  // Domain numbers below this one use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// Returns the address of the first network device that is up, except for the loopback device; empty if there is none.
+/// Returns the address of the first network device that is up, except for the loopback device (empty if there is none).
 inline std::string first_device_address() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return {};
@@ -118,7 +118,7 @@ class Participant {
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));
-    if (!endpoint) return;  // the writer has left in the meantime
+    if (!endpoint) return;  // the writer has disconnected meanwhile
     dds_instance_handle_t own = 0;
     demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
     const std::lock_guard lock(mutex_);

@@ -45,8 +45,8 @@ inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) 
   return qos;
 }
 
-/// Returns the quality of service for service topics, which are reliable and volatile, as in ROS 2; their history
-/// follows the settings.
+/// Returns the quality of service of service topics: reliable and volatile, as in ROS 2, with the history of the
+/// settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
 /// Returns the quality of service for a client's writer. If servers are called, the client's requests go through the

@@ -130,7 +130,7 @@ class Writer {
 template <class Message>
 class Inbox {
  public:
-  /// Passes the next sample to `use`, if there is one; returns whether there was one.
+  /// Passes the next sample to `use`, if there is one. Returns whether there was one.
   bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
       return take_loan(reader, use);

@@ -21,7 +21,7 @@ inline constexpr const char* flow_name = "hopmeter";
 
 /// Returns the domain of a trial. Peers that use other DDS libraries compute the same domain.
 inline std::uint32_t domain_of(const std::string& run) {
-  // Domains below this number use only ports below the system's ephemeral ports.
+  // Domain numbers below this one use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<std::uint32_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
@@ -125,8 +125,8 @@ inline fast::DataReaderQos reader_qos(const hopmeter::Setup& setup, const Option
   return qos;
 }
 
-/// Returns the quality of service for service topics, which are reliable and volatile, as in ROS 2; their history
-/// follows the settings.
+/// Returns the quality of service of service topics: reliable and volatile, as in ROS 2, with the history of the
+/// settings.
 template <class Qos>
 Qos for_service(Qos qos) {
   qos.reliability().kind = fast::RELIABLE_RELIABILITY_QOS;

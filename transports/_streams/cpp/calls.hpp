@@ -10,7 +10,7 @@
 
 namespace streams {
 
-/// The longest time that a link end waits while it has bytes to send.
+/// The longest wait of a link end that has bytes to send.
 inline constexpr std::chrono::milliseconds catch_up_interval{1};
 
 inline hopmeter::Timeout limit_while_behind(bool caught_up, hopmeter::Timeout timeout) {
@@ -68,13 +68,13 @@ class StreamServer final : public hopmeter::Server {
     const auto in_recv = connections_.size() == 1 ? timeout : hopmeter::Timeout::zero();
     if (blocks_ && in_recv != timeout) sleep(timeout);
     const auto requests = handle_all(in_recv, handle);
-    // A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
+    // A server that waits in `recv` accepts new clients only here: after each empty poll, and at intervals.
     if ((blocks_ && requests == 0) || connections_.empty() || ++polls_ % polls_per_look == 0) accept_all();
     return requests;
   }
 
  private:
-  /// While busy, a server accepts new clients only once in this many polls.
+  /// A busy server accepts new clients only once in this many polls.
   static constexpr unsigned polls_per_look = 256;
 
   std::size_t handle_all(hopmeter::Timeout timeout, hopmeter::Handle handle) {

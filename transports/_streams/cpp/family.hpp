@@ -11,7 +11,7 @@ namespace streams {
 /// A frame with its prefix, as sent on a connection.
 using Message = std::span<const std::byte>;
 
-/// The maximum number of connections that may wait to be accepted.
+/// The maximum number of connections in the accept queue.
 inline constexpr int listen_backlog = 128;
 
 /// A listening socket, and the address to which receivers connect.
@@ -20,7 +20,7 @@ struct Endpoint {
   std::string address;
 };
 
-/// Accepts the next waiting connection of a nonblocking listening socket; empty if there is none.
+/// Accepts the next connection of a non-blocking listening socket, or returns nothing if no connection waits.
 inline std::optional<Socket> accept_on(const Socket& listener) {
   for (;;) {
     Socket connection(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -38,7 +38,7 @@ class Family {
   virtual std::string path() const = 0;
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;
-  /// Accepts the next waiting receiver; empty if there is none.
+  /// Accepts the next waiting receiver, or returns nothing if no receiver waits.
   virtual std::optional<Socket> accept(const Socket& listener) const {
     auto connection = accept_on(listener);
     if (connection) configure(*connection);

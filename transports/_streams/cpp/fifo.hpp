@@ -1,5 +1,5 @@
-/// Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates its own pipe in
-/// the same folder, and writes the name of that pipe to the binding end's pipe.
+/// Joins receivers to a binding end over named pipes. The binding end creates a pipe with the link's name. Each
+/// receiver creates its own pipe in the same folder, and writes its name to the binding end's pipe.
 #pragma once
 
 #include <fcntl.h>
@@ -14,18 +14,18 @@
 
 namespace streams::fifo {
 
-/// The size of a name with zeros after it. The kernel writes and reads so few bytes at once, so names never mix.
+/// The size of a zero-padded name. Pipe writes of this size are atomic, so names never mix.
 using Record = std::array<char, 64>;
 
 /// One receiver's pipe.
 struct Joined {
   Socket pipe;
-  /// The name of its file, which no other receiver on this machine has.
+  /// The name of the pipe's file, which is unique on this machine.
   std::string name;
 };
 
 inline void make(const std::string& path) {
-  // `write` has no MSG_NOSIGNAL: a receiver that has left would end this process.
+  // `write` has no MSG_NOSIGNAL: a receiver that has disconnected would end this process.
   ::signal(SIGPIPE, SIG_IGN);
   if (::mkfifo(path.c_str(), 0600) != 0) throw Error::system("making the named pipe " + path);
 }
@@ -36,14 +36,14 @@ inline Socket open(const std::string& path, int way) {
   return Socket::pipe(descriptor);
 }
 
-/// Creates the pipe of a binding end, which receives names, at `path`.
+/// Creates the pipe on which a binding end receives names, at `path`.
 inline Socket listen(const std::string& path) {
   make(path);
-  // The pipe is also open for writing, so that it has no end while there are no receivers.
+  // The pipe is also open for writing, so that reads do not report its end if there are no receivers.
   return open(path, O_RDWR);
 }
 
-/// Opens the pipe of the next receiver, and removes its file; empty if none waits. `folder` is that of `listen`.
+/// Opens the pipe of the next receiver, or returns nothing if no receiver waits. Removes the pipe's file from `folder`.
 inline std::optional<Joined> accept(const Socket& listener, const std::string& folder) {
   for (;;) {
     Record record{};
@@ -55,14 +55,14 @@ inline std::optional<Joined> accept(const Socket& listener, const std::string& f
     if (name.find('/') != name.npos) continue;  // not written by an adapter
     const auto path = folder + "/" + name;
     const int pipe = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (pipe < 0) continue;  // the receiver has left in the meantime
+    if (pipe < 0) continue;  // the receiver has disconnected meanwhile
     ::unlink(path.c_str());
     return Joined{Socket::pipe(pipe), name};
   }
 }
 
-/// Creates a receiver's pipe, whose name begins with `prefix`, and tells the binding end its name. `prepare` runs in
-/// between, with the name.
+/// Creates a receiver's pipe and sends its name to the binding end. The name begins with `prefix`. `prepare` is called
+/// with the name before the name is sent.
 inline Joined connect(const std::string& address, const std::string& prefix, auto&& prepare) {
   static std::atomic<unsigned> pipes = 0;
   const auto name = prefix + std::to_string(::getpid()) + "-" + std::to_string(pipes++);

@@ -1,4 +1,4 @@
-/// The receivers of a publisher, and the bytes that each receiver has not yet taken.
+/// The receivers of a publisher, each with its unsent bytes.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace streams {
 
-/// A connected receiver, with the part of a message that it has not yet taken.
+/// A connected receiver, with the unsent part of a message to it.
 class Peer {
  public:
   explicit Peer(Socket connection) : connection_(std::move(connection)) {}
@@ -26,8 +26,8 @@ class Peer {
     flushed_ += sent.value_or(0);
   }
 
-  /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a part
-  /// of it, sends the rest with waits, and queues what the receiver still refuses.
+  /// Sends a message, and returns false if the receiver accepted nothing. If a receiver already has a part of the
+  /// message, waits to send the rest, and queues what the receiver still refuses.
   bool send(std::span<const std::byte> message, bool begun) {
     const auto first = connection_.send_some(message, false);
     if (first && *first == message.size()) return true;
@@ -64,7 +64,7 @@ class Peers {
   /// Stores the reason why no more receivers can connect; the next send throws it.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
 
-  /// Whether every receiver has taken the previous message. If no more receivers can connect, throws the reason once.
+  /// Whether every receiver has accepted the previous message. Throws once if no more receivers can connect.
   bool is_ready() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return !is_any_behind();
@@ -86,7 +86,7 @@ class Peers {
     count();
   }
 
-  /// Sends one message to all receivers. If the first receiver takes nothing, sends it to no receiver and returns busy.
+  /// Sends one message to all receivers, or returns busy if the first receiver accepts nothing.
   hopmeter::Sent send(std::span<const std::byte> message) {
     bool begun = false, busy = false;
     for (auto& peer : peers_) {
@@ -100,7 +100,7 @@ class Peers {
   }
 
  private:
-  /// Removes receivers that have left, and counts the receivers with a backlog.
+  /// Removes disconnected receivers, and counts the receivers with a backlog.
   void count() {
     std::erase_if(peers_, &Peer::is_gone);
     behind_ = std::ranges::count_if(peers_, &Peer::is_behind);

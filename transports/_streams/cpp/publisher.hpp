@@ -1,4 +1,4 @@
-/// The publisher of a link: it calls `send` once per frame and receiver.
+/// The publisher of a link, which calls `send` once per frame and receiver.
 #pragma once
 
 #include "publisher_thread.hpp"
@@ -19,7 +19,7 @@ class StreamPublisher final : public hopmeter::Publisher {
     return peers_.is_ready() ? dispatch(buffer_.write(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
-  /// Sends the received bytes in place, together with the prefix that precedes them.
+  /// Sends the received bytes without a copy, together with their prefix.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     const auto message = message_of(received);
     const std::lock_guard lock(peers_.mutex);
@@ -27,8 +27,7 @@ class StreamPublisher final : public hopmeter::Publisher {
   }
 
  private:
-  /// Sends a message. The publisher's thread sends the bytes that slow receivers do not take. The caller must hold the
-  /// mutex.
+  /// Sends a message. The publisher's thread sends the rest to slow receivers. The caller must hold the mutex.
   hopmeter::Sent dispatch(Message message) {
     const auto sent = peers_.send(message);
     if (peers_.is_any_behind()) thread_.wake();

@@ -1,4 +1,4 @@
-/// Writes messages for sockets, and sends them on a connection with one reader.
+/// Writes messages into memory, and sends them on a connection with a single reader.
 #pragma once
 
 #include "peers.hpp"
@@ -10,7 +10,7 @@ class MessageBuffer {
  public:
   explicit MessageBuffer(std::size_t frame_bytes) : buffer_(frame_bytes), frame_bytes_(frame_bytes) {}
 
-  /// Lets `fill` write a frame after its prefix; returns both.
+  /// Lets `fill` write a frame after its prefix. Returns the prefix and the frame.
   Message write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto length = hopmeter::header_bytes + payload_bytes;
     if (length > frame_bytes_) {
@@ -33,14 +33,14 @@ inline Message message_of(const hopmeter::Received& received) {
   return received.require_native<Message>("a stream socket");
 }
 
-/// The sending half of a connection that also receives. It sends a client's requests, or a server's replies to one
-/// client. It has no thread: whenever this end sends or polls, it first sends the bytes that its reader has not yet
-/// taken.
+/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. It has no
+/// thread, so every send or poll first sends the reader's backlog.
 class SendingHalf final : public hopmeter::Replier {
  public:
   SendingHalf(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), buffer_(frame_bytes) {}
 
-  /// Sends the reader's backlog without waiting. Returns true if nothing is left to send, or if the reader has left.
+  /// Sends the reader's backlog without waiting. Returns whether the backlog is now empty or the reader has
+  /// disconnected.
   bool catch_up() {
     if (reader_.is_behind() && !reader_.is_gone()) reader_.flush();
     return reader_.is_gone() || !reader_.is_behind();
@@ -50,7 +50,7 @@ class SendingHalf final : public hopmeter::Replier {
     return catch_up() ? dispatch(buffer_.write(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
-  /// Sends the received bytes in place.
+  /// Sends the received bytes without a copy.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     return catch_up() ? dispatch(message_of(received)) : hopmeter::Sent::busy;
   }

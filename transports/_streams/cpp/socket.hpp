@@ -21,17 +21,17 @@ namespace streams {
 
 using hopmeter::Error;
 
-/// Returns the version of the kernel, which takes the place of a library.
+/// Returns the kernel's version, which stands for the library version.
 inline std::string kernel_version() {
   utsname kernel{};
   return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";
 }
 
-/// How long a receiver may accept no bytes while a message to it is partly sent.
+/// How long a receiver of a partly sent message may accept no bytes.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// A socket, or one end of a pipe. A pipe's descriptor never blocks; where a socket waits within a call, a pipe waits
-/// in `poll` first.
+/// A socket, or one side of a pipe. A pipe's descriptor is non-blocking: where a socket blocks in a call, a pipe first
+/// waits in `poll`.
 class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;
@@ -45,8 +45,8 @@ class Socket : public hopmeter::Descriptor {
 
   bool is_pipe() const noexcept { return is_pipe_; }
 
-  /// Sends as many bytes as the other side accepts. With `waits`, sends until it has accepted nothing for `patience`.
-  /// Returns the number of bytes, or nothing if the receiver has left.
+  /// Sends as many bytes as the other side accepts. With `waits`, continues until the other side has accepted nothing
+  /// for `patience`. Returns the number of bytes, or nothing if the receiver has disconnected.
   std::optional<std::size_t> send_some(std::span<const std::byte> bytes, bool waits) const {
     if (is_pipe_) return write_some(bytes, waits);
     for (;;) {
@@ -63,7 +63,7 @@ class Socket : public hopmeter::Descriptor {
     if (!is_pipe_) {
       return ::recv(**this, buffer.data(), buffer.size(), !waits ? MSG_DONTWAIT : whole ? MSG_WAITALL : 0);
     }
-    // The rest of a frame is often there already, so reading comes first; the beginning of a frame is not.
+    // The rest of a frame has often arrived already, so this function first reads and waits only if necessary.
     if (!waits || whole) {
       const auto bytes = ::read(**this, buffer.data(), buffer.size());
       if (!waits || bytes >= 0 || errno != EAGAIN) return bytes;
@@ -97,10 +97,10 @@ class Socket : public hopmeter::Descriptor {
     set(SOL_SOCKET, option, timeval{us / 1'000'000, us % 1'000'000}, name);
   }
 
-  /// Sets SO_SNDBUF; 0 leaves the system's default.
+  /// Sets SO_SNDBUF; 0 keeps the system's default.
   void set_send_buffer(int bytes) const { set_buffer(SO_SNDBUF, bytes, "send_buffer", "net.core.wmem_max"); }
 
-  /// Sets SO_RCVBUF; 0 leaves the system's default.
+  /// Sets SO_RCVBUF; 0 keeps the system's default.
   void set_receive_buffer(int bytes) const { set_buffer(SO_RCVBUF, bytes, "receive_buffer", "net.core.rmem_max"); }
 
  private:
@@ -129,8 +129,7 @@ class Socket : public hopmeter::Descriptor {
     int granted = 0;
     socklen_t size = sizeof granted;
     if (::getsockopt(**this, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
-    // Linux may grant less without an error. It reports twice the size that it grants, because it counts its own
-    // bookkeeping.
+    // Linux may silently grant less. It reports twice the granted size, because it includes its own bookkeeping.
     if (granted / 2 >= bytes) return;
     const auto requested = std::to_string(bytes);
     throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
@@ -140,9 +139,8 @@ class Socket : public hopmeter::Descriptor {
   bool is_pipe_ = false;
 };
 
-/// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian
-/// u64, and zeros up to a cache line. So message, header and payload all begin at a cache line, from which the kernel
-/// copies fastest.
+/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. So
+/// message, header and payload begin at cache lines, from which the kernel copies fastest.
 inline constexpr std::size_t prefix_bytes = 64;
 inline constexpr std::size_t length_bytes = 8;
 

@@ -1,4 +1,4 @@
-/// The subscriber of a link. It receives a small frame with one `recv`, and the rest of a large frame directly at its
+/// The subscriber of a link. It receives a small frame with one `recv`, and the rest of a large frame directly into its
 /// final position.
 #pragma once
 
@@ -24,7 +24,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // The peer does not reconnect; without this pause the role would poll in a busy loop.
+    // The peer does not reconnect. Without this pause, the role would poll in a busy loop.
     if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
@@ -44,7 +44,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   /// Large enough to receive several waiting small frames in one call.
   static constexpr std::size_t minimum_room = 65536;
 
-  /// Returns the size of the frame at `start`, including its prefix; 0 until the prefix has arrived.
+  /// Returns the size of the frame at `start`, including its prefix, or 0 until the prefix has arrived.
   std::size_t message_bytes(std::size_t start) const {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
@@ -56,13 +56,13 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return prefix_bytes + length;
   }
 
-  /// Receives everything that is available, or only the rest of an incomplete frame; returns whether any byte arrived.
+  /// Receives everything that is available, or only the rest of an incomplete frame. Returns whether any byte arrived.
   bool receive(bool may_wait, hopmeter::Timeout timeout) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
     const auto room = rest ? begun : buffer_.size();
     const auto bytes = connection_.receive({buffer_.at(end_), room - end_}, may_wait, rest, timeout);
-    // Until the publisher has opened a receiver's pipe, it looks like a pipe after its writer has left.
+    // An unopened pipe looks like one whose writer has disconnected.
     if (bytes == 0 && connection_.is_pipe() && !has_begun_ && !may_wait) return false;
     if (bytes > 0) {
       has_begun_ = true;
@@ -75,7 +75,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Passes every complete frame to `take`, and moves the beginning of the next frame to the start of the buffer.
+  /// Passes every complete frame to `take`, and moves an incomplete frame to the start of the buffer.
   std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
@@ -89,8 +89,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return frames;
   }
 
-  /// Setting SO_RCVTIMEO takes a system call, so it is set only when the timeout changes. A timeout of zero would wait
-  /// forever.
+  /// Sets SO_RCVTIMEO only if it changes, because setting it takes a system call. A timeout of zero would wait forever.
   void set_timeout(hopmeter::Timeout timeout) {
     timeout = std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1));
     if (timeout == timeout_) return;

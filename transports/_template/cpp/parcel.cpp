@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A receiver that has taken nothing for this long counts as hung. Without this limit, such a receiver would also block
-/// the sender.
+/// A receiver that has accepted nothing for this long counts as hung. Without this limit, such a receiver would also
+/// block the sender.
 constexpr auto patience = 5s;
 
 /// Sets SO_SNDTIMEO or SO_RCVTIMEO.
@@ -50,8 +50,7 @@ void call_at(const std::string& path, const Descriptor& socket, Call call, const
 
 class Sender final : public Publisher {
  public:
-  // Opening may take some time, because nothing is measured yet. Prepare everything here that sending a message will
-  // need.
+  // Opening may be slow, because it is not measured. Prepare everything here that sending a message needs.
   Sender(const Setup& setup, const Link& link)
       : path_(setup.directory() + "/" + link.name + ".sock"),
         listener_(packet_socket(SOCK_NONBLOCK)),
@@ -64,7 +63,7 @@ class Sender final : public Publisher {
     std::filesystem::remove(path_, gone_already);
   }
 
-  // Receivers get this address. In this transport, they have no other way to find this end.
+  // Receivers connect to this address, because this transport has no discovery.
   std::string address() const override { return path_; }
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
@@ -76,8 +75,7 @@ class Sender final : public Publisher {
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     for (auto receiver = receivers_.begin(); receiver != receivers_.end();) {
       if (::send(**receiver, frame.data(), frame.size(), flags) >= 0) {
-        // Once one receiver has the frame, send it to all receivers, because after `busy` the role would send the frame
-        // a second time.
+        // Once one receiver has the frame, send it to all receivers: after `busy`, the role would send the frame again.
         flags = MSG_NOSIGNAL;
         ++receiver;
       } else if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) {
@@ -118,7 +116,7 @@ class Receiver final : public Subscriber {
 
   std::size_t poll(Timeout timeout, Take take) override {
     const bool waits = blocks_ && timeout > 0ns;
-    // Setting the timeout takes a system call, so it is set only when it changes.
+    // Set the timeout only if it changes, because setting it takes a system call.
     if (waits && timeout != timeout_) set_timeout(connection_, SO_RCVTIMEO, timeout_ = timeout);
     // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around it.
     const auto bytes = ::recv(*connection_, buffer_.data(), buffer_.size(), waits ? 0 : MSG_DONTWAIT);
@@ -128,7 +126,7 @@ class Receiver final : public Subscriber {
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving a packet");
-    // The sender does not reconnect; without this pause the role would poll in a busy loop.
+    // The sender does not reconnect. Without this pause, the role would poll in a busy loop.
     if (waits) std::this_thread::sleep_for(timeout);
     return 0;
   }

@@ -7,7 +7,7 @@ using namespace hopmeter;
 
 namespace {
 
-/// A topic name must begin with a letter, but a link name may begin with another character.
+/// Topic names must begin with a letter; link names may begin with another character.
 std::string topic_of(const std::string& link) { return "hopmeter_" + link; }
 
 struct Timing {

@@ -52,7 +52,7 @@ class CallClient final : public hopmeter::Client {
   std::map<void*, std::unique_ptr<Call>> calls_;
 };
 
-/// Lets `handle` answer a request; returns the status of the call.
+/// Lets `handle` answer a request. Returns the status of the call.
 template <class Message>
 grpc::Status answer(const hopmeter::Link& link, const Message& request, Message& reply, const auto& handle) {
   hopmeter::MessageReplier<Layout<Message>, Message> replier(link, request, reply);

@@ -7,7 +7,7 @@
 
 #include "messages.hpp"
 
-/// The largest message that may be received: the largest frame, plus the tags and lengths of its fields and a margin.
+/// The maximum size of a received message: the largest frame plus the field tags, lengths and a margin.
 inline int largest_message(const hopmeter::Setup& setup) {
   constexpr std::size_t margin_bytes = 4096;
   return static_cast<int>(setup.largest_frame_bytes() + margin_bytes);

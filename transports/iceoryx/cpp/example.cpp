@@ -34,7 +34,7 @@ iox::capro::ServiceDescription service() {
 void send() {
   iox::popo::UntypedPublisher publisher(service());
   const auto until = Clock::now() + std::chrono::seconds(PATIENCE_S);
-  while (!publisher.hasSubscribers()) {  // messages that are sent before a receiver has subscribed are lost
+  while (!publisher.hasSubscribers()) {  // earlier messages are lost
     if (Clock::now() > until) fail("no receiver has subscribed");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

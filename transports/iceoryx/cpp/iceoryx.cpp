@@ -23,7 +23,7 @@ iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// Passes on all waiting frames, each in its chunk, and releases each chunk after use; returns the number of frames.
+/// Passes on all waiting frames, each in its chunk, and releases each chunk after use. Returns the number of frames.
 std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
   const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;

@@ -1,5 +1,5 @@
-/// The trial's own iceoryx2 domain. Its files are in the trial's folder, and the names of its shared memory contain the
-/// run, so it never affects other users of iceoryx2.
+/// The trial's own iceoryx2 domain. Its files are in the trial's folder, and its shared-memory names contain the run
+/// id. So the domain never affects other users of iceoryx2.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Domain {
         buffer_(setup.setting<std::uint64_t>("buffer")),
         borrowed_(setup.setting<std::uint64_t>("borrowed")),
         overwrites_(setup.setting<std::string>("full") == "drop_oldest") {
-    // Functions return failures as errors, which the library's own log would only repeat.
+    // Functions return failures as errors, so the library's log would only repeat them.
     iox2::set_log_level(iox2::LogLevel::Fatal);
     iox2::Config config;
     config.global().set_root_path(name_of<iox2::bb::Path>(setup.directory()));
@@ -42,7 +42,7 @@ class Domain {
     node_.emplace(demand(std::move(builder).create<ipc>(), "creating an iceoryx2 node"));
   }
 
-  /// Removes the segment in which iceoryx2 counts nodes, which it keeps for a next node; a trial has none.
+  /// Removes the segment in which iceoryx2 counts nodes; iceoryx2 would keep it for a next node.
   ~Domain() {
     node_.reset();
     std::error_code ignored;
@@ -52,8 +52,8 @@ class Domain {
     }
   }
 
-  /// Opens the publish-subscribe service of a link, which the first link end creates. All link ends request the same
-  /// limits, which are never below the library's defaults.
+  /// Opens or creates the publish-subscribe service of a link. All link ends request the same limits, at least the
+  /// library's defaults.
   FrameService frames(const hopmeter::Link& link) {
     const std::lock_guard lock(mutex_);
     return demand(builder(link)
@@ -67,7 +67,7 @@ class Domain {
                   "opening the publish-subscribe service of " + link.name, remedy);
   }
 
-  /// Opens the event service that wakes a link's receivers, if they block.
+  /// Opens the event service that wakes a link's blocking receivers.
   std::optional<WakeService> wake(const hopmeter::Link& link) {
     if (link.wait != hopmeter::Wait::block) return {};
     const std::lock_guard lock(mutex_);

@@ -47,7 +47,7 @@ class LoanPublisher final : public Publisher {
   std::optional<iox2::Notifier<iceoryx2::ipc>> notifier_;
 };
 
-/// A subscriber. The listener is created first, because a peer that sees the subscriber may then wake the listener.
+/// A subscriber. The listener is created first, because a peer may wake it as soon as it sees the subscriber.
 class LoanSubscriber final : public Subscriber {
  public:
   LoanSubscriber(Domain& domain, const Link& link)

@@ -27,7 +27,7 @@ class Channel final : public Publisher {
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
-  /// Sends the received bytes in place.
+  /// Sends the received bytes without a copy.
   Sent forward(const Received& received) override {
     const auto& message = received.require_native<lcm::ReceiveBuffer>("LCM");
     return publish({static_cast<const std::byte*>(message.data), message.data_size});

@@ -33,7 +33,7 @@ struct Group {
   std::uint32_t hash_ = 2166136261U;
 };
 
-/// Returns the source address of messages to a group; empty if there is no route to the group.
+/// Returns the source address of messages to a group (empty if there is no route to the group).
 inline std::string source_to(const Group& group) {
   const hopmeter::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "opening a UDP socket");
   sockaddr_in address{};

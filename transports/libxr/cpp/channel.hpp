@@ -19,7 +19,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     give_ = std::move(give);
   }
-  /// Removes the callback; returns when no call is running.
+  /// Removes the callback. Returns when no call is running.
   void close() { open({}); }
 
   /// The callback that LibXR calls, on the publisher's thread.

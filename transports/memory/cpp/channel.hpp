@@ -22,7 +22,7 @@ class Pool {
  public:
   explicit Pool(std::size_t limit) : limit_(limit) { frames_.reserve(limit); }
 
-  /// Returns an unused frame with room for the payload; null while all frames are in use.
+  /// Returns an unused frame with room for the payload, or null if all frames are in use.
   Frame* take(std::size_t payload_bytes) {
     Frame* frame = find_unused();
     if (frame) (*frame)->resize(hopmeter::header_bytes + payload_bytes);
@@ -31,8 +31,7 @@ class Pool {
 
  private:
   Frame* find_unused() {
-    // The search begins at the last used frame, because it is still in the caches, and after a direct call it is always
-    // free again.
+    // The search begins at the last used frame, which is still in the caches and always free after a direct call.
     for (std::size_t step = 0; step < frames_.size(); ++step, last_ = (last_ + 1) % frames_.size()) {
       if (is_unused(frames_[last_])) return &frames_[last_];
     }

@@ -22,7 +22,7 @@ class ReferenceHolder final : public FrameHolder {
   Frame frame_;
 };
 
-/// Converts a frame to the form that receivers see, with the reference that `forward` and `keep` need.
+/// Converts a frame to the receivers' type, including the reference that `forward` and `keep` need.
 Received borrow(const Frame& frame) {
   return Received::split(*frame).with_native(&frame).with_keep<ReferenceHolder::keep>();
 }

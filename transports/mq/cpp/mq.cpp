@@ -13,17 +13,16 @@ using streams::Socket;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// How often a publisher looks for further receivers after the expected ones have joined.
+/// How often a publisher checks for additional receivers after the expected ones have joined.
 constexpr auto look = 10ms;
 
-/// A receiver, as its publisher sees it.
+/// A publisher's view of a receiver.
 struct Receiver {
   Queue queue;
-  /// A pipe that the receiver holds open for reading as long as it lives.
+  /// A pipe that the receiver holds open for its lifetime.
   Socket life;
 
-  /// Whether the receiver has closed its pipe, or was killed. Its queue still exists, because the publisher has it
-  /// open.
+  /// Whether the receiver has closed its pipe or was killed. Its queue still exists, because the publisher has it open.
   bool has_gone() const {
     pollfd place{*life, 0, 0};
     return ::poll(&place, 1, 0) > 0 && (place.revents & POLLERR) != 0;
@@ -54,19 +53,21 @@ class MqPublisher final : public Publisher {
     const auto frame = std::span(buffer_).first(bytes);
     fill(frame);
     const auto sent = send_to_all(frame);
-    if (Clock::now() - looked_ > look) admit();  // after the frame has been sent, so that looking delays no frame
+    if (Clock::now() - looked_ > look) admit();  // after the send, so that the check delays no frame
     return sent;
   }
 
  private:
-  /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, sending shows it.
+  /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, the send itself
+  /// shows it.
   bool has_room() {
     if (receivers_.size() < 2) return true;
     std::erase_if(receivers_, [](const Receiver& each) { return each.queue.is_full() && each.has_gone(); });
     return std::ranges::none_of(receivers_, [](const Receiver& each) { return each.queue.is_full(); });
   }
 
-  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has left.
+  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if the receiver has
+  /// disconnected.
   Sent send_to_all(std::span<const std::byte> frame) {
     auto full = receivers_.end();
     for (auto each = receivers_.begin(); each != receivers_.end(); ++each) {
@@ -114,7 +115,7 @@ class MqSubscriber final : public Subscriber {
  private:
   std::vector<std::byte> buffer_;
   std::optional<Queue> queue_;
-  /// Tells the publisher whether this receiver lives.
+  /// Shows the publisher that this receiver is alive.
   Socket life_;
 };
 

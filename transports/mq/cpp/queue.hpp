@@ -12,7 +12,7 @@ using hopmeter::Error;
 /// The largest message that the kernel allows by default (fs.mqueue.msgsize_max).
 inline constexpr std::size_t largest = 8192;
 
-/// Throws an error that names the limit of the kernel that a new queue exceeds, and how to raise it.
+/// Throws an error that names the exceeded kernel limit, and how to raise it.
 [[noreturn]] inline void fail_to_create(long depth, std::size_t bytes) {
   const auto most = std::to_string(depth), size = std::to_string(bytes);
   const std::string remedy =
@@ -30,7 +30,7 @@ inline constexpr std::size_t largest = 8192;
 /// A queue, whose descriptor is a file descriptor on Linux.
 class Queue {
  public:
-  /// Creates the queue of a receiver. It has room for `depth` messages of at most `bytes` bytes.
+  /// Creates a receiver's queue for `depth` messages of at most `bytes` bytes.
   static Queue create(const std::string& name, long depth, std::size_t bytes, bool blocks) {
     mq_attr attributes{};
     attributes.mq_maxmsg = depth;
@@ -42,7 +42,7 @@ class Queue {
     return Queue(descriptor, path, blocks);
   }
 
-  /// Opens a receiver's queue for sending, and removes its name; empty if the receiver has removed it.
+  /// Opens a receiver's queue for sending, and removes its name. Returns nothing if the receiver has removed it.
   static std::optional<Queue> open(const std::string& name) {
     const auto path = "/" + name;
     const auto descriptor = ::mq_open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -70,8 +70,8 @@ class Queue {
     return hopmeter::Sent::accepted;
   }
 
-  /// Receives one message; returns the part of the buffer that contains it, which is empty if none arrived. The timeout
-  /// of the system call is a time of day.
+  /// Receives one message. Returns the part of the buffer with the message, or an empty span after the timeout. The
+  /// system call takes the timeout as a time of day.
   std::span<const std::byte> receive(std::span<std::byte> buffer, hopmeter::Timeout timeout) const {
     auto* data = reinterpret_cast<char*>(buffer.data());
     const auto until = blocks_ ? time_of_day_after(timeout) : timespec{};
@@ -94,7 +94,7 @@ class Queue {
   }
 
   hopmeter::Descriptor descriptor_;
-  /// The name, as long as this end must remove it.
+  /// The name, if this end must remove it.
   std::string path_;
   bool blocks_;
 };

@@ -84,8 +84,7 @@ class Inbox final : public Subscriber {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
   }
 
-  /// Passes on the next message if one arrives in time; returns the number of messages. Ignores the broker's own "no
-  /// responders" messages.
+  /// Passes on the next message, and returns 0 after the timeout. Ignores the broker's own "no responders" messages.
   std::size_t receive(Timeout timeout, const auto& hand_over) {
     const auto wait_ms = spins_ ? 0 : std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     natsMsg* raw = nullptr;

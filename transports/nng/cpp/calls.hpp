@@ -14,16 +14,16 @@
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
-/// How long a reply may wait until the previous reply is sent. If REP refuses a reply, it also forgets the client, so
-/// the reply cannot be offered again.
+/// How long a reply may wait for the previous reply. If REP refuses a reply, it also forgets the client, so the reply
+/// cannot be sent later.
 inline constexpr int reply_ms = 100;
 /// How long an unanswered call prevents a new call.
 inline constexpr std::chrono::seconds longest_call{1};
-/// How often the thread of a called server checks whether it must end.
+/// How often a callback server's thread checks whether it must stop.
 inline constexpr std::chrono::milliseconds nap{50};
 
-/// A receive operation that stays pending from one poll to the next. REQ ends the whole call when the timeout of a
-/// receive passes, so the receive has no timeout, and each poll waits for it with its own timeout.
+/// A receive operation that stays pending from one poll to the next. The receive has no timeout, because REQ would end
+/// the whole call after it. Each poll waits with its own timeout.
 class PendingReply {
  public:
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
@@ -66,8 +66,8 @@ class PendingReply {
   bool is_finished_ = false;
 };
 
-/// REQ supports only one call at a time. A new call would make nng drop the current call, and with it a late reply. So
-/// a new call is busy until the reply to the current call has arrived or the call has timed out.
+/// REQ supports only one call at a time: a new call would make nng drop the current one. So a new call is busy until
+/// the current reply has arrived or the current call has timed out.
 class Requester final : public hopmeter::Client {
  public:
   explicit Requester(const hopmeter::Link& link)
@@ -132,13 +132,13 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
 
-  /// nng's callbacks must not wait, but a handler may wait, so a separate thread for this link calls the handler.
+  /// A handler may wait, but nng's callbacks must not. So a separate thread per link calls the handler.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::LoopThread>(
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });
   }
 
-  /// A reply that cannot be sent in time is lost, like a reply to a client that has disconnected.
+  /// A reply that cannot be sent in time is lost, like a reply to a disconnected client.
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     socket_.send(payload_bytes, fill, 0);
     return hopmeter::Sent::accepted;

@@ -13,7 +13,7 @@ using namespace hopmeter;
 
 namespace {
 
-/// A receiver that nng's threads call for each message. Each callback then requests the next message.
+/// A receiver with a callback on nng's threads. Each callback then requests the next message.
 class Called final : public Subscription {
  public:
   Called(std::unique_ptr<Socket> socket, OnFrame on_frame)

@@ -30,7 +30,7 @@ inline std::span<std::byte> bytes(const Message& message) {
   return {static_cast<std::byte*>(nng_msg_body(message.get())), nng_msg_len(message.get())};
 }
 
-/// Passes a message on in the instrument's type, if there is one; returns the number of messages.
+/// Passes a message on in the instrument's type, if there is one. Returns the number of messages.
 inline std::size_t hand_over(const Message& message, const auto& take, auto&... more) {
   if (message) take(hopmeter::Received::split(bytes(message)), more...);
   return message ? 1 : 0;
@@ -41,7 +41,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
   Socket(int (*open)(nng_socket*), const hopmeter::Link& link) {
     demand(open(&socket_), "opening a socket of nng");
-    // nng closes connections on which a larger message arrives; the default limit is 1 MiB.
+    // nng closes a connection after a larger message; the default limit is 1 MiB.
     const auto most = link.frame_bytes + envelope_bytes;
     demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, most), "setting recv-size-max");
   }
@@ -65,7 +65,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
            "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters");
   }
 
-  /// Waits until the socket is connected. nng itself reconnects later if necessary.
+  /// Waits for the connection. nng reconnects later if necessary.
   void connect(const hopmeter::Link& link) {
     if (link.address.starts_with("inproc:") && !link.address.starts_with(process_prefix()))
       throw hopmeter::Error(
@@ -78,7 +78,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return send(payload_bytes, fill, NNG_FLAG_NONBLOCK);
   }
 
-  /// Sends a frame in a message that nng allocates. Returns `busy` if nng would have to wait, or has waited too long.
+  /// Sends a frame in a message that nng allocates. Returns `busy` if nng would have to wait or the wait timed out.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill, int flags) {
     nng_msg* allocated = nullptr;
     demand(nng_msg_alloc(&allocated, hopmeter::header_bytes + payload_bytes), "allocating a message of nng");
@@ -95,7 +95,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return hand_over(receive(timeout), take);
   }
 
-  /// Returns the next message, or null if none arrives within `timeout`, which nng measures in whole milliseconds.
+  /// Returns the next message, or null after `timeout`, which nng rounds to milliseconds.
   Message receive(hopmeter::Timeout timeout) {
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout);
     if (limit.count() > 0 && limit != receive_limit_) set_receive_limit(limit);
@@ -106,12 +106,12 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
   }
 
  private:
-  /// The maximum number of bytes that nng adds to a frame: the ids of a call.
+  /// The maximum number of bytes that nng adds to a frame, for call ids.
   static constexpr std::size_t envelope_bytes = 256;
 
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
-  /// Sets the receive timeout. Called only when the timeout changes, which is rare.
+  /// Sets the receive timeout. Called only if the timeout has changed, which is rare.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
     demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");

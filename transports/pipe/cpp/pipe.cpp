@@ -1,4 +1,4 @@
-/// The adapter for named pipes: a pipe for each receiver, and one in which receivers announce themselves.
+/// The adapter for named pipes: one pipe for each receiver, and one pipe through which receivers join.
 #include "../../_streams/cpp/fifo.hpp"
 #include "../../_streams/cpp/streams.hpp"
 
@@ -31,11 +31,12 @@ class Pipes final : public streams::Family {
     return streams::fifo::connect(address, "", [](const std::string&) {}).pipe;
   }
 
-  // An error does no harm, because the launcher removes the folder anyway.
+  // Ignore errors, because the launcher removes the folder anyway.
   void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:
-  /// Sets the capacity of a pipe; 0 leaves the system's default. The kernel rounds it up to a power of two of pages.
+  /// Sets the capacity of a pipe; 0 keeps the system's default. The kernel rounds the capacity up to a power of two of
+  /// pages.
   void set_size(const Socket& pipe) const {
     if (pipe_size_ == 0 || ::fcntl(*pipe, F_SETPIPE_SZ, pipe_size_) >= 0) return;
     const auto bytes = std::to_string(pipe_size_);

@@ -36,7 +36,7 @@ class End final : public Publisher, public Subscriber {
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
-  /// Sends the received bytes in place.
+  /// Sends the received bytes without a copy.
   Sent forward(const Received& received) override {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
@@ -103,7 +103,7 @@ class End final : public Publisher, public Subscriber {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
 
-  /// Returns the next reply among the bytes that were already read; null if none is complete.
+  /// Returns the next reply among the bytes that were already read, or null if none is complete.
   Reply parse() {
     void* reply = nullptr;
     demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");

@@ -19,7 +19,7 @@ constexpr int QUEUE = 100;
 constexpr bool NODELAY = false;
 constexpr int PATIENCE_S = 10;
 
-/// Waits until the publisher has this number of receivers; returns false if that takes too long.
+/// Waits until the publisher has this number of receivers. Returns false if that takes too long.
 bool wait_for(const ros::Publisher& publisher, std::uint32_t receivers) {
   const auto until = ros::WallTime::now() + ros::WallDuration(PATIENCE_S);
   while (publisher.getNumSubscribers() != receivers && ros::WallTime::now() < until) ros::WallDuration(0.01).sleep();
@@ -28,7 +28,7 @@ bool wait_for(const ros::Publisher& publisher, std::uint32_t receivers) {
 
 int send(ros::NodeHandle& node) {
   auto publisher = node.advertise<std_msgs::UInt8MultiArray>(TOPIC, QUEUE);
-  if (!wait_for(publisher, 1)) {  // messages that are sent before a receiver is connected are lost
+  if (!wait_for(publisher, 1)) {  // earlier messages are lost
     std::fputs("no receiver has subscribed\n", stderr);
     return 1;
   }

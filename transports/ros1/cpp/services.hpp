@@ -65,7 +65,7 @@ class Server final : public hopmeter::Server {
   }
 
  private:
-  /// Lets the handler answer a request; returns false if it does not, and the call then fails at its client.
+  /// Lets the handler answer a request. Returns false if it does not, and the call then fails at its client.
   bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
     hopmeter::MessageReplier<Layout, Message> replier(link_, *request, response);
     hopmeter::hand_over<Layout>(

@@ -17,7 +17,7 @@ struct Session {
   std::atomic<bool> receives_from_here = false, receives_from_elsewhere = false;
 };
 
-/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
+/// Returns the ROS name of a link, which must begin with a letter; a link's name may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
 /// The callback queue of one polled link end. With `spin`, a poll checks once without sleeping; with `block`, it sleeps

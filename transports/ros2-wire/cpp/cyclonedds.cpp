@@ -12,7 +12,7 @@ using namespace hopmeter;
 namespace wire {
 namespace {
 
-/// std_msgs/Header: a time and a text, without a field for a payload.
+/// std_msgs/Header: a time and a text, without a payload field.
 struct Timing {
   using Sample = std_msgs_msg_dds__Header_;
   static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
@@ -23,7 +23,7 @@ struct Timing {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
+/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
 struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;

@@ -15,7 +15,7 @@ using namespace hopmeter;
 namespace wire {
 namespace {
 
-/// std_msgs/Header: a time and a text, without a field for a payload.
+/// std_msgs/Header: a time and a text, without a payload field.
 struct Timing {
   using Support = std_msgs::msg::dds_::Header_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
@@ -25,7 +25,7 @@ struct Timing {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
 };
 
-/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
+/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
 struct Image {
   using Support = sensor_msgs::msg::dds_::Image_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
@@ -125,7 +125,7 @@ struct HeaderDds : Dds {
   static bool answers(const auto&, const auto& sample, const Call& call) { return sample.client() == call.client; }
 
  private:
-  /// Folds the 16 octets of a writer's identity into 8 octets, which fit into the header's field.
+  /// Folds the 16 octets of a writer's identity into the 8 octets of the header's field.
   static std::uint64_t fold(const rtps::GUID_t& guid) {
     std::uint64_t halves[2];
     std::memcpy(halves, guid.guidPrefix.value, sizeof guid.guidPrefix.value);

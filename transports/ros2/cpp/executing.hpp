@@ -14,7 +14,7 @@
 
 namespace ros2 {
 
-/// Creates the executor that the setting selects; returns null if this rclcpp has no such executor.
+/// Creates the executor that the setting selects. Returns null if this rclcpp has no such executor.
 inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house, const std::string& kind) {
   rclcpp::ExecutorOptions options;
   options.context = house.context;

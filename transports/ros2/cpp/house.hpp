@@ -35,12 +35,12 @@ struct Seen {
   }
 };
 
-/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
+/// Returns the ROS name of a link, which must begin with a letter; a link's name may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
 /// Returns the domain of a trial. Peers in Python and peers of the transport ros2-wire compute the same domain.
 inline std::size_t domain_of(const std::string& run) {
-  // Domains below this number use only ports below the system's ephemeral ports.
+  // Domain numbers below this one use only ports below the system's ephemeral ports.
   constexpr std::size_t domains = 99;
   return 1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains;
 }

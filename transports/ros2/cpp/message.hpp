@@ -20,7 +20,7 @@ namespace ros2 {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-/// std_msgs/Header: a time and a text, without a field for a payload.
+/// std_msgs/Header: a time and a text, without a payload field.
 struct Timing {
   using Message = std_msgs::msg::Header;
   using Service = hopmeter_ros2::srv::CarryTiming;
@@ -35,7 +35,7 @@ struct Timing {
   static std::span<const std::byte> payload(const Message&) { return {}; }
 };
 
-/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
+/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
 struct Image {
   using Message = sensor_msgs::msg::Image;
   using Service = hopmeter_ros2::srv::CarryImage;
@@ -71,7 +71,7 @@ struct Plain {
   }
 };
 
-/// Calls `make` with the smallest plain message type that has room for the payload; returns its result.
+/// Calls `make` with the smallest plain message type that has room for the payload. Returns its result.
 auto of_plain(std::size_t payload_bytes, const auto& make) {
   namespace msg = hopmeter_ros2::msg;
   if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());

@@ -9,7 +9,7 @@ fn main() {
     if env::var_os("CARGO_FEATURE_ROS2").is_none() {
         return;
     }
-    // This kind of path also applies to the dependencies of libraries, and to libraries that they load at run time.
+    // An RPATH also applies to the dependencies of libraries and to libraries loaded at run time.
     link("-Wl,--disable-new-dtags");
     let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
     for prefix in env::split_paths(&prefixes).filter(|prefix| prefix.join("lib").is_dir()) {
@@ -27,8 +27,7 @@ fn search(folder: &Path) {
     link(&format!("-Wl,-rpath,{}", folder.display()));
 }
 
-/// Links the message support. An rmw loads the support for hopmeter's own messages only by name, and finds it if the
-/// node has already loaded it.
+/// Links the type support of hopmeter's messages, because an rmw finds it only if the node has already loaded it.
 fn link_message_support(folder: &Path) {
     let is_support = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -41,8 +40,7 @@ fn link_message_support(folder: &Path) {
     }
 }
 
-/// Finds ROS 2 packages of the Python registry. They keep the libraries that they depend on in their own folders, and
-/// link to Python.
+/// Finds the ROS 2 packages from PyPI, which keep their dependencies in their own folders and link to Python.
 fn find_wheels(prefix: &Path) {
     let folders = packages(prefix).flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
     let folders = folders.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "libs"));

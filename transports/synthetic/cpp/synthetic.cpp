@@ -72,7 +72,7 @@ class Receiver {
       : receiver_(demand(hopmeter_synthetic_receiver_connect(link.address.c_str(), link.name.c_str(),
                                                              plan.settings.c_str(), sleeps))) {}
 
-  /// Passes the next due frame to `use`; returns the number of frames, 0 or 1.
+  /// Passes the next due frame to `use`. Returns the number of frames, 0 or 1.
   std::size_t receive(Timeout timeout, const auto& use) const {
     const auto limit = static_cast<std::uint64_t>(timeout.count());
     const auto bytes = demand(hopmeter_synthetic_receiver_next(receiver_.get(), limit));

@@ -24,7 +24,7 @@ class Tcp final : public streams::Family {
 
   Endpoint listen(const hopmeter::Link&) const override {
     auto listener = open_socket();
-    // Allows binding a fixed port again while connections of an earlier trial still exist.
+    // Allows rebinding a fixed port although connections of an earlier trial still exist.
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
     sockaddr_in place = to_socket_address(setup_.bind(), port_);
     auto* address = reinterpret_cast<sockaddr*>(&place);
@@ -48,8 +48,8 @@ class Tcp final : public streams::Family {
   }
 
  private:
-  /// Sets the buffer sizes before the connection exists, because TCP fixes its window scale when it connects. Accepted
-  /// connections inherit all options from the listening socket.
+  /// Sets the buffer sizes before connecting, because TCP then fixes its window scale. Accepted connections inherit all
+  /// options from the listening socket.
   Socket open_socket() const {
     auto socket = Socket::create(AF_INET);
     socket.set(IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");

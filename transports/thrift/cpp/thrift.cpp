@@ -31,7 +31,7 @@ class Caller final : public Client {
   std::size_t poll(Timeout timeout, Take take) override {
     channel_.socket().expect_message(timeout, channel_.has_buffered());
     const bool has_reply = !is_gone_ && attempt([this] { receive(client_, reply_); });
-    // The server does not reconnect; without this pause the role would poll in a busy loop.
+    // The server does not reconnect. Without this pause, the role would poll in a busy loop.
     if (is_gone_) std::this_thread::sleep_for(timeout);
     if (has_reply) hand_over<Layout<Message>>(reply_, take);
     return has_reply ? 1 : 0;

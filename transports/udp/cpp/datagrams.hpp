@@ -47,11 +47,10 @@ struct Address {
   bool is_group() const { return IN_MULTICAST(ntohl(place.sin_addr.s_addr)); }
 };
 
-/// Sends one datagram without waiting, to `place` or to the peer of a connected socket. The datagram consists of the
-/// parts, one directly after the other.
+/// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram
-/// of a connected socket, so that datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram,
+/// so that datagram is sent again.
 inline hopmeter::Sent send_datagram(const Socket& socket, std::array<Bytes, 2> parts, const sockaddr_in* place) {
   std::array<iovec, 2> pieces;
   std::ranges::transform(parts, pieces.begin(), [](Bytes part) {
@@ -74,7 +73,7 @@ class FrameBuffer {
  public:
   explicit FrameBuffer(const hopmeter::Link& link) : buffer_(std::min(link.frame_bytes, largest)) {}
 
-  /// Lets `fill` write a frame; returns it as the parts of a datagram.
+  /// Lets `fill` write a frame. Returns it as the parts of a datagram.
   std::array<Bytes, 2> write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto bytes = hopmeter::header_bytes + payload_bytes;
     if (bytes > buffer_.size()) {
@@ -105,7 +104,7 @@ class Drops {
     open_.push_back(socket);
   }
 
-  /// Adds the datagrams of a socket that is about to close.
+  /// Adds the dropped datagrams of a socket that is about to close.
   void close(int socket) noexcept {
     const std::lock_guard lock(mutex_);
     std::erase(open_, socket);
@@ -142,7 +141,7 @@ class Inbox {
 
   const Socket& socket() const noexcept { return socket_; }
 
-  /// Receives one datagram, and the address of its sender; empty if none arrived. A datagram that is larger than the
+  /// Receives one datagram, and the address of its sender (empty if none arrived). A datagram that is larger than the
   /// largest frame of the link is dropped.
   std::optional<Bytes> receive(hopmeter::Timeout timeout, sockaddr_in* sender = nullptr) {
     const bool waits = blocks_ && timeout > hopmeter::Timeout::zero();

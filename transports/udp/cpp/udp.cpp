@@ -23,7 +23,7 @@ class Places {
         send_buffer_(setup.setting<int>("send_buffer")),
         receive_buffer_(setup.setting<int>("receive_buffer")) {}
 
-  /// Opens the socket of a publisher or server; returns it with its port.
+  /// Opens the socket of a publisher or server. Returns it with its port.
   std::pair<Socket, std::uint16_t> bind_socket() const {
     auto socket = open();
     if (multicast) {
@@ -95,7 +95,7 @@ class UdpPublisher final : public Publisher {
     return send_to_all(draft_.write(payload_bytes, fill));
   }
 
-  /// Sends the received bytes in place.
+  /// Sends the received bytes without a copy.
   Sent forward(const Received& received) override {
     if (lacks_receivers()) admit();
     return send_to_all({received.header(), received.payload()});
@@ -116,7 +116,7 @@ class UdpPublisher final : public Publisher {
   bool lacks_receivers() const { return !is_group() && receivers_.size() < expected_; }
 
   /// A receiver that the socket's buffer has no room for misses the frame, unless it is the first. Looks for further
-  /// receivers after the frame has been sent, so that looking delays no frame.
+  /// receivers after the send, so that the check delays no frame.
   Sent send_to_all(std::array<udp::Bytes, 2> frame) {
     auto sent = Sent::accepted;
     for (const auto& receiver : receivers_) {
@@ -160,7 +160,7 @@ class UdpSubscriber final : public Subscriber {
     const auto frame = inbox_.receive(timeout);
     if (!frame) return 0;
     take(Received::split(*frame));
-    token_.clear();  // the publisher knows this receiver
+    token_.clear();  // the publisher has added this receiver
     return 1;
   }
 
@@ -176,7 +176,7 @@ class UdpSubscriber final : public Subscriber {
   }
 
   Inbox inbox_;
-  /// Sent to the publisher until a frame arrives; empty if the publisher sends to a group.
+  /// Sent to the publisher until a frame arrives (empty if the publisher sends to a group).
   std::string token_;
   Clock::time_point asked_;
 };

@@ -32,7 +32,7 @@ class Unix final : public streams::Family {
     return connection;
   }
 
-  // An error does no harm, because the launcher removes the folder anyway.
+  // Ignore errors, because the launcher removes the folder anyway.
   void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:

@@ -16,7 +16,7 @@ using beast::error_code;
 /// A socket over TCP or a Unix socket.
 using PlainSocket = net::generic::stream_protocol::socket;
 
-/// How long a peer may accept no bytes while a message to it is partly sent.
+/// How long a peer may accept no bytes of a partly sent message.
 inline constexpr std::chrono::milliseconds patience{100};
 /// How long a peer may send no bytes during the opening handshake.
 inline constexpr std::chrono::milliseconds longest_greeting{5000};
@@ -54,7 +54,7 @@ class PatientSocket final : public PlainSocket {
     return bytes;
   }
 
-  /// Sends the stored bytes without waiting; returns whether the peer has taken all of them, or has disconnected.
+  /// Sends the stored bytes without waiting. Returns whether the peer has taken all of them, or has disconnected.
   bool flush() {
     const std::lock_guard lock(mutex_);
     if (backlog_.size() == 0) return true;

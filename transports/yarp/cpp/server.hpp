@@ -76,7 +76,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Lets the handler answer a request; returns whether it did. Without an answer, YARP sends nothing to the client,
+  /// Lets the handler answer a request. Returns whether it did. Without an answer, YARP sends nothing to the client,
   /// and the client's call fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);

@@ -37,7 +37,8 @@ class Writing final : public hopmeter::Publisher {
   }
 
  private:
-  /// Sends an image. The write fails if a receiver has left, but the other receivers have received their frames.
+  /// Sends an image. The write fails if a receiver has disconnected, but the other receivers have received their
+  /// frames.
   hopmeter::Sent send(const Image& image) {
     port_.write(image);
     return hopmeter::Sent::accepted;

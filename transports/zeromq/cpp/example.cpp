@@ -22,7 +22,7 @@ int send(zmq::context_t& context) {
   publisher.set(zmq::sockopt::xpub_nodrop, NODROP);  // true: wait for room in the queue instead of dropping messages
   publisher.set(zmq::sockopt::rcvtimeo, PATIENCE_MS);
   publisher.bind(ADDRESS);
-  zmq::message_t subscription;  // messages that are sent before the subscription arrives are lost
+  zmq::message_t subscription;  // earlier messages are lost
   if (!publisher.recv(subscription)) {
     std::fputs("no receiver has subscribed\n", stderr);
     return 1;

@@ -15,7 +15,7 @@ struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.largest_frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
-  /// Returns the path that the bytes take.
+  /// Returns the path of the bytes.
   std::string path() const {
     if (endpoint == "inproc") return "memory of this process";
     return endpoint == "tcp" ? "TCP on " + setup.network_device() : "Unix sockets";
@@ -58,13 +58,13 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvhwm, hwm);
     socket_.set(zmq::sockopt::linger, 0);
-    // ZeroMQ closes connections on which a larger message arrives; by default there is no limit.
+    // ZeroMQ closes a connection after a larger message; by default there is no limit.
     socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(link.frame_bytes));
   }
 
   ~Socket() override {
     socket_.close();
-    // ZeroMQ removes only the files that it has named itself.
+    // ZeroMQ removes only files that it has named itself.
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove(path_, ignored);
   }
@@ -97,8 +97,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override { return send(payload_bytes, fill); }
   hopmeter::Sent forward(const hopmeter::Received& received) override { return forward_after(nullptr, received); }
 
-  /// Passes on one message. Releases its memory immediately, so that the next message uses memory that is still in the
-  /// caches.
+  /// Passes on one message, and releases its memory immediately, so that the next message uses cached memory.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
     if (!receive(message, timeout)) return 0;
@@ -123,7 +122,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Receives one message. Waits at most `timeout`, in the way that the link's `wait` requires; returns whether a
+  /// Receives one message. Waits at most `timeout`, in the way that the link's `wait` requires. Returns whether a
   /// message arrived.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
@@ -134,7 +133,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   }
 
  private:
-  /// The first part of all addresses within this process.
+  /// The prefix of all addresses within this process.
   static std::string process_url() { return "inproc://" + std::to_string(getpid()) + "/"; }
 
   void bind_at(const std::string& url) {
@@ -163,7 +162,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
 
   hopmeter::Sent dispatch(zmq::message_t& message, zmq::message_t* route) {
     if (route) {
-      // Sends a copy of the route, because a reply that was busy is offered again.
+      // Sends a copy of the route, because a busy reply is sent again later.
       zmq::message_t copy;
       copy.copy(*route);
       if (!socket_.send(copy, zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return hopmeter::Sent::busy;

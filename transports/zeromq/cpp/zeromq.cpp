@@ -8,7 +8,7 @@ namespace {
 class Router final : public Server, public Replier {
  public:
   Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router, link) {
-    // Without this option, a reply that finds the queue full would be dropped instead of refused.
+    // Without this option, ZeroMQ drops a reply if the queue is full, instead of refusing it.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
     socket_.bind(link);
   }

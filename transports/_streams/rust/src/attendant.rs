@@ -1,5 +1,5 @@
-//! The thread of a binding end, which accepts peers, and sends the bytes that a slow peer has not yet taken. It sleeps
-//! while there is nothing to do; the binding end does all other sending itself.
+//! The thread of a binding end. It accepts peers and sends the unsent bytes of slow peers. The binding end sends
+//! everything else itself.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ pub trait Peers: Send + 'static {
     type Peer;
     type Socket: AsFd;
 
-    /// Returns the sockets of the peers with a backlog. The sockets stay open after the lock on the peers is released.
+    /// Returns the sockets of the peers with a backlog. The sockets stay open after the caller unlocks the peers.
     fn behind(&self) -> Vec<Self::Socket>;
 
     /// Sends the peers' backlogs without waiting.
@@ -25,7 +25,7 @@ pub trait Peers: Send + 'static {
 
     fn admit(&mut self, peer: Self::Peer);
 
-    /// Records that the thread has ended, so that no more peers can connect.
+    /// Records that the thread has stopped, so no more peers can connect.
     fn fail(&mut self, failure: Error);
 }
 
@@ -59,8 +59,8 @@ impl<P: Peers> Attendant<P> {
         Self::start_with(listener, peers, move |listener| accept_on(listener)?.map(&greet).transpose())
     }
 
-    /// Starts the thread. `accept` accepts the next peer, and returns `None` if none waits. `Some(None)` is a peer that
-    /// it refuses.
+    /// Starts the thread. `accept` returns the next peer, or `None` if no peer waits. `Some(None)` stands for a refused
+    /// peer.
     pub(crate) fn start_with(
         listener: OwnedFd,
         peers: P,
@@ -89,7 +89,7 @@ impl<P: Peers> Drop for Attendant<P> {
     fn drop(&mut self) {
         self.signal.stops.store(true, Ordering::Release);
         if self.signal.raise().is_ok() {
-            // The thread ends only because of the stop signal, so its result carries no information.
+            // The thread stops only on request, so its result carries no information.
             let _ = self.thread.take().map(JoinHandle::join);
         }
     }
@@ -113,7 +113,7 @@ impl<P: Peers, A: Fn(&OwnedFd) -> Result<Option<Option<P::Peer>>>> Duty<P, A> {
         }
     }
 
-    /// Waits until a peer connects, a slow peer can take more, or the binding end wakes the thread.
+    /// Waits until a peer connects, a slow peer can accept more, or the binding end wakes the thread.
     fn sleep(&self) -> Result<()> {
         let behind = lock(&self.peers).behind();
         let mut places =
@@ -135,12 +135,12 @@ impl<P: Peers, A: Fn(&OwnedFd) -> Result<Option<Option<P::Peer>>>> Duty<P, A> {
     }
 }
 
-/// Creates an eventfd that never blocks.
+/// Creates a non-blocking eventfd.
 pub fn event() -> Result<OwnedFd> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
 }
 
-/// Resets an event. Does nothing if the event was not set.
+/// Resets an event, if it is set.
 pub fn silence(event: &OwnedFd) {
     let _ = rustix::io::read(event, &mut [0; 8]);
 }

@@ -13,9 +13,9 @@ use crate::line::Line;
 use crate::subscriber::StreamSubscriber;
 use crate::waiting::wait_ready;
 
-/// While busy, a server accepts new clients only once in this many polls.
+/// A busy server accepts new clients only once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// The longest time that a link end waits while it has bytes to send.
+/// The longest wait of a link end that has bytes to send.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
@@ -50,7 +50,7 @@ impl Client for StreamClient {
     }
 }
 
-/// One client, as the server sees it. `line` sends the replies to the client's requests.
+/// The server's connection to one client. `line` sends the replies to the client's requests.
 struct Caller {
     requests: StreamSubscriber,
     replies: Line,
@@ -67,7 +67,7 @@ impl Replier for Line {
 }
 
 impl Caller {
-    /// Handles the requests that have arrived, at most those of one `recv`.
+    /// Handles the requests that a single `recv` returns.
     fn answer(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let replies = &mut self.replies;
         self.requests.receive_some(timeout, &mut |request| handle(request, &mut *replies))
@@ -134,7 +134,7 @@ impl<F: Family> Server for StreamServer<F> {
         }
         let requests = self.answer_all(in_recv, handle)?;
         self.polls += 1;
-        // A server that waits in `recv` accepts new clients only here: after each empty poll, and from time to time.
+        // A server that waits in `recv` accepts new clients only here: after each empty poll, and at intervals.
         let idle = requests == 0 && self.wait == Wait::Block;
         if idle || self.callers.is_empty() || self.polls % POLLS_PER_LOOK == 0 {
             self.admit_all()?;

@@ -1,5 +1,5 @@
-//! A connection of one link end: a stream socket, or one end of a pipe. A pipe's descriptor never blocks; where a socket
-//! waits within a call, a pipe waits in `poll` first.
+//! A connection of one link end: a stream socket, or one side of a pipe. A pipe's descriptor is non-blocking: where a
+//! socket blocks in a call, a pipe first waits in `poll`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rustix::io::{Errno, read, write};
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// How long a receiver may accept no bytes while a message to it is partly sent.
+/// How long a receiver of a partly sent message may accept no bytes.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 pub struct Connection {
@@ -23,9 +23,9 @@ pub struct Connection {
 pub(crate) enum Receive {
     /// Not at all.
     Now,
-    /// Until anything has arrived, or the timeout is over.
+    /// Until anything arrives or the timeout passes.
     Any(Duration),
-    /// Until the buffer is full, or the timeout is over. A pipe may return earlier.
+    /// Until the buffer is full or the timeout passes. A pipe may return earlier.
     All(Duration),
 }
 
@@ -48,7 +48,7 @@ impl Connection {
         self.is_pipe
     }
 
-    /// Limits how long `send` waits.
+    /// Limits the time that `send` may wait.
     pub(crate) fn set_patience(&self) -> Result<()> {
         if self.is_pipe {
             return Ok(());
@@ -56,7 +56,7 @@ impl Connection {
         sockopt::set_socket_timeout(&self.fd, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")
     }
 
-    /// Returns the number of bytes; 0 at the end of the stream. The timeout of a socket is its SO_RCVTIMEO.
+    /// Returns the number of bytes, which is 0 at the end of the stream. SO_RCVTIMEO sets the timeout of a socket.
     pub(crate) fn receive(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.read(buffer, how);
@@ -69,7 +69,7 @@ impl Connection {
         recv(&self.fd, buffer, flags).map(|(_, bytes)| bytes)
     }
 
-    /// The rest of a frame is often there already, so reading comes first; the beginning of a frame is not.
+    /// The rest of a frame has often arrived already, so this function first reads and waits only if necessary.
     fn read(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         match how {
             Receive::Now => {}
@@ -84,7 +84,8 @@ impl Connection {
         read(&self.fd, buffer)
     }
 
-    /// Sends as many bytes as the other side accepts. With `waits`, sends until it has accepted nothing for `PATIENCE`.
+    /// Sends as many bytes as the other side accepts. With `waits`, continues until the other side has accepted nothing
+    /// for `PATIENCE`.
     pub(crate) fn send(&self, bytes: &[u8], waits: bool) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.write(bytes, waits);

@@ -12,10 +12,9 @@ use rustix::net::sockopt::set_tcp_nodelay;
 /// The setting `endpoint`, which selects the kind of address.
 #[derive(Clone)]
 pub enum Endpoint {
-    /// TCP, with the address on which link ends listen, the address at which others reach them, and the device in
-    /// words.
+    /// TCP: the listening address, the address that peers connect to, and the device as text.
     Tcp(Ipv4Addr, Ipv4Addr, String),
-    /// Unix sockets, with the trial's folder and the suffix of the socket files' names.
+    /// Unix sockets: the trial's folder and the suffix of the socket file names.
     Unix(PathBuf, &'static str),
 }
 
@@ -33,7 +32,7 @@ impl Endpoint {
         matches!(self, Self::Unix(..))
     }
 
-    /// The path that the bytes take.
+    /// The path of the bytes.
     pub fn path(&self) -> String {
         match self {
             Self::Tcp(_, _, device) => format!("TCP on {device}"),
@@ -42,7 +41,7 @@ impl Endpoint {
     }
 
     /// # Errors
-    /// When the address cannot be bound: the file exists, or its path is longer than a socket address allows.
+    /// Fails if the address cannot be bound: the file exists, or its path is too long for a socket address.
     pub fn listen(&self, link: &Link) -> Result<Listener> {
         match self {
             Self::Tcp(bind, advertised, _) => Listener::tcp(*bind, *advertised),
@@ -51,7 +50,7 @@ impl Endpoint {
     }
 
     /// # Errors
-    /// When no socket listens at the address.
+    /// Fails if no socket listens at the address.
     pub fn connect(&self, link: &Link) -> Result<OwnedFd> {
         let connecting = format!("connecting to {}", link.address);
         if self.is_unix() {
@@ -63,7 +62,7 @@ impl Endpoint {
     }
 }
 
-/// A bound, nonblocking socket.
+/// A bound, non-blocking socket.
 pub struct Listener {
     pub socket: OwnedFd,
     pub address: String,
@@ -94,7 +93,7 @@ pub struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // an error does no harm: the launcher removes the trial's folder anyway
+        let _ = std::fs::remove_file(&self.0); // ignore errors, because the launcher removes the trial's folder anyway
     }
 }
 

@@ -1,5 +1,6 @@
-//! Meeting over named pipes. A binding end creates a pipe with the link's name. Each receiver creates its own pipe in
-//! the same folder, and writes the name of that pipe to the binding end's pipe; then both remove what they can.
+//! Joins receivers to a binding end over named pipes. The binding end creates a pipe with the link's name. Each
+//! receiver creates its own pipe in the same folder, and writes its name to the binding end's pipe. Then both sides
+//! remove the files that they can.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -9,25 +10,25 @@ use hopmeter_instrument::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open, unlink};
 use rustix::io::{Errno, read, write};
 
-/// The size of a name with zeros after it. The kernel writes and reads so few bytes at once, so names never mix.
+/// The size of a zero-padded name. Pipe writes of this size are atomic, so names never mix.
 const RECORD_BYTES: usize = 64;
 
 /// One receiver's pipe.
 pub struct Joined {
     pub pipe: OwnedFd,
-    /// The name of its file, which no other receiver on this machine has.
+    /// The name of the pipe's file, which is unique on this machine.
     pub name: String,
 }
 
-/// Creates the pipe of a binding end, which receives names; returns it with its path.
+/// Creates the pipe on which a binding end receives names. Returns the pipe with its path.
 pub fn listen(folder: &Path, link: &str) -> Result<(OwnedFd, String)> {
     let path = folder.join(format!("{link}.fifo")).display().to_string();
     make(&path)?;
-    // The pipe is also open for writing, so that it has no end while there are no receivers.
+    // The pipe is also open for writing, so that reads do not report its end if there are no receivers.
     Ok((open_pipe(&path, OFlags::RDWR)?, path))
 }
 
-/// Opens the pipe of the next receiver, and removes its file; `None` if none waits. `folder` is that of `listen`.
+/// Opens the pipe of the next receiver, or returns `None` if no receiver waits. Removes the pipe's file from `folder`.
 pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
     loop {
         let mut record = [0; RECORD_BYTES];
@@ -43,7 +44,7 @@ pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
             continue; // not written by an adapter
         }
         let path = folder.join(&name).display().to_string();
-        // A receiver that has left in the meantime has removed its file, or nobody reads it.
+        // If the receiver has disconnected meanwhile, its file is missing or has no reader.
         if let Ok(pipe) = open_pipe(&path, OFlags::WRONLY) {
             let _ = unlink(&path);
             return Ok(Some(Joined { pipe, name }));
@@ -51,8 +52,8 @@ pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
     }
 }
 
-/// Creates a receiver's pipe, whose name begins with `prefix`, and tells the binding end its name. `prepare` runs in
-/// between, with the name.
+/// Creates a receiver's pipe and sends its name to the binding end. The name begins with `prefix`. `prepare` is called
+/// with the name before the name is sent.
 pub fn connect(address: &str, prefix: &str, prepare: impl FnOnce(&str) -> Result<()>) -> Result<Joined> {
     static PIPES: AtomicU64 = AtomicU64::new(0);
     let name = format!("{prefix}{}-{}", std::process::id(), PIPES.fetch_add(1, Ordering::Relaxed));

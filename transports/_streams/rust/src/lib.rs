@@ -1,5 +1,5 @@
 //! Frames over streams: the code that the `unix`, `tcp` and `pipe` adapters share. `../README.md` describes the wire
-//! format. [`endpoint`] and [`waiting`] also serve adapters whose library uses sockets.
+//! format. Adapters of libraries that use sockets also need [`endpoint`] and [`waiting`].
 
 pub mod attendant;
 mod calls;
@@ -22,9 +22,8 @@ use connection::Connection;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffer, socket};
 
-/// The length of the prefix of every frame. The prefix is the frame's length without the prefix, as a little-endian
-/// u64, and zeros up to a cache line. So message, header and payload all begin at a cache line, from which the kernel
-/// copies fastest.
+/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. So
+/// message, header and payload begin at cache lines, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
 /// The addressing of one kind of stream, which is the only difference between `unix` and `tcp`.
@@ -32,10 +31,10 @@ pub trait Family: Send + Sync + 'static {
     /// The path of the bytes, as reported in the result.
     fn path(&self) -> String;
 
-    /// Creates the listening socket of a link; returns the socket and the address that receivers connect to.
+    /// Creates the listening socket of a link. Returns the socket and the address that receivers connect to.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
-    /// Accepts the next waiting receiver; `None` if there is none.
+    /// Accepts the next waiting receiver, or returns `None` if no receiver waits.
     fn accept(&self, listener: &OwnedFd) -> Result<Option<OwnedFd>> {
         let accepted = accept_on(listener)?;
         accepted.iter().try_for_each(|connection| self.configure_accepted(connection))?;
@@ -94,13 +93,13 @@ impl<F: Family> Transport for Streams<F> {
     }
 }
 
-/// Returns the kernel's version, because the kernel takes the place of the library.
+/// Returns the kernel's version, which stands for the library version.
 pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }
 
-/// Creates a zeroed buffer in which the first message begins at a cache line; returns the buffer and the offset of that
-/// message. The buffer has room for the prefix and one frame of `frame_bytes`, and for at least `at_least` bytes.
+/// Creates a zeroed buffer whose first message begins at a cache line. Returns the buffer and the message's offset. The
+/// buffer has room for the prefix and one frame of `frame_bytes`, and for at least `at_least` bytes.
 fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
     const LINE: usize = 64;
     let buffer = vec![0; (PREFIX_BYTES + frame_bytes).max(at_least) + LINE];

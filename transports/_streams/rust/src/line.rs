@@ -1,4 +1,4 @@
-//! Writes messages for sockets, and sends them on a connection with a single reader.
+//! Writes messages into memory, and sends them on a connection with a single reader.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Draft {
         Self { buffer, offset, frame_bytes }
     }
 
-    /// Lets `fill` write a frame after its prefix; returns both.
+    /// Lets `fill` write a frame after its prefix. Returns the prefix and the frame.
     pub(crate) fn message(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<&[u8]> {
         let length = HEADER_BYTES + payload_bytes;
         if length > self.frame_bytes {
@@ -37,11 +37,10 @@ impl Draft {
     }
 }
 
-/// The sending half of a connection that also receives. It sends a client's requests, or a server's replies to one
-/// client. It has no attendant: whenever this end sends or polls, it first sends the bytes that its reader has not yet
-/// taken.
+/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. It has no
+/// attendant, so every send or poll first sends the reader's backlog.
 pub(crate) struct Line {
-    /// `None` after the reader has left.
+    /// `None` after the reader has disconnected.
     reader: Option<Receiver>,
     draft: Draft,
 }
@@ -51,7 +50,7 @@ impl Line {
         Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
     }
 
-    /// Sends the reader's backlog without waiting; returns whether the reader now has everything.
+    /// Sends the reader's backlog without waiting. Returns whether the backlog is now empty.
     pub(crate) fn catch_up(&mut self) -> bool {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
         match reader.flush() {
@@ -68,7 +67,7 @@ impl Line {
         Ok(dispatch(&mut self.reader, message))
     }
 
-    /// Sends the received bytes in place, together with the prefix that precedes them.
+    /// Sends the received bytes without a copy, together with their prefix.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -76,7 +75,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a reader that has left. After that, every message counts as sent.
+    /// Drops a disconnected reader. After that, every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

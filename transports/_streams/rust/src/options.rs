@@ -17,7 +17,7 @@ pub fn datagram_socket() -> Result<OwnedFd> {
     rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).context("making a UDP socket")
 }
 
-/// Accepts the next waiting connection of a nonblocking listening socket; `None` if there is none.
+/// Accepts the next connection of a non-blocking listening socket, or returns `None` if no connection waits.
 pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {
         match accept_with(listener, SocketFlags::CLOEXEC) {
@@ -28,7 +28,7 @@ pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     }
 }
 
-/// Sets `SO_SNDBUF`; 0 leaves the system's default.
+/// Sets `SO_SNDBUF`; 0 keeps the system's default.
 pub fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -38,7 +38,7 @@ pub fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "send_buffer", "net.core.wmem_max")
 }
 
-/// Sets `SO_RCVBUF`; 0 leaves the system's default.
+/// Sets `SO_RCVBUF`; 0 keeps the system's default.
 pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -48,8 +48,8 @@ pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
 }
 
-/// Fails if Linux granted less than requested, which it does without an error. Linux reports twice the size that it
-/// grants, because it counts its own bookkeeping.
+/// Fails if Linux silently granted less than requested. Linux reports twice the granted size, because it includes its
+/// own bookkeeping.
 fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
     if granted >= 2 * asked {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The publisher: it calls `send` once per frame and receiver.
+//! The publisher, which calls `send` once per frame and receiver.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl<F: Family> StreamPublisher<F> {
     }
 }
 
-/// Sends a message. The attendant sends the bytes that slow receivers do not take.
+/// Sends a message. The attendant sends the rest to slow receivers.
 fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
     let sent = receivers.send(message);
     if receivers.are_behind() {
@@ -53,7 +53,7 @@ impl<F: Family> Publisher for StreamPublisher<F> {
         deliver(&self.attendant, &mut receivers, message)
     }
 
-    /// Sends the received bytes in place, together with the prefix that precedes them.
+    /// Sends the received bytes without a copy, together with their prefix.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

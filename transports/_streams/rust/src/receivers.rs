@@ -1,4 +1,4 @@
-//! The receivers of a publisher, and the bytes that each of them has not yet taken.
+//! The receivers of a publisher, each with its unsent bytes.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Receivers {
 
 pub(crate) struct Receiver {
     connection: Arc<Connection>,
-    /// The part of a message that this receiver has not yet taken.
+    /// The unsent part of a message to this receiver.
     backlog: Vec<u8>,
 }
 
@@ -47,8 +47,7 @@ impl Peers for Receivers {
 }
 
 impl Receivers {
-    /// Whether every receiver has taken the previous message. If no more receivers can connect, fails once with the
-    /// reason.
+    /// Whether every receiver has accepted the previous message. Fails once if no more receivers can connect.
     pub(crate) fn are_ready(&mut self) -> Result<bool> {
         self.failure.take().map_or(Ok(!self.are_behind()), Err)
     }
@@ -57,8 +56,8 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all receivers. If the first receiver takes nothing, sends it to no receiver and returns
-    /// busy. Drops receivers that have left.
+    /// Sends one message to all receivers, or returns busy if the first receiver accepts nothing. Drops disconnected
+    /// receivers.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {
@@ -99,8 +98,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Returns false if nothing was sent. If another receiver already has the message, or this receiver has taken a
-    /// part of it, sends the rest with waits, and queues what the receiver still refuses.
+    /// Sends a message, and returns false if the receiver accepted nothing. If a receiver already has a part of the
+    /// message, waits to send the rest, and queues what the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = self.connection.send(message, false)?;
         if sent == 0 && !begun {

@@ -1,4 +1,4 @@
-//! The subscriber. It receives a small frame with one `recv`, and the rest of a large frame directly at its final
+//! The subscriber. It receives a small frame with one `recv`, and the rest of a large frame directly into its final
 //! position.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::connection::{Connection, Receive};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The size of the smallest receive buffer, which can hold several waiting small frames.
+/// The minimum size of the receive buffer, so that one call can receive several small frames.
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
@@ -20,8 +20,7 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// The start of the first frame in the buffer, which is always the same; the next field is the end of the received
-    /// bytes.
+    /// The constant start of the first frame in the buffer. The next field is the end of the received bytes.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
@@ -36,8 +35,8 @@ pub(crate) struct Message(*const [u8]);
 impl Message {
     /// Returns the bytes, which are valid as long as the frame.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
-        // SAFETY: only `deliver` creates this value, from bytes that are borrowed as long as the frame, and the value
-        // cannot be stored.
+        // SAFETY: only `deliver` creates this value, from bytes that live as long as the frame, and the value cannot be
+        // stored.
         unsafe { &*self.0 }
     }
 }
@@ -94,7 +93,7 @@ impl StreamSubscriber {
         Ok(0)
     }
 
-    /// Returns the length of the frame at `start`, including its prefix; `None` until the prefix has arrived.
+    /// Returns the length of the frame at `start`, including its prefix, or `None` until the prefix has arrived.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
         let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -122,7 +121,7 @@ impl StreamSubscriber {
             Some(timeout) => Receive::Any(timeout),
         };
         match self.connection.receive(&mut self.buffer[self.end..room], how) {
-            // Until the publisher has opened a receiver's pipe, it looks like a pipe after its writer has left.
+            // An unopened pipe looks like one whose writer has disconnected.
             Ok(0) if self.connection.is_pipe() && !self.has_begun && timeout.is_none() => Ok(Arrived::Nothing),
             Ok(0) | Err(Errno::CONNRESET) => Ok(Arrived::End),
             Ok(bytes) => {
@@ -135,7 +134,7 @@ impl StreamSubscriber {
         }
     }
 
-    /// Passes every complete frame to `take`, and moves the beginning of the next frame to the start of the buffer.
+    /// Passes every complete frame to `take`, and moves an incomplete frame to the start of the buffer.
     fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
@@ -156,7 +155,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // The publisher does not reconnect; without this pause the role would poll in a busy loop.
+            // The publisher does not reconnect. Without this pause, the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

@@ -1,4 +1,4 @@
-//! Tests stream sockets on their own: fragmented frames, slow receivers and invalid bytes.
+//! Unit tests of stream sockets: fragmented frames, slow receivers and invalid bytes.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -68,7 +68,7 @@ fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
     publisher.send(payload_bytes, Fill::copied_message(&mut write)).unwrap()
 }
 
-/// Sends until the receiver, which connects meanwhile, has received a message.
+/// Sends until the receiver has connected and received a message.
 fn send_until_received(publisher: &mut dyn Publisher, subscriber: &mut dyn Subscriber) {
     let begin = Instant::now();
     loop {
@@ -167,7 +167,7 @@ fn a_receiver_that_left_does_not_stop_the_others() {
     send_until_received(publisher.as_mut(), second.as_mut());
 }
 
-/// Sends a request, which the server returns unchanged; returns the marks of the received replies.
+/// Sends a request that the server returns unchanged. Returns the marks of the received replies.
 fn call(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
     let begin = Instant::now();
     let sent = client.start(100, Fill::copied_message(&mut |frame| frame.payload.fill(mark))).unwrap();

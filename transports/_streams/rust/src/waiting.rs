@@ -8,10 +8,10 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-/// The shortest timeout that is set, because a timeout of zero would wait forever.
+/// The minimum timeout, because a timeout of zero would wait forever.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Sleeps until one of the descriptors is ready or the timeout passes; returns whether one is ready.
+/// Sleeps until a descriptor is ready or the timeout passes. Returns whether a descriptor is ready.
 pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> {
     let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
     match poll(places, Some(&timeout)) {
@@ -21,7 +21,7 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
     }
 }
 
-/// The current `SO_RCVTIMEO` of a socket. Setting the timeout takes a system call, so it is set only when it changes.
+/// The current `SO_RCVTIMEO` of a socket, which is set only if it changes, because setting it takes a system call.
 #[derive(Default)]
 pub struct ReceiveTimeout(Duration);
 

@@ -16,20 +16,18 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that has taken nothing for this long counts as hung. Without this limit, such a receiver would also block
-/// the sender.
+/// A receiver that has accepted nothing for this long counts as hung. Without this limit, such a receiver would also
+/// block the sender.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// There is one transport per process. Put the objects here that all link ends share: a session, a context, a
-/// connection to a broker.
+/// There is one transport per process. Put the shared objects here: a session, a context or a broker connection.
 struct ParcelTransport {
     setup: Setup,
     backlog: i32,
 }
 
 impl Transport for ParcelTransport {
-    // Opening may take some time, because nothing is measured yet. Prepare everything here that sending a message will
-    // need.
+    // Opening may be slow, because it is not measured. Prepare everything here that sending a message needs.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));
         let listener = socket(SocketFlags::NONBLOCK)?;
@@ -60,7 +58,7 @@ struct Sender {
 }
 
 impl Publisher for Sender {
-    // Receivers get this address. In this transport, they have no other way to find this end.
+    // Receivers connect to this address, because this transport has no discovery.
     fn address(&self) -> String {
         self.path.display().to_string()
     }
@@ -75,8 +73,8 @@ impl Publisher for Sender {
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {
             match send(receiver, frame, flags) {
-                // Once one receiver has the frame, send it to all receivers, because after `Busy` the role would send
-                // the frame a second time.
+                // Once one receiver has the frame, send it to all receivers: after `Busy`, the role would send the
+                // frame again.
                 Ok(_) => flags = SendFlags::NOSIGNAL,
                 Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
                 Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
@@ -118,7 +116,7 @@ impl Drop for Sender {
 struct Receiver {
     connection: OwnedFd,
     blocks: bool,
-    /// The current SO_RCVTIMEO. Setting it takes a system call, so it is set only when it changes.
+    /// The current SO_RCVTIMEO, which is set only if it changes, because setting it takes a system call.
     timeout: Duration,
     buffer: Vec<u8>,
 }
@@ -135,7 +133,7 @@ impl Subscriber for Receiver {
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {
-                // The sender does not reconnect; without this pause the role would poll in a busy loop.
+                // The sender does not reconnect. Without this pause, the role would poll in a busy loop.
                 std::thread::sleep(if waits { timeout } else { Duration::ZERO });
                 Ok(0)
             }

@@ -1,5 +1,5 @@
-//! Shared code of the adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers that a task
-//! calls.
+//! Shared code of the adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers with a
+//! callback.
 
 pub mod calls;
 
@@ -22,7 +22,7 @@ impl Runtime {
         Ok(Self(Arc::new(runtime.context(format!("starting the threads of {name}"))?)))
     }
 
-    /// Waits for `future` on this thread; returns `None` if it takes longer than `timeout`.
+    /// Waits for `future` on this thread. Returns `None` after the timeout.
     pub fn wait_for<F: Future>(&self, timeout: Duration, future: F) -> Option<F::Output> {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
@@ -32,7 +32,7 @@ impl Runtime {
         Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
     }
 
-    /// Aborts a task, and waits until it has ended.
+    /// Aborts a task, and waits for its end.
     pub fn end<T>(&self, task: JoinHandle<T>) {
         task.abort();
         // The result shows only that the task was aborted.

@@ -20,7 +20,7 @@ use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
 type Stub = LinkClient<Channel>;
-/// How long opening a stream waits for the stream's first message.
+/// How long the opening of a stream waits for its first message.
 const ASKING: Duration = Duration::from_millis(20);
 
 pub struct TopicPublisher {
@@ -33,13 +33,13 @@ impl Publisher for TopicPublisher {
         self.bound.address.clone()
     }
 
-    /// Serialises the frame once and queues it for every stream; returns busy while a stream's queue is full.
+    /// Serialises the frame once and queues it for every stream. Returns busy if a stream's queue is full.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut streams = lock(&self.streams);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
-            // If a callback sends, it occupies a thread of the runtime, so another thread must drive the streams during
-            // the send.
+            // A sending callback occupies a thread of the runtime, so another thread must drive the streams during the
+            // send.
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
@@ -62,7 +62,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// A requested stream that has not answered yet. A publisher may answer only when it sends its first message.
+    /// A requested stream without an answer so far. A publisher may answer only with its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -79,8 +79,7 @@ impl Messages {
         })
     }
 
-    /// Returns the next frame; `None` if the publisher has ended the stream or has disconnected. No frame is lost if
-    /// the wait is cancelled.
+    /// Returns the next frame, or `None` at the end of the stream. Cancelling the wait loses no frame.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -148,7 +147,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// The client. A tonic task makes each call, and its reply waits for a poll.
+/// The client. A tonic task makes each call and stores its reply until a poll.
 pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
@@ -203,8 +202,8 @@ pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The server. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// This field must be dropped before the server, because the server waits for running calls when it ends. Their
-    /// requests then count as unanswered.
+    /// Must be dropped before the server, which otherwise waits for running calls. Their requests then count as
+    /// unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -231,7 +230,7 @@ impl Server for CallServer {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {
             while let Some(asked) = requests.recv().await {
-                // The handler may block and wait for another server; meanwhile the runtime continues on another thread.
+                // The handler may wait for another server, so the runtime continues on another thread.
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });

@@ -6,7 +6,7 @@ use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
 
 use crate::wire::{Image, Timing};
 
-/// A frame that goes into a message or came from a message. The frame refers to the message's own payload.
+/// A frame of a sent or received message. The frame refers to the message's payload.
 #[derive(Clone)]
 pub struct Frame {
     header: [u8; HEADER_BYTES],

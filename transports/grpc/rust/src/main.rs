@@ -26,12 +26,11 @@ mod wire {
 struct Grpc {
     runtime: Runtime,
     endpoint: Endpoint,
-    /// The largest message that may be received: the largest frame, plus the tags and lengths of its fields and a
-    /// margin.
+    /// The maximum size of a received message: the largest frame plus the field tags, lengths and a margin.
     message_bytes: usize,
 }
 
-/// The maximum number of bytes that a message adds to its frame.
+/// The maximum number of bytes that a message adds to its frame, with a margin.
 const MARGIN_BYTES: usize = 4096;
 
 impl Grpc {

@@ -22,7 +22,7 @@ use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
 
-/// The maximum number of messages that wait for a receiver's stream; another message is `busy`.
+/// The maximum number of queued messages per receiver. A send beyond it returns busy.
 const UNDER_WAY: usize = 16;
 
 /// The queues of all of a publisher's streams.
@@ -32,7 +32,7 @@ type Answer<T> = Result<T, Status>;
 /// One receiver's frames, converted to messages.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// The service of a binding end; the half that the end does not offer is `None`.
+/// The service of a binding end. Either the calls or the streams are `None`.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
@@ -43,7 +43,7 @@ impl Service {
     async fn answer(&self, request: Frame) -> Answer<Frame> {
         let ask = self.ask.as_ref().ok_or_else(|| Status::unimplemented("this end publishes"))?;
         let (answer, answered) = oneshot::channel();
-        // If no task takes requests any more, the request is dropped together with the sender of its reply.
+        // If no task receives requests any more, the request is dropped together with its reply channel.
         drop(ask.send((request, answer)));
         answered.await.map_err(|_| Status::unavailable("not answered"))
     }
@@ -111,8 +111,7 @@ impl RunningServer {
 }
 
 impl Drop for RunningServer {
-    /// The binding end has already closed its calls and streams. The server does not wait for a peer that stays
-    /// connected.
+    /// The binding end has already closed its calls and streams, so the server does not wait for connected peers.
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(mut task) = self.task.take() {

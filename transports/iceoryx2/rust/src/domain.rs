@@ -1,5 +1,6 @@
-//! The trial's own iceoryx2 domain. Its files are in the trial's folder, and the names of its shared memory contain the
-//! run. So it never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed process.
+//! The trial's own iceoryx2 domain. Its files are in the trial's folder, and its shared-memory names contain the run
+//! id. So the domain never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed
+//! process.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,8 +13,7 @@ use iceoryx2::testing::remove_global_mgmt_segment;
 /// The iceoryx2 node of this process, in the trial's domain.
 pub struct Domain {
     config: Config,
-    /// The node is locked, because only one thread at a time may use an iceoryx2 node. `None` only while the domain is
-    /// being dropped.
+    /// A lock protects the node, which only one thread at a time may use. `None` only during the domain's drop.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -42,8 +42,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes the
-/// segment; if two nodes leave concurrently, both may try to remove it.
+/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The domain's last node removes the segment.
+/// If two nodes exit concurrently, both may try.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());
@@ -53,8 +53,8 @@ impl Drop for Domain {
             CallbackProgression::Stop
         });
         if listed.is_ok() && alone {
-            // SAFETY: the domain belongs to this trial, and no other node is left in it. The run's cleanup removes any
-            // file that cannot be removed here.
+            // SAFETY: the domain belongs to this trial and has no other node. The run's clean-up removes any file that
+            // remains.
             let _ = unsafe { remove_global_mgmt_segment::<ipc::Service>(&self.config) };
         }
     }

@@ -1,4 +1,4 @@
-//! Both ends of a link. A frame is one slice of bytes, header first.
+//! The publisher and the subscriber of a link. A frame is one slice of bytes, header first.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::services::{FrameService, Services};
 /// A port that may move between threads. The contract says that only one thread at a time uses a link end, but the
 /// thread may change.
 ///
-/// iceoryx2 keeps the state of an `ipc` port in an `Rc`, which the port shares with its loaned samples, so the port is
-/// bound to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always
-/// move together. The alternative, `ipc_threadsafe`, takes a lock per call.
+/// iceoryx2 binds an `ipc` port to one thread, because an `Rc` holds the state that the port shares with its loaned
+/// samples. Here, no sample outlives the call that loans it, so the port and its `Rc` always move together. The
+/// alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
-// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. The domain,
-// which the link ends share with others, may be used by several threads.
+// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several
+// threads may use the shared domain.
 unsafe impl<T> Send for Moving<T> {}
 
 pub struct LoanPublisher(Moving<SenderPorts>);
@@ -31,7 +31,7 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// The service of the frames, which counts the receivers, to find out whether a frame had no receiver.
+    /// The service of the frames, whose receiver count shows whether a frame had no receiver.
     frames: FrameService,
     /// This field is dropped after the ports above.
     _domain: Arc<Domain>,
@@ -64,8 +64,7 @@ impl Publisher for LoanPublisher {
             Err(cause) => return Err(Error::new("loaning a sample from iceoryx2").because(cause)),
         };
         fill.write(FrameMut::split(as_bytes(sample.payload_mut())));
-        // SAFETY: shared memory is zeroed or contains an earlier frame, so every byte is initialised, whether or not it
-        // was written.
+        // SAFETY: shared memory is zeroed or contains an earlier frame, so every byte is initialised.
         let receivers = unsafe { sample.assume_init() }.send().context("sending an iceoryx2 sample")?;
         if receivers == 0 && frames.dynamic_config().number_of_subscribers() > 0 {
             return Ok(Sent::Busy);
@@ -94,7 +93,7 @@ struct ReceiverPorts {
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // Create the listener first, because a peer that sees the subscriber may then wake the listener.
+        // Create the listener first, because a peer may wake it as soon as it sees the subscriber.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

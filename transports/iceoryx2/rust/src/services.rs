@@ -1,4 +1,4 @@
-//! The services of a link: publish-subscribe for its frames and, if receivers block, an event that wakes them.
+//! The services of a link: publish-subscribe for its frames, and an event that wakes blocking receivers.
 
 use hopmeter_instrument::prelude::*;
 use iceoryx2::node::Node;
@@ -40,8 +40,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the services of a link, which the first link end creates. All link ends request the same limits, which are
-    /// never below the library's defaults.
+    /// Opens or creates the services of a link. All link ends request the same limits, at least the library's defaults.
     pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;
         let receivers = link.receivers as usize;

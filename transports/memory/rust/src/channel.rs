@@ -10,8 +10,7 @@ use hopmeter_instrument::prelude::*;
 use crate::lend;
 use crate::pool::Frame;
 
-/// The receivers of one link. A publisher locks the receivers during each send, so no callback can be removed while it
-/// is being called.
+/// The receivers of one link. A publisher locks them during each send, so no running callback can be removed.
 #[derive(Default)]
 pub struct Receivers {
     pub calls: Vec<(u64, OnFrame)>,
@@ -20,20 +19,20 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Adds a callback; returns its number.
+    /// Adds a callback. Returns its number.
     pub fn add_call(&mut self, on_frame: OnFrame) -> u64 {
         self.next_id += 1;
         self.calls.push((self.next_id, on_frame));
         self.next_id
     }
 
-    /// Whether every queue has room for one more frame. Only the link's single publisher adds frames, so the answer
-    /// stays valid until this publisher adds one.
+    /// Whether every queue has room for another frame. The answer stays valid until the link's only publisher adds a
+    /// frame.
     pub fn has_room(&self) -> bool {
         self.queues.iter().all(|queue| queue.has_room())
     }
 
-    /// Passes a frame to all receivers: calls the callbacks on this thread, and puts a reference into every queue.
+    /// Calls all callbacks with a frame on this thread, and puts a reference to the frame into every queue.
     #[inline]
     pub fn send(&mut self, frame: &Frame) {
         let received = lend(frame);
@@ -44,8 +43,8 @@ impl Receivers {
     }
 }
 
-/// A bounded queue of frame references. Its length can be read without the lock, so a spinning receiver takes no lock
-/// while the queue is empty.
+/// A bounded queue of frame references. Its length is readable without the lock, so a spinning receiver takes no lock
+/// if the queue is empty.
 pub struct Queue {
     frames: Mutex<VecDeque<Frame>>,
     length: AtomicUsize,
@@ -71,7 +70,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Returns the oldest frame. Waits at most `timeout` for one; with a timeout of zero, checks only once.
+    /// Returns the oldest frame, after waiting at most `timeout` for one. With a timeout of zero, checks only once.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

@@ -73,8 +73,8 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// The last step of `fill` reads the sent time, so call `fill` as late as possible. At this point the frame is
-    /// ready, the receivers are locked and have room, and only the sending follows.
+    /// The last step of `fill` reads the sent time, so `fill` is called last: the frame is ready, and the receivers are
+    /// locked and have room.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
@@ -107,7 +107,7 @@ struct MemorySubscriber {
 }
 
 impl Subscriber for MemorySubscriber {
-    /// `take` borrows the frame. When this function returns, the reference is dropped and the buffer becomes free.
+    /// `take` borrows the frame. When this function returns, the reference is dropped and the buffer is free.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.queue.pop(timeout) {
             Some(frame) => {
@@ -132,14 +132,14 @@ struct MemorySubscription {
 
 impl Subscription for MemorySubscription {}
 
-/// Removing the callback takes the channel's lock, so no call is running after this function has returned.
+/// Removing the callback takes the channel's lock, so no callback runs after this function has returned.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
         lock(&self.channel).calls.retain(|(id, _)| *id != self.id);
     }
 }
 
-/// Converts a frame to the form that receivers see, with the reference that `forward` and `keep` need.
+/// Converts a frame to the receivers' type, including the reference that `forward` and `keep` need.
 fn lend(frame: &Frame) -> Received<'_> {
     let (header, payload) = frame.parts();
     Received::parts(header, payload).with_native(frame).with_keep(frame)

@@ -17,7 +17,7 @@ impl Frame {
         self.0.split_at(HEADER_BYTES)
     }
 
-    /// Returns the frame for writing, if this is the only reference to it.
+    /// Returns the frame for writing, unless another reference exists.
     pub fn parts_mut(&mut self) -> Option<FrameMut<'_>> {
         Arc::get_mut(&mut self.0).map(|bytes| FrameMut::split(bytes))
     }
@@ -45,7 +45,7 @@ impl Pool {
         Self { frames: Vec::with_capacity(limit), made: 0, limit, next: 0 }
     }
 
-    /// Returns an unused frame with room for the payload; `None` while all frames are in use.
+    /// Returns an unused frame with room for the payload, or `None` if all frames are in use.
     pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
         let mut frame = self.take_unused()?;
         let bytes = HEADER_BYTES + payload_bytes;
@@ -61,7 +61,7 @@ impl Pool {
     }
 
     fn take_unused(&mut self) -> Option<Frame> {
-        // The last frame is still in the caches, and after a direct call it is always free again.
+        // The last frame is still in the caches, and it is always free after a direct call.
         let warm = self.frames.last().is_some_and(Frame::is_unused);
         if warm {
             return self.frames.pop();

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::queue::{LARGEST, Queue};
 
-/// How often a publisher looks for further receivers after the expected ones have joined.
+/// How often a publisher checks for additional receivers after the expected ones have joined.
 const LOOK: Duration = Duration::from_millis(10);
 
 struct Queues {
@@ -52,15 +52,16 @@ impl Transport for Queues {
     }
 }
 
-/// A receiver, as its publisher sees it.
+/// A publisher's view of a receiver.
 struct Receiver {
     queue: Queue,
-    /// A pipe that the receiver holds open for reading as long as it lives.
+    /// A pipe that the receiver holds open for its lifetime.
     life: OwnedFd,
 }
 
 impl Receiver {
-    /// Whether the receiver has closed its pipe, or was killed. Its queue still exists, because the publisher has it open.
+    /// Whether the receiver has closed its pipe or was killed. Its queue still exists, because the publisher has it
+    /// open.
     fn has_gone(&self) -> bool {
         let mut place = [PollFd::new(&self.life, PollFlags::empty())];
         let looked = poll(&mut place, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
@@ -82,7 +83,7 @@ impl MqPublisher {
     fn admit(&mut self) -> Result<()> {
         let folder = Path::new(&self.address).parent().unwrap_or(Path::new("/"));
         while let Some(joined) = fifo::accept(&self.entrance, folder)? {
-            // A receiver that has left in the meantime has removed its queue.
+            // A receiver that has disconnected meanwhile has removed its queue.
             let Ok(queue) = Queue::open(&joined.name) else { continue };
             self.receivers.push(Receiver { queue, life: joined.pipe });
         }
@@ -90,7 +91,8 @@ impl MqPublisher {
         Ok(())
     }
 
-    /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, sending shows it.
+    /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, the send itself
+    /// shows it.
     fn has_room(&mut self) -> bool {
         if self.receivers.len() < 2 {
             return true;
@@ -100,7 +102,8 @@ impl MqPublisher {
     }
 }
 
-/// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if that has left.
+/// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if the receiver has
+/// disconnected.
 fn send_to_all(receivers: &mut Vec<Receiver>, frame: &[u8]) -> Result<Sent> {
     let mut full = None;
     for (index, receiver) in receivers.iter().enumerate() {
@@ -137,7 +140,7 @@ impl Publisher for MqPublisher {
         fill.write(FrameMut::split(frame));
         let sent = send_to_all(&mut self.receivers, frame)?;
         if self.looked.elapsed() > LOOK {
-            self.admit()?; // after the frame has been sent, so that looking delays no frame
+            self.admit()?; // after the send, so that the check delays no frame
         }
         Ok(sent)
     }
@@ -151,7 +154,7 @@ impl Drop for MqPublisher {
 
 struct MqSubscriber {
     queue: Queue,
-    /// Tells the publisher whether this receiver lives.
+    /// Shows the publisher that this receiver is alive.
     _life: OwnedFd,
     buffer: Vec<u8>,
 }

@@ -14,15 +14,15 @@ use nix::sys::time::TimeSpec;
 pub const LARGEST: usize = 8192;
 
 pub struct Queue {
-    /// `None` only while the queue closes.
+    /// `None` only during the close.
     descriptor: Option<MqdT>,
-    /// The name, as long as this end must remove it.
+    /// The name, if this end must remove it.
     name: Option<String>,
     blocks: bool,
 }
 
 impl Queue {
-    /// Creates the queue of a receiver. It has room for `depth` messages of at most `bytes` bytes.
+    /// Creates a receiver's queue for `depth` messages of at most `bytes` bytes.
     pub fn create(name: &str, depth: usize, bytes: usize, blocks: bool) -> Result<Self> {
         let name = format!("/{name}");
         let flags = MQ_OFlag::O_RDONLY | MQ_OFlag::O_CREAT | MQ_OFlag::O_EXCL | MQ_OFlag::O_CLOEXEC;
@@ -65,7 +65,7 @@ impl Queue {
         }
     }
 
-    /// Receives one message; returns its length. The timeout of the system call is a time of day.
+    /// Receives one message, and returns its length. The system call takes the timeout as a time of day.
     pub fn receive(&self, buffer: &mut [u8], timeout: Duration) -> Result<Option<usize>> {
         let mut priority = 0;
         let answer = if self.blocks {
@@ -84,13 +84,13 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // Errors do no harm: the publisher has removed the name, and the kernel closes the queue with the process.
+        // Ignore errors: the publisher has removed the name, and the kernel closes the queue when the process exits.
         let _ = self.descriptor.take().map(mq_close);
         let _ = self.name.take().map(|name| mq_unlink(name.as_str()));
     }
 }
 
-/// Names the limit of the kernel that a new queue exceeds, and how to raise it.
+/// Returns an error that names the exceeded kernel limit, and how to raise it.
 fn creation_error(depth: usize, bytes: usize, cause: Errno) -> Error {
     let remedy = match cause {
         Errno::EINVAL => format!(

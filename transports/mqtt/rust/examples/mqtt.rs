@@ -14,7 +14,7 @@ const ADDRESS: &str = "127.0.0.1:1883";
 const QOS: u8 = 0;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Creates a client and its connection, which does nothing until it is polled.
+/// Creates a client and its connection, which is idle until polled.
 fn connect(name: &str) -> Result<(Client, Connection), Box<dyn Error>> {
     let (host, port) = ADDRESS.split_once(':').ok_or("ADDRESS has no port")?;
     let mut options = MqttOptions::new(format!("{TOPIC}-{name}"), host, port.parse()?);

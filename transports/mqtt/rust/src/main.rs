@@ -11,7 +11,7 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// The maximum number of messages that wait for the connection's thread; another message is `busy`.
+/// The maximum number of messages in the connection thread's queue. A send beyond it returns busy.
 const QUEUE: usize = 64;
 /// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
@@ -32,7 +32,7 @@ impl Mqtt {
         Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
     }
 
-    /// Creates a connection for one link end; it does nothing until it is polled.
+    /// Creates a connection for one link end, which is idle until polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
         let (credentials, place) = match self.setup.broker.rsplit_once('@') {
             Some((credentials, place)) => (credentials.split_once(':'), place),
@@ -59,8 +59,7 @@ impl Mqtt {
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes the messages that the client has queued, until the client disconnects or the broker has disconnected.
-        // After that, every send fails.
+        // Writes the client's queued messages until the client or the broker disconnects. After that, every send fails.
         let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
         let attend = move || drop(connection.iter().find(is_end));
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);
@@ -69,7 +68,7 @@ impl Transport for Mqtt {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        // The broker disconnects a client if another client connects under the same name.
+        // The broker disconnects a client if another client connects with the same name.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
@@ -123,7 +122,7 @@ struct TopicSubscriber {
 }
 
 impl Subscriber for TopicSubscriber {
-    /// The poll also does the connection's other work, such as acknowledging messages.
+    /// A poll also does the connection's other work, such as sending acknowledgements.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

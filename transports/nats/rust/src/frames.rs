@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// The maximum number of buffers that are kept for reuse, some of which the connection may still be using.
+/// The maximum number of cached buffers, including those that the connection still uses.
 const BUFFERS: usize = 64;
 
 /// The buffers, which are reused after the connection has written them.
@@ -38,7 +38,7 @@ impl Frames {
     }
 }
 
-/// Converts a message to the instrument's type; a relay forwards its bytes by reference.
+/// Converts a message to the instrument's type, whose bytes a relay forwards by reference.
 pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }

@@ -22,7 +22,7 @@ impl Server for CallServer {
 
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { requests, mut replier } = *self;
-        // The handler may block and wait for another server; meanwhile the runtime continues on another thread.
+        // The handler may wait for another server, so the runtime continues on another thread.
         let call = move |request| tokio::task::block_in_place(|| replier.answer(request, &mut *on_request));
         Ok(Box::new(requests.call(call)))
     }

@@ -11,10 +11,10 @@ use hopmeter_tokio::{Runtime, Task};
 
 use crate::frames::{Frames, as_received};
 
-/// Passes a message to the connection's thread; returns busy if the thread's queue is full.
+/// Passes a message to the connection's thread. Returns busy if the thread's queue is full.
 ///
 /// # Errors
-/// When the broker would reject the message, or the connection is closed.
+/// Fails if the broker would reject the message, or the connection is closed.
 pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nats::PublishError>>) -> Result<Sent> {
     match sending.now_or_never() {
         Some(Ok(())) => Ok(Sent::Accepted),
@@ -76,7 +76,7 @@ impl TopicSubscriber {
         Ok(Self { runtime, messages, spins: wait == Wait::Spin })
     }
 
-    /// Returns the next message; `None` if none arrives in time. Skips the broker's own "no responders" messages.
+    /// Returns the next message, or `None` after the timeout. Skips the broker's own "no responders" messages.
     pub fn next(&mut self, timeout: Duration) -> Option<Message> {
         let next = self.messages.next();
         let message = if self.spins || timeout.is_zero() {

@@ -11,18 +11,18 @@ use nng::{Message, Protocol, Socket};
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
 
-/// How long a reply may wait until the previous reply is sent. If REP refuses a reply, it also forgets the client, so
-/// the reply cannot be offered again.
+/// How long a reply may wait for the previous reply. If REP refuses a reply, it also forgets the client, so the reply
+/// cannot be sent later.
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long an unanswered call prevents a new call.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The client. REQ supports only one call at a time: a new call would make nng drop the current call, and with it a
-/// late reply. So a new call is busy until the reply to the current call has arrived or the call has timed out.
+/// The client. REQ supports only one call at a time: a new call would make nng drop the current one. So a new call is
+/// busy until the current reply has arrived or the current call has timed out.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
-    /// When the current call started; `None` if there is no current call.
+    /// When the current call started, or `None` if there is no current call.
     started: Option<Instant>,
     late: VecDeque<Message>,
 }
@@ -105,8 +105,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// nng's callbacks must not wait, but a handler may wait, so a separate thread for this link polls and calls the
-    /// handler.
+    /// A handler may wait, but nng's callbacks must not. So a separate thread per link polls and calls the handler.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }
@@ -115,7 +114,7 @@ impl Server for CallServer {
 struct CallReplier<'a>(&'a Socket);
 
 impl Replier for CallReplier<'_> {
-    /// A reply that cannot be sent in time is lost, like a reply to a client that has disconnected.
+    /// A reply that cannot be sent in time is lost, like a reply to a disconnected client.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send_outcome(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)

@@ -1,4 +1,4 @@
-//! Receives messages from a socket, polled or called, through nng's asynchronous operations.
+//! Receives messages by polling or callbacks, through nng's asynchronous operations.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,9 +27,8 @@ impl PendingReceive {
 
 /// Receives one message at a time and never waits longer than requested.
 ///
-/// For most sockets, a receive with a timeout would do. But nng wakes a separate thread for each timeout, and REQ ends
-/// the whole call when the timeout of a receive passes. So a receive without a timeout stays pending from one poll to
-/// the next.
+/// A receive with a timeout would be simpler, but nng wakes a separate thread for each timeout, and REQ ends the whole
+/// call when it passes. So a receive without a timeout stays pending from one poll to the next.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -51,7 +50,7 @@ impl Inbox {
         Ok(Self { socket, outcome, operation, pending: false, spins: wait == Wait::Spin })
     }
 
-    /// Returns the next message; `None` if none arrived within `timeout`.
+    /// Returns the next message, or `None` after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
             // Takes a message that is already waiting; the asynchronous operation would deliver it on another thread.
@@ -94,7 +93,7 @@ impl Drop for Inbox {
     }
 }
 
-/// A receiver that nng's threads call. Each callback then requests the next message.
+/// A receiver with a callback on nng's threads. Each callback then requests the next message.
 pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,
@@ -107,7 +106,7 @@ impl CallbackSubscription {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = lock(&on_frame);
             on_frame.call(Received::split(&message));
-            // nng refuses a receive only while another one is pending, and this was the only one.
+            // nng refuses a receive only if another one is pending, and this was the only one.
             let _ = again.recv_async(&operation);
         };
         let operation = Aio::new(finish).context("preparing to receive")?;
@@ -118,7 +117,7 @@ impl CallbackSubscription {
 
 impl Subscription for CallbackSubscription {}
 
-/// A closed socket delivers no more messages, so this destructor only waits for the last callback.
+/// The closed socket delivers no more messages, so this destructor only waits for the last callback.
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.socket.close();

@@ -16,7 +16,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The path that the bytes take.
+    /// The path of the bytes.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),
@@ -38,18 +38,18 @@ fn process_url() -> String {
     format!("inproc://hopmeter/{}/", std::process::id())
 }
 
-/// The maximum number of bytes that nng adds to a frame: the ids of a call.
+/// The maximum number of bytes that nng adds to a frame, for call ids.
 const ENVELOPE_BYTES: usize = 256;
 
 pub fn open(protocol: Protocol, link: &Link) -> Result<Socket> {
     let socket = Socket::new(protocol).context("opening a socket of nng")?;
-    // nng closes connections on which a larger message arrives; the default limit is 1 MiB.
+    // nng closes a connection after a larger message; the default limit is 1 MiB.
     let most = link.frame_bytes + ENVELOPE_BYTES;
     socket.set_opt::<RecvMaxSize>(most).context("setting the limit of received messages")?;
     Ok(socket)
 }
 
-/// Binds a socket; returns its address.
+/// Binds a socket. Returns its address.
 pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     let endpoint: Endpoint = setup.setting("endpoint")?;
     let url = endpoint.url(setup, link);
@@ -61,7 +61,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     Ok(format!("tcp://{}:{port}", setup.advertised))
 }
 
-/// Waits until the socket is connected. nng itself reconnects later if necessary.
+/// Waits for the connection. nng reconnects later if necessary.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
         let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
@@ -77,7 +77,7 @@ pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     message
 }
 
-/// Converts the result of a send: busy if nng would have to wait, or has waited too long.
+/// Converts the result of a send, which is busy if nng would have to wait or the wait timed out.
 pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),

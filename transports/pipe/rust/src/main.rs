@@ -1,4 +1,4 @@
-//! The adapter for named pipes: a pipe for each receiver, and one in which receivers announce themselves.
+//! The adapter for named pipes: one pipe for each receiver, and one pipe through which receivers join.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -37,12 +37,13 @@ impl Family for Pipes {
     }
 
     fn remove(&self, address: &str) {
-        // An error does no harm, because the launcher removes the folder anyway.
+        // Ignore errors, because the launcher removes the folder anyway.
         let _ = rustix::fs::unlink(address);
     }
 }
 
-/// Sets the capacity of a pipe; 0 leaves the system's default. The kernel rounds it up to a power of two of pages.
+/// Sets the capacity of a pipe; 0 keeps the system's default. The kernel rounds the capacity up to a power of two of
+/// pages.
 fn set_size(pipe: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());

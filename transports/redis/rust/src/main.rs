@@ -50,7 +50,7 @@ impl Transport for Redis {
     }
 }
 
-/// Publishes with PUBLISH. Each call waits for the broker's answer, because redis-rs does.
+/// Publishes with PUBLISH. Each send waits for the broker's answer, because redis-rs does.
 struct TopicPublisher {
     connection: Connection,
     channel: String,
@@ -68,7 +68,7 @@ impl Publisher for TopicPublisher {
         publish(&mut self.connection, &self.channel, &self.frame)
     }
 
-    /// Sends the received bytes in place.
+    /// Sends the received bytes without a copy.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let whole = received.native_as::<redis::Msg>();
         let whole = whole.ok_or_else(|| {
@@ -78,9 +78,8 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped, so this function creates one for
-/// each use and never drops it. Nothing else in `PubSub` is lost, as long as no subscription is made while messages
-/// arrive.
+/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this function creates one for
+/// each use and never drops it. This loses nothing, as long as no subscription is made while messages arrive.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }

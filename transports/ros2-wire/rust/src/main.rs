@@ -1,5 +1,5 @@
-//! The adapter for the ROS 2 wire protocol with ros2-client, over RustDDS. It uses the messages of ../idl, and names
-//! topics and services as ROS 2 does, but uses no rcl, rclcpp or executor.
+//! The adapter for the ROS 2 wire protocol with ros2-client, over RustDDS. It uses the messages of ../idl and ROS 2's
+//! topic and service names, without rcl, rclcpp or an executor.
 
 mod arrivals;
 mod messages;
@@ -26,7 +26,7 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     Ok(Arc::new(Wire { session: Session::open(setup)? }))
 }
 
-/// Opens a link end with the message type that the link's payload selects.
+/// Opens a link end with the message type of the link's payload.
 macro_rules! open_end {
     ($self:ident, $end:ident, $link:ident) => {
         match $link.payload {

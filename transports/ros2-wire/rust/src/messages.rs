@@ -13,14 +13,14 @@ pub struct Time {
     nanosec: u32,
 }
 
-/// std_msgs/Header: a time and a text, without a field for a payload.
+/// std_msgs/Header: a time and a text, without a payload field.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Header {
     stamp: Time,
     frame_id: String,
 }
 
-/// sensor_msgs/Image. For bytes that are not an image, height and width are 0.
+/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Image {
     header: Header,
@@ -43,7 +43,7 @@ pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
     const TYPE: (&'static str, &'static str);
     const SERVICE: &'static str;
 
-    /// Creates a message in which all constant fields are set.
+    /// Creates a message with all constant fields set.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
@@ -96,8 +96,8 @@ impl Carrier for Image {
     }
 }
 
-/// A message in the form that the library takes. The library takes ownership of each message that it sends, so this
-/// value is only a reference, and the memory stays with the link end.
+/// A message in the library's form. The library takes ownership of each sent message, so this value is only a
+/// reference, and the memory stays with the link end.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
@@ -130,7 +130,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message that a link end sends. The link end keeps the message, so that its memory is reused.
+/// The message that a link end sends, kept so that its memory is reused.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {
@@ -139,7 +139,7 @@ impl<M: Carrier> MessageBuffer<M> {
     }
 
     pub fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<FrameMessage<M>> {
-        // The library has serialised and dropped the previous reference, so nothing is copied here.
+        // The library has already dropped the previous reference, so nothing is copied here.
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
         let (seconds, nanoseconds) = typed::write_message(&mut text.frame_id, octets, fill);
         text.stamp = Time { sec: seconds as i32, nanosec: nanoseconds as u32 };

@@ -9,7 +9,7 @@ const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail 
 
 pub struct Quality {
     pub topics: QosProfile,
-    /// Services are reliable and volatile, as in ROS 2; their history follows the settings.
+    /// The quality of service of services: reliable and volatile, as in ROS 2, with the history of the settings.
     pub services: QosProfile,
 }
 
@@ -26,7 +26,7 @@ impl Quality {
     }
 }
 
-/// Returns the requested settings that other DDS libraries support and RustDDS does not.
+/// Returns the requested settings that RustDDS does not support.
 pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {

@@ -1,9 +1,7 @@
-//! Services in the form of rmw_cyclonedds: one topic for the requests, and one topic for the replies, which all clients
-//! of a service receive.
+//! Services as in rmw_cyclonedds: one topic for requests, and one topic for replies that all clients receive.
 //!
-//! This module does not use ros2-client's clients and servers, because they also put the request's identity into the
-//! inline parameters of each sample, and RustDDS 0.15 writes one octet too many before such parameters when it sends a
-//! sample in fragments.
+//! This module does not use ros2-client's clients and servers, because they put the request's identity into each
+//! sample's inline QoS. RustDDS 0.15 writes an extra octet before the inline QoS of a fragmented sample.
 
 use std::time::Duration;
 
@@ -33,7 +31,7 @@ fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     })
 }
 
-/// Folds the 16 octets of an identity into 8 octets, which fit into the header's field.
+/// Folds the 16 octets of an identity into the 8 octets of the header's field.
 fn fold_identity(gid: Gid) -> u64 {
     let octets = u128::from_ne_bytes(gid.to_bytes16());
     (octets ^ octets >> 64) as u64

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::quality::{Quality, unsupported_settings};
 
-/// Domains below this number use only ports below the system's ephemeral ports.
+/// Domain numbers below this one use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
 /// A topic, with its names in DDS.
@@ -84,8 +84,8 @@ fn domain_of(run: &str) -> Result<u16> {
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Creates the participant, which searches for peers at the ports of the first processes on this machine, as RustDDS
-/// does by default.
+/// Creates the participant. As by default in RustDDS, it searches for peers at the ports of this machine's first
+/// processes.
 fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     let (address, device) = (setup.advertised, setup.network_device());
     DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {
@@ -95,8 +95,7 @@ fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     })
 }
 
-/// Creates the ROS 2 node. Without a spinner, it offers no parameter services and receives no events; this adapter
-/// needs neither.
+/// Creates the ROS 2 node without a spinner, because this adapter needs neither parameter services nor events.
 fn node(participant: DomainParticipant) -> Result<Node> {
     let doing = "making a ROS 2 node";
     let context = Context::from_domain_participant(participant).context(doing)?;

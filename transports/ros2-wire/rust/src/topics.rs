@@ -54,7 +54,7 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// Takes a subscription's samples for a polled link end.
+/// Takes a subscription's samples by polling.
 pub struct Inbox<D> {
     subscription: Subscription<D>,
     arrivals: Arrivals,

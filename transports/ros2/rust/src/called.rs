@@ -1,4 +1,4 @@
-//! Called link ends, as in programs with r2r: one thread spins the node and runs the task that receives messages.
+//! Link ends with a callback, as in programs with r2r: one thread spins the node and runs the receiving task.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use hopmeter_instrument::Context as _;
 use hopmeter_instrument::prelude::*;
 use r2r::Node;
 
-/// The longest sleep of the node, and so the longest delay of closing, because r2r cannot wake the node.
+/// The node's longest sleep, which also limits the delay of a close, because r2r cannot wake the node.
 const LONGEST_SPIN: Duration = Duration::from_millis(50);
 
 pub struct Called {
@@ -21,7 +21,7 @@ pub struct Called {
 }
 
 impl Called {
-    /// Spins the node, and runs the task, until the returned value is dropped. The task ends with the node.
+    /// Spins the node and runs the task until the returned value is dropped.
     pub fn start(node: Node, task: impl Future<Output = ()> + Send + 'static) -> Result<Box<dyn Subscription>> {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = is_over.clone();

@@ -27,7 +27,7 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     Ok(Arc::new(Ros2 { session: Session::open(setup)? }))
 }
 
-/// Opens a link end with the message type that the link's payload selects.
+/// Opens a link end with the message type of the link's payload.
 macro_rules! open_end {
     ($self:ident, $end:ident, $link:ident) => {
         match $link.payload {

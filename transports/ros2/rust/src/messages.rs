@@ -10,13 +10,13 @@ use r2r::sensor_msgs::msg::Image;
 use r2r::std_msgs::msg::Header;
 use r2r::{WrappedServiceTypeSupport, WrappedTypesupport};
 
-/// A message that carries frames, and the service with this message as request and reply.
+/// A message for frames, and the service with this message as request and reply.
 pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
     type Service: WrappedServiceTypeSupport<Request = Self::Request, Response = Self::Response> + 'static;
     type Request: Envelope<Self>;
     type Response: Envelope<Self>;
 
-    /// Creates a message in which all constant fields are set.
+    /// Creates a message with all constant fields set.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
@@ -31,7 +31,7 @@ pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Passes the frame on in the instrument's type, with the native message, which the library can send on.
+    /// Passes the frame on in the instrument's type, with the native message for a later `forward`.
     fn with_frame(&self, native: &dyn Any, hand_over: impl FnOnce(Received<'_>)) {
         let (text, octets) = (self.header(), self.octets());
         let sent_ns = typed::of_stamp(text.stamp.sec.into(), text.stamp.nanosec.into());
@@ -91,7 +91,7 @@ impl Carrier for Header {
     }
 }
 
-/// For bytes that are not an image, height and width are 0.
+/// Height and width are 0 if the bytes are not an image.
 impl Carrier for Image {
     type Service = CarryImage::Service;
     type Request = CarryImage::Request;

@@ -1,4 +1,4 @@
-//! Polled link ends: the polling thread spins their node.
+//! Polled link ends, whose node the polling thread spins.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl<T> Polled<T> {
     }
 }
 
-/// Lets the node take arrived messages, at most one for each of its link ends.
+/// Lets the node take at most one arrived message per link end.
 pub fn spin(node: &mut Node, wait: Wait, timeout: Duration) {
     node.spin_once(if wait == Wait::Spin { Duration::ZERO } else { timeout });
 }

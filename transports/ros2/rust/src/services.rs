@@ -61,7 +61,7 @@ impl<M: Carrier> Client for CallClient<M> {
     }
 }
 
-/// The server. It is polled, unless `serve` turns it into a called server.
+/// The server. It is polled unless `serve` is called.
 pub struct CallServer<M: Carrier> {
     requests: Polled<ServiceRequest<M::Service>>,
     link: Link,
@@ -93,7 +93,7 @@ impl<M: Carrier> Server for CallServer<M> {
     }
 }
 
-/// Lets the handler answer a request. If the handler does not answer, the request stays unanswered.
+/// Lets the handler answer a request, which may stay unanswered.
 fn answer<M: Carrier>(mut request: ServiceRequest<M::Service>, payload: PayloadKind, handle: Handle<'_>) {
     let message = take_out(&mut request.message);
     let mut replier = CallReplier::<M> { request: Some(request), payload };

@@ -9,7 +9,7 @@ use r2r::{Context, Node, QosProfile};
 
 use crate::rmw;
 
-/// Domains below this number use only ports below the system's ephemeral ports.
+/// Domain numbers below this one use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
 /// With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own.
@@ -25,8 +25,7 @@ pub struct Session {
 impl Session {
     pub fn open(setup: &Setup) -> Result<Self> {
         let domain = domain_of(&setup.run)?;
-        // r2r has one context per process, which takes all of these values from environment variables, and accepts them
-        // in no other way.
+        // r2r has one context per process, which reads these values only from environment variables.
         env::set_var("ROS_DOMAIN_ID", domain.to_string());
         let is_local = setup.advertised.is_loopback() && PROFILES.iter().all(|name| env::var_os(name).is_none());
         env::set_var("ROS_AUTOMATIC_DISCOVERY_RANGE", if is_local { "LOCALHOST" } else { "SUBNET" });
@@ -57,7 +56,7 @@ impl Session {
     }
 }
 
-/// Returns the ROS name of a link. It must begin with a letter, but the link's name may begin with another character.
+/// Returns the ROS name of a link, which must begin with a letter; a link's name may begin with another character.
 pub fn name_of(link: &Link) -> String {
     format!("/hopmeter_{}", link.name)
 }

@@ -1,7 +1,7 @@
 //! The C ABI of the ring, for C++ and Python; `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. A function that fails returns an error value, and stores the error text for
-//! [`hopmeter_shm_error`] on the same thread.
+//! Handles are boxes. A failing function returns an error value, and stores the error text for this thread's
+//! [`hopmeter_shm_error`].
 
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProduc
     close(producer);
 }
 
-/// A consumer, and the handle with which another thread ends its sleep.
+/// A consumer, and the handle by which another thread interrupts its sleep.
 pub struct SharedConsumer {
     consumer: Consumer,
     interrupter: Interrupter,

@@ -6,9 +6,9 @@ use std::ffi::{CStr, CString, c_char};
 
 use hopmeter_instrument::prelude::*;
 
-/// The result of a function that found no frame or no free memory.
+/// The result if there is no frame or no free memory.
 pub const NOTHING: i64 = -1;
-/// The result of a function that failed.
+/// The result of a failure.
 pub const FAILED: i64 = -2;
 
 thread_local! {
@@ -26,7 +26,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
-/// Returns a handle of the value; after an error, stores the error and returns null.
+/// Returns a handle of the value. After an error, stores the error and returns null.
 pub fn or_null<T>(result: Result<T>) -> *mut T {
     match result {
         Ok(value) => Box::into_raw(Box::new(value)),
@@ -37,7 +37,7 @@ pub fn or_null<T>(result: Result<T>) -> *mut T {
     }
 }
 
-/// Returns the number in a result, or [`NOTHING`] if it contains none; after an error, stores the error and returns
+/// Returns the number in a result, or [`NOTHING`] if there is none. After an error, stores the error and returns
 /// [`FAILED`].
 #[inline]
 pub fn or_code(result: Result<Option<i64>>) -> i64 {
@@ -61,7 +61,7 @@ pub unsafe fn close<T>(handle: *mut T) {
 }
 
 /// # Errors
-/// When the text is not UTF-8.
+/// Fails if the text is not UTF-8.
 ///
 /// # Safety
 /// `text` must be a null-terminated string.

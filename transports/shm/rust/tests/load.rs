@@ -8,8 +8,8 @@ use std::time::Duration;
 use hopmeter_shm::{Consumer, Producer, WhenFull};
 use support::{LINK, number, ring, send};
 
-/// Starts a consumer thread, which returns how many messages it saw until the empty one. Each message must be intact
-/// and later than the previous one.
+/// Starts a consumer thread, which returns the number of messages before the empty one. Each message must be intact and
+/// newer than the previous one.
 fn reader(producer: &Producer, sleeps: bool) -> JoinHandle<u64> {
     let mut consumer = Consumer::connect(producer.address(), LINK, sleeps).unwrap();
     thread::spawn(move || {
@@ -34,8 +34,8 @@ fn follow(last: &mut Option<u64>, number: u64) {
     *last = Some(number);
 }
 
-/// Sends `messages` messages and then an empty one to two readers that sleep and two that spin; returns how many
-/// messages each reader saw.
+/// Sends `messages` messages and an empty one to two sleeping and two spinning readers. Returns the number of messages
+/// that each reader saw.
 fn run(when_full: WhenFull, slots: u32, payload_bytes: usize, messages: u64) -> Vec<u64> {
     let mut producer = ring(slots, payload_bytes as u64, when_full);
     let readers: Vec<_> = [true, false, true, false].map(|sleeps| reader(&producer, sleeps)).into();
@@ -77,8 +77,8 @@ fn consumers_come_and_go_while_messages_flow() {
     }
 }
 
-/// Starts a thread that joins 60 times, reads five messages each time and leaves, every second time while it holds a
-/// message.
+/// Starts a thread that joins 60 times and reads five messages each time. Every second time, it disconnects while it
+/// holds a message.
 fn visitor(address: String) -> JoinHandle<()> {
     thread::spawn(move || {
         for visit in 0..60 {

@@ -11,7 +11,7 @@ use support::{LINK, drain, eventually, join, number, ring, send};
 
 const PART: &str = "HOPMETER_SHM_TEST_PART";
 const ADDRESS: &str = "HOPMETER_SHM_TEST_ADDRESS";
-/// The environment variable with the command that runs programs for this processor, if the processor is emulated.
+/// The environment variable with the command that runs programs on an emulated processor.
 const EMULATOR: &str = "HOPMETER_EMULATOR";
 
 /// Another process that takes part in a test; it is killed when the test ends.
@@ -53,7 +53,7 @@ impl Other {
 
 impl Drop for Other {
     fn drop(&mut self) {
-        // The process may already have ended.
+        // The process may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -73,7 +73,7 @@ fn say(words: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Not a test: this code runs when a test starts this executable as the other process.
+/// Not a test: a test starts this executable as the other process.
 #[test]
 fn the_other_process() {
     let (Ok(part), address) = (std::env::var(PART), std::env::var(ADDRESS).unwrap_or_default()) else { return };

@@ -13,7 +13,7 @@ pub fn write_departure(frame: &mut [u8], departed_ns: i64) {
 /// Removes the departure time from a frame of the ring, and returns it.
 ///
 /// # Errors
-/// When the frame is too short, because another program writes into this ring.
+/// Fails if the frame is too short, because another program writes into this ring.
 pub fn remove_departure(frame: &mut Vec<u8>) -> Result<i64> {
     let Some(departure) = frame.last_chunk().filter(|_| frame.len() >= HEADER_BYTES + DEPARTURE_BYTES) else {
         return Err(Error::new(format!("a frame of {} bytes has no departure", frame.len()))

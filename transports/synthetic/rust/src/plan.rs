@@ -1,5 +1,5 @@
-//! The plan for a frame: when and how many times it arrives. The plan depends only on the frame's sequence number and
-//! the settings, so a test can compute it. `../../README.md` has the formulas for tests in other languages.
+//! The plan for a frame: when and how many times it arrives. A test can compute the plan from the frame's sequence
+//! number and the settings. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ pub enum Jitter {
     Exponential,
 }
 
-/// The purposes of a sequence number's random numbers, which are independent of each other.
+/// The purposes for which independent random numbers are drawn from a sequence number.
 #[derive(Clone, Copy)]
 enum Draw {
     Loss = 0,
@@ -47,7 +47,7 @@ enum Draw {
 
 impl Plan {
     /// # Errors
-    /// When `settings` is not an object with the settings of `transport.toml`.
+    /// Fails if `settings` is not an object with the settings of `transport.toml`.
     pub fn read(settings: serde_json::Value) -> Result<Self> {
         serde_json::from_value(settings).context("understanding the settings of synthetic")
     }

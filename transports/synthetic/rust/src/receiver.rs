@@ -12,8 +12,7 @@ use crate::departure::remove_departure;
 use crate::held::{Frame, Held};
 use crate::plan::Plan;
 
-/// How long before the due time the receiver stops sleeping and spins. The delay must be exact to the microsecond, and
-/// a sleep never is.
+/// How long before the due time the receiver stops sleeping and spins, because a sleep is not exact to the microsecond.
 const SPIN_NS: i64 = 200_000;
 
 pub struct Receiver {
@@ -21,7 +20,7 @@ pub struct Receiver {
     plan: Plan,
     held: Held,
     capacity: usize,
-    /// When the link is free again, if its rate is limited.
+    /// When a rate-limited link is free again.
     free_ns: i64,
     /// The sample held back until the next sample has overtaken it.
     overtaken: Option<Planned>,
@@ -38,17 +37,17 @@ impl Receiver {
     /// timeouts.
     ///
     /// # Errors
-    /// When no sender of this link is at the address.
+    /// Fails if no sender of this link is at the address.
     pub fn connect(address: &str, link: &str, plan: Plan, may_sleep: bool) -> Result<Self> {
         let consumer = Consumer::connect(address, link, may_sleep)?;
         let capacity = plan.queue.saturating_sub(consumer.geometry().slots as usize - 1).max(1);
         Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None })
     }
 
-    /// Returns the next due frame. Waits at most `timeout` for one; with a timeout of zero, checks only once.
+    /// Returns the next due frame, after waiting at most `timeout` for one. With a timeout of zero, checks only once.
     ///
     /// # Errors
-    /// When the sender wrote invalid values into the ring.
+    /// Fails if the sender wrote invalid values into the ring.
     pub fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>> {
         let end_ns = now_ns().saturating_add(timeout.as_nanos() as i64);
         loop {
@@ -74,7 +73,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the frames in transit fill the receiver's part of the queue; the ring is the other part.
+    /// Whether the frames in transit fill the receiver's part of the queue, of which the ring is the other part.
     fn is_full(&self) -> bool {
         self.held.len() >= self.capacity
     }
@@ -127,7 +126,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the due time of the next frame on the link, which travels for `delay_ns`.
+    /// Returns the due time of the link's next frame, which takes `delay_ns`.
     fn due_ns(&mut self, departed_ns: i64, delay_ns: i64) -> i64 {
         if self.plan.max_rate_hz <= 0.0 {
             return departed_ns + delay_ns;
@@ -158,7 +157,7 @@ mod tests {
         (sender, receiver)
     }
 
-    /// Sends a sample; returns whether the ring had room for it.
+    /// Sends a sample. Returns whether the ring had room for it.
     fn send(sender: &mut Sender, seq: u64, sent_ns: i64) -> bool {
         let Some(frame) = sender.reserve(PAYLOAD_BYTES).unwrap() else { return false };
         let length = PAYLOAD_BYTES as u64;
@@ -178,7 +177,7 @@ mod tests {
     fn samples_arrive_when_they_are_due_and_may_overtake_each_other() {
         let (mut sender, mut receiver) = connect(serde_json::json!({"late_every": 2, "late_us": 300_000.0}));
         let sent_ns = now_ns();
-        // The sent time is old, like that of a forwarded message, which departs now.
+        // The sent time is old, like that of a forwarded message.
         for seq in [1, 2, 4] {
             assert!(send(&mut sender, seq, 0));
         }

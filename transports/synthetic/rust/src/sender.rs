@@ -1,4 +1,4 @@
-//! The sender, which writes frames into the ring, each with its departure time.
+//! The sender, which writes frames and their departure times into the ring.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Sender {
     /// Creates the ring of `link`, for frames of up to `frame_bytes`, header included.
     ///
     /// # Errors
-    /// When there is not enough memory for the ring.
+    /// Fails if there is not enough memory for the ring.
     pub fn open(link: &str, plan: Plan, frame_bytes: usize) -> Result<Self> {
         let frames = (RING_BYTES / frame_bytes.max(1)).min(plan.queue / 2).clamp(1, RING_FRAMES);
         // One more slot is needed, because the slot of the next message is always reserved.
@@ -38,10 +38,10 @@ impl Sender {
         self.producer.address()
     }
 
-    /// Reserves memory for the next frame, header first; `None` if the ring is full. Never waits.
+    /// Reserves memory for the next frame, header first, or returns `None` if the ring is full. Never waits.
     ///
     /// # Errors
-    /// When the frame is larger than the ring allows.
+    /// Fails if the frame is larger than the ring allows.
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<Option<&mut [u8]>> {
         self.reserved_ns = now_ns();
         let is_free = self.producer.reserve(payload_bytes + DEPARTURE_BYTES)?;
@@ -54,11 +54,11 @@ impl Sender {
         unsafe { std::slice::from_raw_parts_mut(frame, HEADER_BYTES + payload_bytes) }
     }
 
-    /// Sends the frame in the reserved memory. Sleeps after the frame at which the plan stalls, so that this frame is on
-    /// time and the next frames are late.
+    /// Sends the frame in the reserved memory. If the plan stalls at this frame, sleeps afterwards, so that only later
+    /// frames are late.
     ///
     /// # Panics
-    /// When no memory was reserved.
+    /// Panics if no memory was reserved.
     pub fn publish(&mut self, payload_bytes: usize) {
         let reserved_ns = self.reserved_ns;
         let frame = self.reserved_frame(payload_bytes + DEPARTURE_BYTES);

@@ -10,7 +10,7 @@ use hopmeter_streams::{Family, Streams, set_receive_buffer, set_send_buffer, soc
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, bind, connect, getsockname, listen, sockopt};
 
-/// The maximum number of receivers that wait to be accepted.
+/// The maximum number of receivers in the accept queue.
 const WAITING_RECEIVERS: i32 = 128;
 
 struct Tcp {
@@ -23,8 +23,8 @@ struct Tcp {
 }
 
 impl Tcp {
-    /// Sets the buffer sizes before the connection exists, because TCP fixes its window scale when it connects.
-    /// Accepted connections inherit all options from the listening socket.
+    /// Sets the buffer sizes before connecting, because TCP then fixes its window scale. Accepted connections inherit
+    /// all options from the listening socket.
     fn socket(&self) -> Result<OwnedFd> {
         let socket = socket(AddressFamily::INET)?;
         sockopt::set_tcp_nodelay(&socket, true).context("setting TCP_NODELAY")?;
@@ -41,7 +41,7 @@ impl Family for Tcp {
 
     fn listen(&self, _link: &Link) -> Result<(OwnedFd, String)> {
         let listener = self.socket()?;
-        // Allows binding a fixed port again while connections of an earlier trial still exist.
+        // Allows rebinding a fixed port although connections of an earlier trial still exist.
         sockopt::set_socket_reuseaddr(&listener, true).context("setting SO_REUSEADDR")?;
         let place = SocketAddr::from((self.bind, self.port));
         bind(&listener, &place).map_err(|cause| port_error(place, cause))?;

@@ -57,7 +57,7 @@ impl AnswerSyncHandler for Server<'_> {
     }
 }
 
-/// Serves one client until the client closes; Thrift's `TServer` serves many clients, and never ends.
+/// Serves one client until it disconnects. Thrift's `TServer` serves many clients, and never returns.
 fn serve() -> thrift::Result<()> {
     let listener = TcpListener::bind(ADDRESS)?;
     println!("ready");

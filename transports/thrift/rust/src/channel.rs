@@ -89,7 +89,7 @@ impl Channel {
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sets the timeout that applies until the next message begins.
+    /// Sets the timeout for the beginning of the next message.
     pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
@@ -112,19 +112,19 @@ impl Channel {
     }
 }
 
-/// How far a connection has read. Thrift's transport and protocol know this state but do not report it.
+/// The reading state of a connection, which Thrift's transport and protocol do not report.
 #[derive(Default)]
 struct Progress {
     /// Whether a part of a message has arrived.
     begun: AtomicBool,
-    /// The number of bytes that the transport has read and the protocol has not.
+    /// The number of bytes that the transport has read, but not the protocol.
     buffered: AtomicUsize,
     ended: AtomicBool,
 }
 
-/// The reader below a Thrift transport. The timeout of the socket applies only until the first bytes of a message
-/// arrive; then the reader waits for the rest. A timeout is reported as a temporary end of the stream, because after an
-/// error, Thrift's buffered transport would return its old bytes again.
+/// The reader below a Thrift transport. The socket's timeout applies only to the first bytes of a message; then the
+/// reader waits for the rest. A timeout is reported as a temporary end of the stream, because Thrift's buffered
+/// transport returns old bytes again after an error.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,

@@ -1,4 +1,4 @@
-//! The client. Each call consists of two halves, so that starting a call does not wait for its reply.
+//! The client. A call has a sending and a receiving half, so that starting a call does not wait for its reply.
 
 use std::thread;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl<M: Message> Client for CallClient<M> {
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         if self.channel.has_ended() {
-            // The server does not reconnect; without this pause the role would poll in a busy loop.
+            // The server does not reconnect. Without this pause, the role would poll in a busy loop.
             thread::sleep(timeout);
             return Ok(0);
         }
@@ -42,7 +42,7 @@ impl<M: Message> Client for CallClient<M> {
         match M::receive_reply(self.channel.input.as_mut()) {
             Ok(Some(reply)) => reply.read(take),
             Ok(None) => return Ok(0),
-            // No reply has arrived yet, or none will arrive, because the server has disconnected.
+            // No reply has arrived yet, or the server has disconnected.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),
         }

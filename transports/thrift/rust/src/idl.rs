@@ -1,6 +1,5 @@
-//! The messages and calls of `../../idl/hopmeter.thrift`, with the same steps as the code that the Thrift compiler
-//! generates for each message and method. The compiler's code is not used, because a generated client has only whole
-//! calls, which wait for the reply; here a call has two halves.
+//! The messages and calls of `../../idl/hopmeter.thrift`, written like the Thrift compiler's code. The compiler's code
+//! is not used, because its clients wait for each reply; here, a call has a sending and a receiving half.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TMessageIdentifier, TMessageType, TOutputProtocol, TStructIdentifier, TType,
@@ -149,7 +148,7 @@ pub trait Call: Field {
         write_call(&head, "request", 1, self, output)
     }
 
-    /// Receives the reply to the oldest pending request; `None` if the server did not answer it.
+    /// Receives the reply to the oldest pending request, or `None` if the server did not answer it.
     fn receive_reply(input: Input<'_>) -> Result<Option<Self>> {
         let head = input.read_message_begin()?;
         verify_expected_service_call(Self::METHOD, &head.name)?;
@@ -185,7 +184,7 @@ impl Call for Image {
     const METHOD: &'static str = "image";
 }
 
-/// The service's handler. It returns `None` if there is no answer.
+/// The service's handler, which returns `None` if there is no answer.
 pub trait Service {
     fn answer_timing(&self, request: &Timing) -> Option<Timing>;
     fn answer_image(&self, request: &Image) -> Option<Image>;

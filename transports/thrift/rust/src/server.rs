@@ -1,4 +1,4 @@
-//! The server: does for all connections what Thrift's server loop does for one, on the caller's thread.
+//! The server, which runs Thrift's server loop for all connections on the caller's thread.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::channel::{Channel, Stack};
 use crate::idl::{self, Image, Service, Timing};
 use crate::message::{Message, Shape};
 
-/// The library's own server never ends. This server waits until a connection is readable, and then reads the request,
-/// handles it and replies.
+/// A server that waits until a connection is readable, then reads the request, handles it and replies. The library's
+/// own server cannot be stopped.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,
@@ -45,7 +45,7 @@ impl Server for CallServer {
 }
 
 impl CallServer {
-    /// Returns which sockets can be read without waiting: first the listener, then the clients.
+    /// Returns which sockets are readable: first the listener, then the clients.
     fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
@@ -55,7 +55,7 @@ impl CallServer {
     }
 }
 
-/// Answers a client's requests. A client that has disconnected is not a failure on this side.
+/// Answers a client's requests. A disconnected client is not a failure on this side.
 fn answer(client: &mut Channel, service: &impl Service) -> Result<()> {
     loop {
         match idl::process(service, client.input.as_mut(), client.output.as_mut()) {
@@ -67,7 +67,7 @@ fn answer(client: &mut Channel, service: &impl Service) -> Result<()> {
     }
 }
 
-/// The service's handler, which answers with the instrument's handler.
+/// The service's handler, which calls the instrument's handler.
 struct RequestHandler<'a> {
     handle: RefCell<Handle<'a>>,
     shape: Shape,

@@ -22,7 +22,7 @@ impl Replier for Line<'_> {
         send_datagram(self.socket, self.draft.write(payload_bytes, fill)?, self.peer.as_ref())
     }
 
-    /// Sends the received bytes in place.
+    /// Sends the received bytes without a copy.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         send_datagram(self.socket, [received.header, received.payload], self.peer.as_ref())
     }

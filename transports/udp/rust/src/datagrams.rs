@@ -24,7 +24,7 @@ impl Draft {
         Self(vec![0; link.frame_bytes.min(LARGEST)])
     }
 
-    /// Lets `fill` write a frame; returns it as the parts of a datagram.
+    /// Lets `fill` write a frame. Returns it as the parts of a datagram.
     pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<[&[u8]; 2]> {
         let (bytes, limit) = (HEADER_BYTES + payload_bytes, self.0.len());
         let frame = self.0.get_mut(..bytes).ok_or_else(|| {
@@ -36,11 +36,10 @@ impl Draft {
     }
 }
 
-/// Sends one datagram without waiting, to `place` or to the peer of a connected socket. The datagram consists of the
-/// parts, one directly after the other.
+/// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram
-/// of a connected socket, so that datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram,
+/// so that datagram is sent again.
 pub fn send_datagram(socket: &OwnedFd, parts: [&[u8]; 2], place: Option<&SocketAddrV4>) -> Result<Sent> {
     let (parts, mut control) = (parts.map(IoSlice::new), SendAncillaryBuffer::default());
     loop {
@@ -72,8 +71,7 @@ impl Inbox {
         Self { socket, places: places.clone(), blocks, timeout: ReceiveTimeout::default(), buffer }
     }
 
-    /// Receives one datagram; returns it with its sender. A datagram that is larger than the largest frame of the link
-    /// is dropped.
+    /// Receives one datagram, and returns it with its sender. Drops a datagram that exceeds the link's largest frame.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<(&[u8], Option<SocketAddrAny>)>> {
         let waits = self.blocks && !timeout.is_zero();
         if waits {

@@ -1,4 +1,4 @@
-//! How many datagrams the kernel dropped because a receive buffer was full.
+//! The number of datagrams that the kernel dropped because a receive buffer was full.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,12 +24,12 @@ impl Drops {
         open.push(Arc::downgrade(socket));
     }
 
-    /// Adds the datagrams of a socket that is about to close.
+    /// Adds the dropped datagrams of a socket that is about to close.
     pub fn close(&self, socket: Arc<OwnedFd>) {
         self.closed.fetch_add(dropped_by(&socket), Ordering::Relaxed);
     }
 
-    /// Returns the number in words, or `None` if nothing was dropped.
+    /// Returns a sentence with the number, or `None` if nothing was dropped.
     pub fn as_sentence(&self) -> Option<String> {
         let open: u64 = lock(&self.open).iter().filter_map(Weak::upgrade).map(|socket| dropped_by(&socket)).sum();
         match open + self.closed.load(Ordering::Relaxed) {

@@ -64,7 +64,7 @@ impl Places {
         Ok(socket)
     }
 
-    /// Opens the socket of a publisher or server; returns it with its port.
+    /// Opens the socket of a publisher or server. Returns it with its port.
     fn bind_socket(&self) -> Result<(OwnedFd, u16)> {
         let socket = self.socket()?;
         if self.multicast {
@@ -77,7 +77,7 @@ impl Places {
         Ok((socket, bound.port()))
     }
 
-    /// Opens a publisher's socket; returns it with its address, and with the group if it sends to one.
+    /// Opens a publisher's socket. Returns it with its address and its multicast group, if any.
     pub fn publisher(&self) -> Result<(OwnedFd, String, Option<SocketAddrV4>)> {
         let (socket, port) = self.bind_socket()?;
         if !self.multicast {
@@ -92,7 +92,7 @@ impl Places {
         Ok((self.watch_socket(socket), format!("{}:{port}", self.advertised)))
     }
 
-    /// Opens the socket of a receiver or client, which gets only what is sent from `place`, or to the group `place`.
+    /// Opens the socket of a receiver or client, which accepts only datagrams from `place`, or to the group `place`.
     pub fn connect_socket(&self, place: SocketAddrV4) -> Result<Arc<OwnedFd>> {
         let socket = self.socket()?;
         if place.ip().is_multicast() {
@@ -116,7 +116,7 @@ impl Places {
     }
 }
 
-/// Returns the multicast group of a run, in the range for private use within a site (RFC 2365).
+/// Returns the multicast group of a run, in the organization-local range (RFC 2365).
 fn group_of(run: &str) -> Ipv4Addr {
     let byte = |at: usize| run.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
     Ipv4Addr::new(239, 255, byte(0), byte(2))

@@ -11,9 +11,9 @@ use rustix::net::{RecvFlags, recvfrom};
 use crate::datagrams::{Draft, Inbox, send_datagram};
 use crate::places::{Address, Places};
 
-/// How often a publisher looks for further receivers after the expected ones have joined.
+/// How often a publisher checks for additional receivers after the expected ones have joined.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often a receiver sends its token until a frame arrives.
+/// How often a receiver resends its token until a frame arrives.
 const REPEAT: Duration = Duration::from_millis(50);
 
 pub struct UdpPublisher {
@@ -47,8 +47,7 @@ impl UdpPublisher {
         !self.is_group && self.receivers.len() < self.expected
     }
 
-    /// Looks for further receivers from time to time. Called after a frame has been sent, so that looking delays no
-    /// frame.
+    /// Checks for additional receivers at intervals. Called after a send, so that the check delays no frame.
     fn look(&mut self) {
         if !self.is_group && self.looked.elapsed() > LOOK {
             self.admit();
@@ -70,8 +69,8 @@ impl UdpPublisher {
     }
 }
 
-/// Sends a frame to all receivers. A receiver that the socket's buffer has no room for misses the frame, unless it is
-/// the first.
+/// Sends a frame to all receivers. Returns busy if the socket's buffer is full at the first receiver; later receivers
+/// miss the frame in that case.
 fn send_to_all(socket: &OwnedFd, receivers: &[SocketAddrV4], frame: [&[u8]; 2]) -> Result<Sent> {
     for (index, receiver) in receivers.iter().enumerate() {
         if send_datagram(socket, frame, Some(receiver))? == Sent::Busy && index == 0 {
@@ -96,7 +95,7 @@ impl Publisher for UdpPublisher {
         sent
     }
 
-    /// Sends the received bytes in place.
+    /// Sends the received bytes without a copy.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         if self.lacks_receivers() {
             self.admit();
@@ -109,7 +108,7 @@ impl Publisher for UdpPublisher {
 
 pub struct UdpSubscriber {
     inbox: Inbox,
-    /// Sent to the publisher until a frame arrives; empty if the publisher sends to a group.
+    /// Sent to the publisher until a frame arrives (empty if the publisher sends to a group).
     token: String,
     asked: Instant,
 }
@@ -139,7 +138,7 @@ impl Subscriber for UdpSubscriber {
         }
         let Some((frame, _)) = self.inbox.receive(timeout)? else { return Ok(0) };
         take(Received::split(frame));
-        self.token.clear(); // the publisher knows this receiver
+        self.token.clear(); // the publisher has added this receiver
         Ok(1)
     }
 }

@@ -9,7 +9,7 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::{Family, Streams, set_send_buffer, socket};
 use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
 
-/// The maximum number of receivers that wait to be accepted.
+/// The maximum number of receivers in the accept queue.
 const WAITING_RECEIVERS: i32 = 128;
 
 struct Unix {
@@ -41,7 +41,7 @@ impl Family for Unix {
     }
 
     fn remove(&self, address: &str) {
-        // An error does no harm, because the launcher removes the folder anyway.
+        // Ignore errors, because the launcher removes the folder anyway.
         let _ = rustix::fs::unlink(address);
     }
 }

@@ -36,13 +36,13 @@ fn send() -> Result<(), Box<dyn Error>> {
         socket.send(Message::binary(vec![0; PAYLOAD_BYTES]))?;
     }
     socket.close(None)?;
-    // Wait until the receiver has closed too, because it then has all messages.
+    // Wait until the receiver has closed too, which means that it has all messages.
     while socket.read().is_ok() {}
     println!("sent {COUNT} messages");
     Ok(())
 }
 
-/// Counts the messages that arrive. With `answers`, replies to each message with the message itself.
+/// Counts the messages that arrive. With `answers`, returns each message as its reply.
 fn run_server(answers: bool) -> Result<u32, Box<dyn Error>> {
     let listener = TcpListener::bind(ADDRESS)?;
     println!("ready");

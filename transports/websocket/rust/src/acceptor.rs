@@ -1,5 +1,4 @@
-//! Accepts connections for a publisher or a server, on a thread that also sends the bytes that a slow peer has not yet
-//! taken.
+//! Accepts connections for a publisher or a server, on a thread that also sends the unsent bytes of slow peers.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::MutexGuard;
@@ -12,7 +11,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
 
-/// The connections that were accepted but not yet taken by the link end.
+/// The accepted connections that the link end has not yet accepted.
 pub struct Guests {
     pub connections: Vec<Connection>,
     /// An event that becomes readable when a connection has been accepted.

@@ -1,4 +1,4 @@
-//! One WebSocket: tungstenite over a socket. Each call decides whether it waits at the socket.
+//! One WebSocket connection: tungstenite over a socket. Each call chooses whether the socket may block.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,10 +16,10 @@ use tungstenite::{Message, WebSocket};
 
 /// The time limit of the opening handshake.
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
-/// How long a peer may accept no bytes while a message to it is partly sent.
+/// How long a peer may accept no bytes of a partly sent message.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The limits of a connection, which come from the trial and its settings.
+/// The limits of a connection, from the trial and its settings.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub frame_bytes: usize,
@@ -38,7 +38,7 @@ impl Limits {
 /// A connection that has completed its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
-    /// Whether the peer has not yet taken all bytes that were sent to it.
+    /// Whether the peer has not yet accepted all bytes.
     pub behind: bool,
     /// Whether the peer has disconnected.
     pub ended: bool,
@@ -64,8 +64,8 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message completely, or keeps the bytes that a slow peer has not yet taken. Sending to a peer that has
-    /// disconnected succeeds, and the bytes are discarded.
+    /// Sends a message, and keeps the bytes that a slow peer has not yet accepted. Silently discards messages to a
+    /// disconnected peer.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite keeps the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {
@@ -93,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Returns the next message, if there is one. With `Some(timeout)`, sleeps in the socket until a message arrives.
+    /// Returns the next message, if any. With `Some(timeout)`, sleeps in the socket until a message arrives.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
             self.timeout.set(&self.socket.get_ref().socket, timeout)?;
@@ -117,8 +117,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` might return a message. Asking the kernel costs less than asking tungstenite, which clears its
-    /// whole read buffer each time.
+    /// Whether `receive` might return a message. This check is cheaper than tungstenite's, which clears its whole read
+    /// buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
@@ -128,7 +128,7 @@ impl Connection {
         self.drained = false;
     }
 
-    /// Returns the events after which a call of `receive` or `flush` is useful.
+    /// Returns the events after which to call `receive` or `flush`.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -200,7 +200,7 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The memory for outgoing frames: one buffer, which is reused after tungstenite has copied it.
+/// The buffer for outgoing frames, which is reused after tungstenite has copied it.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,

@@ -33,8 +33,8 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// First sends the rest of a request that was sent only partly: the role waits for the reply in this call, so no
-    /// other call would send the rest.
+    /// First sends the rest of a partly sent request. The role waits for the reply in this call, so no other call would
+    /// send the rest.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {
@@ -55,7 +55,7 @@ pub struct CallServer {
 }
 
 impl CallServer {
-    /// Sleeps until a client sends a request, takes more of its reply, or connects.
+    /// Sleeps until a client connects, sends a request or accepts more of its reply.
     fn wait(&mut self, timeout: Duration) -> Result<()> {
         let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();
         places.push(self.acceptor.arrival());
@@ -119,7 +119,7 @@ fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usi
     Ok(Sent::Accepted)
 }
 
-/// Whether an earlier message is still not sent completely, after another attempt to send it.
+/// Whether an earlier message is still incomplete after another attempt to send it.
 fn is_behind(connection: &mut Connection) -> Result<bool> {
     if connection.behind {
         connection.flush()?;

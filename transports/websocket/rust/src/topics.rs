@@ -1,4 +1,5 @@
-//! Publish-subscribe: a publisher is a WebSocket server that never reads, a subscriber a client that never writes.
+//! Publish-subscribe: a publisher is a WebSocket server that never reads, and a subscriber is a client that never
+//! writes.
 
 use std::time::Duration;
 

@@ -34,7 +34,7 @@ fn control() -> CongestionControl {
     if CONGESTION == "block" { CongestionControl::Block } else { CongestionControl::Drop }
 }
 
-/// Waits until `is_known` returns true, that is, until the other side is known.
+/// Waits until `is_known` returns true, which means that the other side has connected.
 fn wait_until(is_known: impl Fn() -> zenoh::Result<bool>) -> zenoh::Result<()> {
     let until = Instant::now() + PATIENCE;
     while !is_known()? {
@@ -49,7 +49,7 @@ fn wait_until(is_known: impl Fn() -> zenoh::Result<bool>) -> zenoh::Result<()> {
 fn send() -> zenoh::Result<()> {
     let session = open_peer("connect/endpoints")?;
     let publisher = session.declare_publisher(TOPIC).congestion_control(control()).express(EXPRESS).wait()?;
-    wait_until(|| Ok(publisher.matching_status().wait()?.matching()))?; // messages that are sent before are lost
+    wait_until(|| Ok(publisher.matching_status().wait()?.matching()))?; // earlier messages are lost
     let begin = Instant::now();
     for number in 0..COUNT {
         let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);

@@ -15,7 +15,7 @@ use crate::sessions::Listening;
 use crate::topics::{drain, until_dropped};
 use crate::{Zenoh, key};
 
-/// The text with which zenoh ends a query that got no reply.
+/// The text with which zenoh ends an unanswered query.
 const TIMED_OUT: &[u8] = b"Timeout";
 
 /// The client, which receives the replies to all its calls in one channel.
@@ -46,12 +46,12 @@ impl CallClient {
 
     fn send_query(&self, request: ZBytes) -> Result<()> {
         let replies = self.sender.clone();
-        // The channel's receiving end exists as long as the querier, so sending to it does not fail.
+        // The receiving side of the channel lives as long as the querier, so sending does not fail.
         let keep = move |reply| drop(replies.send(reply));
         self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")
     }
 
-    /// Passes a reply on; returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
+    /// Passes a reply on, and returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
     fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
         match reply.into_result() {
             Ok(sample) => {
@@ -93,7 +93,7 @@ impl Client for CallClient {
 
 /// The server.
 pub struct CallServer {
-    /// `None` if the server is called.
+    /// `None` if the server uses a callback.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,
     key: String,
     memory: Memory,
@@ -138,7 +138,7 @@ impl Server for CallServer {
     }
 }
 
-/// A query without a payload is foreign. It looks like an empty frame, which the instrument refuses and counts.
+/// A foreign query without a payload looks like an empty frame, which the instrument refuses and counts.
 fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
     let none = ZBytes::new();
     let request = query.payload().unwrap_or(&none);

@@ -28,11 +28,10 @@ impl SharedMemory {
     }
 }
 
-/// The size from which on zenoh itself copies messages into shared memory.
+/// The size from which zenoh itself copies messages into shared memory.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// How many frames of the largest size fit into a sender's shared memory; the next constant is the minimum size of this
-/// memory.
+/// How many frames of the largest size fit into a sender's shared memory. The next constant is its minimum size.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -55,7 +54,7 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
-    /// Lets `fill` write a frame, and calls `put` to send it; returns busy while all memory is in use.
+    /// Lets `fill` write a frame, and calls `put` to send it. Returns busy if all memory is in use.
     #[inline]
     pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
@@ -63,7 +62,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Forwards a frame that was received over zenoh by reference; copies any other frame.
+    /// Forwards a frame from zenoh by reference, and copies any other frame.
     #[inline]
     pub fn forward(&self, received: &Received<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(message) = received.native_as::<ZBytes>() else {
@@ -73,7 +72,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Returns a frame that `fill` has written; `None` while all memory is in use.
+    /// Returns a frame that `fill` has written, or `None` if all memory is in use.
     fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
@@ -94,8 +93,7 @@ impl Memory {
     }
 }
 
-/// Buffers that zenoh has released and that are reused. New memory for each large frame would cost a page fault every 4
-/// KiB.
+/// Released buffers for reuse. New memory for each large frame would cost a page fault every 4 KiB.
 #[derive(Default)]
 pub struct Pool(Mutex<Vec<Vec<u8>>>);
 
@@ -125,7 +123,7 @@ impl Drop for Loan {
     }
 }
 
-/// Counts the received frames, and how many of them came through shared memory, to prove that it is in use.
+/// Counts the received frames, and those that came through shared memory, to prove that it is used.
 pub struct Arrivals {
     counts: bool,
     frames: AtomicU64,
@@ -138,19 +136,18 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Passes a message on as a frame, and attaches the message to the frame, so that it can be forwarded without a
-    /// copy.
+    /// Passes a message on as a frame, with the message attached, so that it can be forwarded without a copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
-        // Borrows the bytes, unless the message consists of several pieces, which are joined here.
+        // Borrows the bytes, or joins the pieces of a fragmented message.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// Returns the path of the frames, if any arrived, and whether it differs from the requested path. The first few
-    /// frames arrive before the two sides know of each other's shared memory.
+    /// Returns the path of the received frames, and any difference from the requested path. The first few frames arrive
+    /// before both sides know each other's shared memory.
     pub fn facts(&self, way: &str, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         if frames == 0 {

@@ -1,4 +1,4 @@
-//! The adapter for zenoh: peers that find each other by address, without a router and without multicast.
+//! The adapter for zenoh, whose peers connect by address, without a router or multicast.
 
 mod calls;
 mod frames;

@@ -13,8 +13,7 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher. The field `publisher` is dropped before its session, and the types below have the same order of
-/// fields.
+/// The publisher. The field `publisher` must be dropped before its session, as in the types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -76,7 +75,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Waits for the first message in a channel, and passes on all messages that it then contains; returns their number.
+/// Waits for a message in a channel, and passes on all its messages. Returns their number.
 pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
     let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
     let mut count = 0;
@@ -88,10 +87,10 @@ pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_ove
     Ok(count)
 }
 
-/// Opens a subscriber that zenoh's own thread calls.
+/// Opens a subscriber with a callback on zenoh's own thread.
 pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
     let session = zenoh.sessions.connected_session(&link.address)?;
-    // Only one thread at a time calls back for a publisher; the lock proves this to the compiler.
+    // Only one thread at a time runs a publisher's callback; the lock proves this to the compiler.
     let (arrivals, on_frame) = (zenoh.arrivals.clone(), Mutex::new(on_frame));
     let call = move |sample: Sample| {
         arrivals.count_and_lend(sample.payload(), |received| lock(&on_frame).call(received));
@@ -101,12 +100,12 @@ pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dy
     Ok(until_dropped(session, move || subscriber.undeclare().wait_callbacks().wait()))
 }
 
-/// Returns a subscriber or queryable that zenoh's own thread calls. `undeclare` waits for the last call.
+/// Returns a subscriber or queryable with a callback on zenoh's own thread. `undeclare` waits for the last callback.
 pub fn until_dropped(
     session: Session,
     undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,
 ) -> Box<dyn Subscription> {
-    // An error means that the session is already closed, and then it makes no more calls either.
+    // An error means that the session is already closed, so it makes no more calls.
     Box::new(CallbackSubscription { undeclare: Some(Box::new(move || drop(undeclare()))), _session: session })
 }
 

@@ -47,7 +47,7 @@ impl Transport for Zeromq {
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let socket = self.socket(zmq::ROUTER, link)?;
-        // Without this option, a reply that finds the queue full would be dropped instead of refused.
+        // Without this option, ZeroMQ drops a reply if the queue is full, instead of refusing it.
         socket.raw().set_router_mandatory(true).context("setting ZMQ_ROUTER_MANDATORY")?;
         Ok(Box::new(Router(socket.bind(&self.setup, link)?)))
     }
@@ -62,7 +62,7 @@ impl Transport for Zeromq {
     }
 }
 
-/// Sends a received message on, as a reference if it is one of ZeroMQ's.
+/// Returns the native message of a frame that ZeroMQ received.
 fn native<'a>(received: &Received<'a>) -> Result<&'a Message> {
     received.native_as().ok_or_else(|| Error::new("ZeroMQ forwards only messages that it has received"))
 }
@@ -82,8 +82,7 @@ impl Publisher for Socket {
 }
 
 impl Subscriber for Socket {
-    /// Passes on one message. Releases its memory immediately, so that the next message uses memory that is still in the
-    /// caches.
+    /// Passes on one message, and releases its memory immediately, so that the next message uses cached memory.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let Some(message) = self.receive(timeout)? else { return Ok(0) };
         take(message.to_received());
@@ -137,7 +136,7 @@ impl Replier for RouteReplier<'_> {
     }
 }
 
-/// A reply to a client that has disconnected is lost, like every message without a receiver.
+/// A reply to a disconnected client is lost, like every message without a receiver.
 fn lost_if_gone(sent: zmq::Result<Sent>) -> Result<Sent> {
     match sent {
         Err(zmq::Error::EHOSTUNREACH) => Ok(Sent::Accepted),

@@ -1,5 +1,5 @@
-//! ZeroMQ's messages, through the C functions. The crate's own `Message` cannot share its bytes with a second message,
-//! zeroes its memory, frees memory instead of returning it to a pool, and is lost if a send would block.
+//! ZeroMQ's messages, through the C functions. The crate's own `Message` cannot share its bytes, zeroes its memory,
+//! cannot use a pool, and is lost if a send would block.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -22,17 +22,17 @@ impl Message {
     }
 
     pub fn empty() -> zmq::Result<Self> {
-        // SAFETY: `init` passes a message that is not initialised yet, here and below.
+        // SAFETY: here and below, `init` passes an uninitialised message.
         Self::init(|message| unsafe { zmq_sys::zmq_msg_init(message) })
     }
 
-    /// Returns a message in memory that ZeroMQ allocates; its bytes have any values.
+    /// Returns a message in memory that ZeroMQ allocates and leaves uninitialised.
     pub fn with_bytes(bytes: usize) -> zmq::Result<Self> {
         // SAFETY: as in `empty`.
         Self::init(|message| unsafe { zmq_sys::zmq_msg_init_size(message, bytes) })
     }
 
-    /// Returns a message in the first bytes of a frame, which returns to its pool when ZeroMQ no longer needs it.
+    /// Returns a message that uses the first bytes of a frame. ZeroMQ returns the frame to its pool.
     pub fn in_frame(mut frame: Box<Frame>, bytes: usize) -> zmq::Result<Self> {
         let data = frame.bytes_mut()[..bytes].as_mut_ptr().cast();
         let frame = Box::into_raw(frame).cast();
@@ -47,7 +47,7 @@ impl Message {
         check(unsafe { zmq_sys::zmq_msg_copy(copy.0.get(), self.0.get()) }).map(|_| copy)
     }
 
-    /// Returns the bytes for writing. Only for a message that shares them with no other.
+    /// Returns the bytes for writing. The message must not share them with another message.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the message is initialised and borrowed, and ZeroMQ returns its memory and size.
         unsafe {

@@ -1,5 +1,5 @@
-//! Memory for large messages, as in the C++ adapter (`../../cpp/pool.hpp`). Without a pool, ZeroMQ would request new pages
-//! from the system for each message, and each page costs a page fault. Frames begin half a page after a page boundary.
+//! Memory for large messages, as in the C++ adapter (`../../cpp/pool.hpp`). Without a pool, each message would use new
+//! pages, and each page costs a page fault. Frames begin half a page after a page boundary.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
@@ -20,7 +20,7 @@ pub struct Pool {
 
 #[derive(Default)]
 struct State {
-    #[allow(clippy::vec_box)] // a message has the address of its frame
+    #[allow(clippy::vec_box)] // a message contains the address of its frame
     free: Vec<Box<Frame>>,
     allocated: usize,
 }
@@ -30,12 +30,12 @@ impl Pool {
         Self { state: Arc::default(), frame_bytes }
     }
 
-    /// Returns the frame that was released last, or a new frame; `None` while ZeroMQ holds as many as the pool may have.
+    /// Returns the last released frame or a new frame, or `None` if ZeroMQ holds the maximum number of frames.
     pub fn take(&self) -> Option<Box<Frame>> {
         let mut state = lock(&self.state);
         if state.free.is_empty() && state.allocated < (BUDGET_BYTES / self.frame_bytes).max(4) {
             state.allocated += 1;
-            // Room for all frames, so that returning one allocates nothing.
+            // Reserve room for all frames, so that returning one allocates nothing.
             let allocated = state.allocated;
             state.free.reserve(allocated);
             state.free.push(Frame::allocate(self.frame_bytes, Arc::downgrade(&self.state)));
@@ -52,7 +52,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Allocates a frame and touches its pages, which zeroes would not.
+    /// Allocates a frame and writes to its pages, because zeroed memory is mapped lazily.
     fn allocate(frame_bytes: usize, pool: Weak<Mutex<State>>) -> Box<Self> {
         let memory = vec![1; PAGE_BYTES + LEAD_BYTES + frame_bytes];
         let start = memory.as_ptr().align_offset(PAGE_BYTES) + LEAD_BYTES;
@@ -69,7 +69,7 @@ impl Frame {
 /// # Safety
 /// `frame` must come from `Box::into_raw`, and nothing may use it afterwards.
 pub unsafe extern "C" fn give_back(_data: *mut c_void, frame: *mut c_void) {
-    // SAFETY: the caller passes a frame that is its own.
+    // SAFETY: the caller owns the frame.
     let frame = unsafe { Box::from_raw(frame.cast::<Frame>()) };
     if let Some(state) = frame.pool.upgrade() {
         lock(&state).free.push(frame);

@@ -22,7 +22,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The path that the bytes take.
+    /// The path of the bytes.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),
@@ -32,7 +32,7 @@ impl Endpoint {
     }
 }
 
-/// The first part of all addresses within this process.
+/// The prefix of all addresses within this process.
 fn process_url() -> String {
     format!("inproc://{}/", std::process::id())
 }
@@ -55,12 +55,12 @@ impl Socket {
         Ok(Self { socket, _file: None, address: String::new(), pool, spins, timeout_ms: -1 })
     }
 
-    /// The crate's socket, for options that only one kind of socket has.
+    /// The crate's socket, for options of a single kind of socket.
     pub fn raw(&self) -> &zmq::Socket {
         &self.socket
     }
 
-    /// Sets whether a publisher with a full queue refuses messages; the crate has no function for this option.
+    /// Sets whether a publisher with a full queue refuses messages, because the crate has no function for this option.
     pub fn set_nodrop(&mut self, nodrop: bool) -> zmq::Result<()> {
         let value = i32::from(nodrop);
         let (option, size) = (zmq_sys::ZMQ_XPUB_NODROP as i32, size_of_val(&value));
@@ -105,14 +105,14 @@ impl Socket {
         Ok(self)
     }
 
-    /// Sends a new frame, after a route if there is one.
+    /// Sends a new frame, preceded by a route, if any.
     pub fn send_after(&mut self, route: Option<&Message>, payload_bytes: usize, fill: Fill<'_>) -> zmq::Result<Sent> {
         let Some(mut message) = self.allocate(HEADER_BYTES + payload_bytes)? else { return Ok(Sent::Busy) };
         fill.write(FrameMut::split(message.bytes_mut()));
         self.dispatch(message, route)
     }
 
-    /// Sends a reference to a received message, after a route if there is one.
+    /// Sends a reference to a received message, preceded by a route, if any.
     pub fn forward_after(&mut self, route: Option<&Message>, message: &Message) -> zmq::Result<Sent> {
         self.dispatch(message.share()?, route)
     }
@@ -124,7 +124,8 @@ impl Socket {
         self.pool.take().map(|frame| Message::in_frame(frame, bytes)).transpose()
     }
 
-    /// Sends a copy of the route, because a reply that was busy is offered again, and then the message.
+    /// Sends a copy of the route and then the message. The original route stays available, because a busy reply is sent
+    /// again later.
     fn dispatch(&mut self, mut message: Message, route: Option<&Message>) -> zmq::Result<Sent> {
         let routed = route.map_or(Ok(()), |route| route.share()?.send(&mut self.socket, true));
         match routed.and_then(|()| message.send(&mut self.socket, false)) {
@@ -134,7 +135,7 @@ impl Socket {
         }
     }
 
-    /// Returns the next message; `None` if none arrived within `timeout`.
+    /// Returns the next message, or `None` after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.spins {
             self.set_timeout(timeout).context("limiting how long to receive")?;
@@ -147,7 +148,7 @@ impl Socket {
         }
     }
 
-    /// Sets the time limit only if it changes, which is rare.
+    /// Sets the time limit only if it has changed, which is rare.
     fn set_timeout(&mut self, timeout: Duration) -> zmq::Result<()> {
         let ms = i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
         if ms != self.timeout_ms {
@@ -158,7 +159,7 @@ impl Socket {
     }
 }
 
-/// Sets the options that all sockets have. ZeroMQ closes connections on which a message above the limit arrives.
+/// Sets the options of all sockets. ZeroMQ closes a connection after a message above the limit.
 fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
     socket.set_sndhwm(hwm)?;
     socket.set_rcvhwm(hwm)?;
@@ -166,7 +167,7 @@ fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
     socket.set_maxmsgsize(link.frame_bytes as i64)
 }
 
-/// The file of an `ipc` socket. ZeroMQ removes only the files that it has named itself.
+/// The file of an `ipc` socket. ZeroMQ removes only files that it has named itself.
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {

@@ -14,7 +14,7 @@ pub fn join(producer: &Producer) -> Consumer {
     Consumer::connect(producer.address(), LINK, false).unwrap()
 }
 
-/// Sends a frame in which every 8 bytes contain `number`; returns whether the ring had room.
+/// Sends a frame in which every 8 bytes contain `number`. Returns whether the ring had room.
 pub fn send(producer: &mut Producer, payload_bytes: usize, number: u64) -> bool {
     let Some(mut loan) = producer.loan(payload_bytes).unwrap() else { return false };
     let (header, payload) = loan.frame();
@@ -41,7 +41,7 @@ pub fn drain(consumer: &mut Consumer) -> Vec<u64> {
     seen
 }
 
-/// Waits until `holds` returns true, for an action of another thread or process.
+/// Waits until `holds` returns true, which depends on another thread or process.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
