@@ -1,5 +1,5 @@
-// A codec library for one ROS 2 message type. The build defines HOPMETER_GENERATED, the header with a struct for each
-// message type, and Message, the type to send. Fast CDR encodes and decodes the values, as in ROS 2.
+// A codec library for one ROS 2 message type, which encodes with Fast CDR as ROS 2 does. The build defines
+// HOPMETER_GENERATED, the header with the message structs, and Message, the type to send.
 #include HOPMETER_GENERATED
 
 #include <fastcdr/Cdr.h>
@@ -22,10 +22,10 @@ using eprosima::fastcdr::FastBuffer;
 // The encapsulation header: CDR, little-endian, then two bytes of options.
 constexpr uint8_t kEncapsulation[] = {0, 1, 0, 0};
 constexpr size_t kFirstBytes = 1024;
-// The most padding bytes after a message: some middlewares round the size up to a multiple of 4.
+// The maximum padding after a message: some middlewares round the size up to a multiple of 4.
 constexpr size_t kMostPadding = 3;
 
-// Thrown if the values are not a valid message, for example if a text or a sequence is too long.
+// Thrown if the values are not a valid message, for example if a string is too long.
 struct Refused {};
 
 template <class T>
@@ -36,7 +36,7 @@ constexpr size_t least_bytes(const T*) {
     return T::kLeastBytes;
   }
 }
-// An empty sequence or string consists of its length alone.
+// An empty sequence or string is encoded as its length only.
 template <class T>
 constexpr size_t least_bytes(const std::vector<T>*) {
   return sizeof(uint32_t);
@@ -81,8 +81,8 @@ struct Writer {
   }
 };
 
-// Reads the fields of a message. Refuses a sequence that claims more values than the payload has bytes for, before it
-// allocates memory.
+// Reads the fields of a message. Before allocating memory, refuses a sequence that is longer than the remaining
+// payload.
 struct Reader {
   Cdr& cdr;
   const char* end;
@@ -141,7 +141,7 @@ struct Reader {
 // The memory of one encoder. Padding bytes in it are always zero.
 using Buffer = std::vector<char>;
 
-// Encodes the message into the buffer, which grows if needed. Returns the number of bytes.
+// Encodes the message into the buffer, which grows if necessary, and returns the number of bytes.
 size_t write(const Message& message, Buffer& buffer) {
   if (buffer.empty()) buffer.resize(kFirstBytes);
   for (;; buffer.resize(buffer.size() * 2)) {

@@ -1,5 +1,5 @@
-// A codec library for one FlatBuffers table type. The build defines HOPMETER_GENERATED, the header that flatc generated
-// for a schema with the table as a field, and HOPMETER_ALIGNMENT, the alignment of the table's payload.
+// A codec library for one FlatBuffers table type. The build defines HOPMETER_GENERATED, the header that flatc
+// generated, and HOPMETER_ALIGNMENT, the alignment of the table's payload. The schema has the table as a field.
 #include HOPMETER_GENERATED
 
 #include <hopmeter/codec.h>
@@ -20,8 +20,7 @@ using flatbuffers::FlatBufferBuilder;
 // Scalars have at most 8 bytes; a struct with `force_align` may need a larger alignment.
 constexpr size_t kAlignment = HOPMETER_ALIGNMENT;
 constexpr flatbuffers::uoffset_t kMostDepth = 64;
-// The fewest bytes that a table takes together with the offset that refers to it. This value limits the number of
-// tables in a payload.
+// The minimum size of a table and the offset that refers to it, which limits the number of tables in a payload.
 constexpr size_t kLeastTableBytes = 4;
 
 void pack(const NativeObject& object, FlatBufferBuilder& builder) {

@@ -1,5 +1,5 @@
 // A codec library for one Protocol Buffers message type. The build defines HOPMETER_GENERATED, the header that protoc
-// generated for a schema with the message as a field. Only the type of that field is used.
+// generated for a schema with the message as a field.
 #include HOPMETER_GENERATED
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,5 +1,5 @@
-/// Builds the function tables that the instrument calls from adapter classes. Each concrete class has its own table, so
-/// one indirect call from the instrument reaches a `final` method, and no virtual call follows.
+/// Builds the instrument's function tables from adapter classes. Each concrete class has its own table, so one indirect
+/// call reaches a `final` method without a further virtual call.
 #pragma once
 
 #include "hopmeter/contract.hpp"

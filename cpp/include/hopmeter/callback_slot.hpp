@@ -1,4 +1,4 @@
-/// A slot for a callback, which may be set and removed while other threads call it.
+/// A slot for a callback, which other threads may call while it is set or removed.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace hopmeter {
 
-/// Holds an `OnFrame`, an `OnRequest` or nothing. The slot never runs two calls at once.
+/// Holds an `OnFrame`, an `OnRequest` or nothing. The slot runs only one call at a time.
 template <class Callback>
 class CallbackSlot {
  public:
-  /// Calls `use(callback)` if the slot holds a callback. Returns whether it does.
+  /// Calls `use(callback)` if the slot holds a callback, and returns whether it does.
   bool call(const auto& use) {
     const std::lock_guard lock(mutex_);
     if (callback_) use(*callback_);
@@ -37,7 +37,7 @@ class CallbackSlot {
   std::optional<Callback> callback_;
 };
 
-/// A subscription that puts its callback into a slot, and removes it when the subscription is destroyed.
+/// A subscription that puts its callback into a slot, and removes it on destruction.
 template <class Callback>
 class SlotSubscription final : public Subscription {
  public:

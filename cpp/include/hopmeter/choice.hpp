@@ -1,5 +1,4 @@
-/// Choices that an adapter makes at run time: one of several transports from the setup, and a message type from a
-/// link's payload.
+/// Choices that an adapter makes at run time: a transport from the setup, and a message type from a link's payload.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +7,7 @@
 
 namespace hopmeter {
 
-/// Passes every call on to a chosen transport. A derived class makes the choice.
+/// Forwards every call to a transport that the derived class chooses.
 class Choice : public Transport {
  public:
   Owned<Publisher> publisher(const Link& link) override { return chosen_->publisher(link); }
@@ -28,7 +27,7 @@ class Choice : public Transport {
 };
 
 /// The message types of an adapter with typed carriage: `Timing` for the small message, `Image` for images. `bytes_as`
-/// states which of the two carries byte payloads.
+/// selects the one for byte payloads.
 template <class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
 struct MessageTypes {
   /// Calls `open` with the message type for the link's payload, as a `std::type_identity`, and returns the result.

@@ -1,6 +1,6 @@
-/// The adapter contract: what a transport must provide for the instrument. An adapter moves frames; it has no roles,
-/// clocks or statistics. Every method may throw, preferably an `Error` with a remedy. Destructors, `address`,
-/// `version`, `facts` and `defer` must not throw: an exception there ends the process.
+/// The adapter contract: what a transport must provide for the instrument. An adapter only moves frames; the instrument
+/// has the roles, clocks and statistics. Every method may throw, preferably an `Error` with a remedy. Destructors,
+/// `address`, `version`, `facts` and `defer` must not throw: an exception there ends the process.
 #pragma once
 
 #include <chrono>
@@ -35,16 +35,15 @@ class Setup {
  public:
   explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
 
-  /// A name that no other run on this machine has. Use it in the name of everything that you create outside
-  /// `directory`.
+  /// The run id, which is unique on this machine. Use it in the name of everything that you create outside `directory`.
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder for this trial's socket files, with a short path; the launcher removes the folder.
   std::string directory() const { return detail::string(raw_->directory); }
   /// The address of the transport's broker, in the manifest's format (empty if the transport has no broker).
   std::string broker() const { return detail::string(raw_->broker); }
   [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
-  /// The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
-  /// be 0.0.0.0, for all devices.
+  /// The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. May be
+  /// 0.0.0.0, for all devices.
   std::string bind() const { return detail::string(raw_->bind); }
   /// The IPv4 address at which nodes on other machines reach this node. Put it into the address of a link end. A
   /// transport that discovers its peers uses the network device with this address.
@@ -53,11 +52,11 @@ class Setup {
   std::string network_device() const {
     return advertised().starts_with("127.") ? "the loopback device" : "the device of " + advertised();
   }
-  /// The size of the largest frame, header included, on any link of this process.
+  /// The size of the largest frame on any link of this process, including the header.
   std::size_t largest_frame_bytes() const noexcept { return raw_->largest_frame_bytes; }
 
   /// Returns the value of a setting of the manifest, as `bool`, any integer, any floating-point type or `std::string`.
-  /// Throws if the manifest does not have the setting or its value has another type.
+  /// Throws if the manifest lacks the setting or its value has a different type.
   template <class Value>
   Value setting(const char* name) const {
     if constexpr (std::same_as<Value, bool>)
@@ -88,25 +87,24 @@ class Setup {
   const HopmeterSetup* raw_;
 };
 
-/// One hop. Exactly one link end binds the link (a publisher or a server); the others connect to the address of that
-/// end.
+/// One hop. Exactly one link end, a publisher or server, binds the link; the others connect to its address.
 struct Link {
   /// A name that is unique on this machine and consists of `[a-z0-9_]` only: usable as a topic, key, service or file
   /// name.
   std::string name;
-  /// The address of the binding end, in the transport's format; empty while the link is being bound.
+  /// The address of the binding end, in the transport's format. Empty for the binding end itself.
   std::string address;
   /// The number of receivers that connect before the first message.
   std::uint32_t receivers;
-  /// What the messages of this link represent; an adapter with typed carriage chooses its message type accordingly.
+  /// The kind of this link's payload, from which an adapter with typed carriage chooses its message type.
   PayloadKind payload = PayloadKind::bytes;
   /// The size of an image in pixels; 0 if the payload is not an image.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  /// The size of the largest frame of this link, header included.
+  /// The size of this link's largest frame, including the header.
   std::size_t frame_bytes = header_bytes;
-  /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers wait;
-  /// if some receivers are called and others are polled, how the polled ones wait.
+  /// How this end waits for messages, or a client for replies. For a publisher: how the link's receivers wait; if only
+  /// some use callbacks, how the polled ones wait.
   Wait wait = Wait::block;
   /// The transport's own message type for this link, such as `nav_msgs/msg/Odometry` (empty if the link has none).
   std::string message_type;
@@ -120,13 +118,12 @@ struct Link {
 /// The longest time that a blocking poll may sleep.
 using Timeout = std::chrono::nanoseconds;
 
-/// The sending end of a pubsub link. Only one thread at a time uses a link end, but the thread may change between
-/// calls.
+/// The sending end of a pubsub link. Only one thread at a time uses a link end, but the thread may change.
 class Publisher {
  public:
   virtual ~Publisher() = default;
 
-  /// The address at which receivers find this end. By default empty: receivers need only the link's name.
+  /// The address for the link's receivers. Empty by default, if receivers need only the link's name.
   virtual std::string address() const { return {}; }
 
   /// Sends one frame of `header_bytes + payload_bytes`, which `fill` writes into the transport's memory. Must not wait
@@ -155,7 +152,7 @@ class Subscriber {
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
 
-/// A receiving end that calls a callback. Its destructor waits for a running call; no call starts after that.
+/// A receiving end with a callback. Its destructor waits for a running callback, after which none starts.
 class Subscription {
  public:
   virtual ~Subscription() = default;
@@ -202,7 +199,7 @@ template <class Ours>
 HopmeterReplier borrow(Ours& replier) noexcept;
 }
 
-/// Handles the requests of one poll; valid until `poll` returns. The handler may block and may call other servers.
+/// Handles the requests of one poll; valid until `poll` returns. The handler may block and call other servers.
 class Handle {
  public:
   explicit Handle(HopmeterHandle raw) noexcept : raw_(raw) {}
@@ -246,7 +243,7 @@ class Server {
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 
-/// Facts that are known only after the last message, such as the path that the bytes took: (`path`, `shared memory`).
+/// Facts that are known only after the last message, such as the path of the bytes: (`path`, `shared memory`).
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// One transport in one process, shared by all endpoints of the node, whose threads call the methods. Each endpoint

@@ -1,6 +1,6 @@
-/// An empty transport: sending fills a frame and calls the receiver with it. The latency over the empty transport is
-/// the instrument's own share of a hop whose receiver runs on the sender's thread. The instrument measures the empty
-/// transport in the same run as cells with such hops.
+/// An empty transport: sending fills a frame and calls the receiver with it. Its latency is the instrument's own share
+/// of a hop if the receiver runs on the sender's thread. The instrument measures it in the same run as cells with such
+/// hops.
 #pragma once
 
 #include "hopmeter/bridge.hpp"

@@ -25,7 +25,7 @@ class Error : public std::runtime_error {
     return Error(what + ": " + std::system_category().message(errno), std::move(remedy));
   }
 
-  /// Creates the error for a kind of link end that the plan needs but the adapter does not offer.
+  /// Creates the error for a kind of link end that the adapter does not support.
   static Error unsupported(const std::string& end, const std::string& link) {
     return Error("the adapter offers no " + end + " (asked for link " + link + ")",
                  "let transport.toml list only the patterns and waits that the adapter has");
@@ -76,7 +76,7 @@ inline void report(const HopmeterError* out) noexcept {
   }
 }
 
-/// Runs adapter code; if the code throws, reports the exception and returns `failure`.
+/// Runs adapter code. If the code throws, reports the exception and returns `failure`.
 template <class Result, class Act>
 Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   try {

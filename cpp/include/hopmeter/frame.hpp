@@ -17,7 +17,7 @@ namespace hopmeter {
 /// The length of a frame's header.
 inline constexpr std::size_t header_bytes = HOPMETER_HEADER_BYTES;
 
-/// A frame for a sender to fill; header and payload may be in separate memory.
+/// A frame that a sender fills. Header and payload may be in separate memory.
 struct FrameMut {
   std::span<std::byte, header_bytes> header;
   std::span<std::byte> payload;
@@ -60,7 +60,7 @@ class Fill {
   HopmeterFill raw_;
 };
 
-/// Whether a transport accepted a frame. If the transport later drops the frame silently, the frame counts as lost.
+/// Whether a transport accepted a frame. A frame that the transport drops later counts as lost.
 enum class Sent : std::int32_t {
   /// The transport accepted the frame.
   accepted = HOPMETER_ACCEPTED,
@@ -84,8 +84,8 @@ class Received {
  public:
   explicit Received(const HopmeterReceived& raw) noexcept : raw_(raw) {}
 
-  /// A frame whose header and payload are in separate memory. The header may have any length, because a foreign sender
-  /// may have written it; the instrument checks the length.
+  /// A frame whose header and payload are in separate memory. The instrument checks the header's length, because a
+  /// foreign program may have sent it.
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
       : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
@@ -157,8 +157,7 @@ class Received {
   HopmeterReceived raw_;
 };
 
-/// Counts a payload copy that an adapter itself makes to forward a frame, because its library copies only whole
-/// messages.
+/// Counts a payload copy that the adapter itself makes to forward a frame.
 inline void count_copy() noexcept { hopmeter_count_copy(); }
 
 /// Takes the received frames of one poll; valid until `poll` returns.
@@ -198,15 +197,14 @@ class Owner {
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  /// Not inlined, so that the first step is reading the arrival time.
+  /// Not inlined, so that it first reads the arrival time.
   [[gnu::noinline]] void operator()(const Received& received) const {
     const Received stamped = received.stamp_arrival();
     raw_.call(raw_.context, &stamped.raw());
   }
 };
 
-/// A payload in the caller's memory. The caller does not change it until this object is destroyed. Any thread may
-/// destroy this object.
+/// A payload in the caller's memory, which stays unchanged until this object is destroyed. Any thread may destroy it.
 class Shared : public Owner<HopmeterShared> {
  public:
   using Owner::Owner;

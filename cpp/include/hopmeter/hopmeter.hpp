@@ -27,7 +27,7 @@ inline std::string version_text(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-/// A transport class that can run as a node.
+/// The requirements of a transport class that runs as a node.
 template <class Ours>
 concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<Ours, const Setup&> && requires {
   { Ours::version() } -> std::convertible_to<std::string>;

@@ -1,4 +1,4 @@
-/// A thread that implements callback receivers for libraries that have no callbacks.
+/// A thread that provides callbacks for libraries without callbacks.
 #pragma once
 
 #include <cstdio>
@@ -15,8 +15,8 @@ namespace hopmeter {
 /// Runs a step repeatedly until the object is destroyed. Declare the thread after everything that the step uses.
 class LoopThread final : public Subscription {
  public:
-  /// `step` handles everything that has arrived, and may sleep. `wake` must end such a sleep, so that the destructor
-  /// does not have to wait for the full sleep.
+  /// `step` handles everything that has arrived, and may sleep. `wake` must interrupt the sleep, so that the destructor
+  /// returns quickly.
   template <class Step>
   explicit LoopThread(
       Step step, std::function<void()> wake = [] {})

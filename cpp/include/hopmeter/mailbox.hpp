@@ -12,12 +12,12 @@
 
 namespace hopmeter {
 
-/// The mailbox's length can be read without the lock, so a spinning receiver takes no lock while the mailbox is empty.
+/// The length is readable without the lock, so a spinning receiver takes no lock if the mailbox is empty.
 template <class Item>
 class Mailbox {
  public:
-  /// `limit` is the mailbox's capacity. A sender that must respect the capacity checks `has_room` first; for other
-  /// senders the mailbox grows.
+  /// `limit` is the mailbox's capacity. Senders that must respect it check `has_room` first; otherwise the mailbox
+  /// grows.
   explicit Mailbox(std::size_t limit) : limit_(limit), ring_(limit) {}
 
   bool has_room() const noexcept { return length_.load(std::memory_order_acquire) < limit_; }
@@ -33,8 +33,7 @@ class Mailbox {
     filled_.notify_one();
   }
 
-  /// Returns the oldest item, or an empty item if there is none. With a timeout, sleeps until an item arrives or the
-  /// timeout passes; with a timeout of zero, checks once without sleeping.
+  /// Returns the oldest item, or an empty item after the timeout. A timeout of zero checks once without sleeping.
   Item pop(Timeout timeout) {
     const bool waits = timeout > Timeout::zero();
     if (!waits && is_empty()) return {};

@@ -54,7 +54,7 @@ inline std::int64_t nanoseconds(const auto& time) {
     return time.sec * second + time.nanosec;
 }
 
-/// Sets the length of the payload field. A sequence does not free memory when it shrinks.
+/// Sets the length of the payload field. A shrinking sequence does not free memory.
 template <class Layout, class Message>
 std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -70,8 +70,8 @@ std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   }
 }
 
-/// The payload of a received message. A length beyond the array means that the message is damaged; the instrument then
-/// detects a mismatch with the length in the header.
+/// The payload of a received message. If a corrupt length exceeds the array, the instrument detects the mismatch with
+/// the header.
 template <class Layout, class Message>
 std::span<const std::byte> payload_of(const Message& message) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -84,8 +84,8 @@ std::span<const std::byte> payload_of(const Message& message) {
   }
 }
 
-/// Lets `fill` write a frame: the payload into `payload`, the header into the message's fields. The label is computed
-/// from the complete header, so it is set after the sent time.
+/// Lets `fill` write a frame: the payload into `payload`, the header into the message's fields. The label is set last,
+/// because it is computed from the complete header.
 template <class Layout>
 void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Header header;
@@ -118,7 +118,7 @@ void hand_over(const auto& message, const auto& take) {
   hand_over<Layout>(message, take, &message);
 }
 
-/// Writes the reply to a request into the message that the library sends when the handler has returned.
+/// Writes the reply to a request into a message, which the library sends after the handler returns.
 template <class Layout, class Message>
 class MessageReplier final : public Replier {
  public:

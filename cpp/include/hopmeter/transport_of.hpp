@@ -1,4 +1,4 @@
-/// A transport whose link ends need only their link and a state that they share.
+/// A transport whose link ends need only their link and a shared state.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@ struct EndOf<Base, First, More...>
 
 }  // namespace detail
 
-/// Creates each type in `Ends` from the shared state and a link; a called end also gets its `OnFrame`.
+/// Creates each type in `Ends` from the shared state and a link. A callback receiver also gets its `OnFrame`.
 template <class... Ends>
 struct Makers {
   template <class Base>
@@ -44,8 +44,8 @@ struct TypedMakers {
   }
 };
 
-/// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process use one `Shared`, which
-/// is created from the setup. Override a method for a link end that needs more than the shared state and its link.
+/// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process use one `Shared`,
+/// created from the setup. Override a method for a link end that needs more.
 template <class Shared, class Made>
 class MadeTransport : public Transport {
  public:

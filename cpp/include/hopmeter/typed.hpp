@@ -1,5 +1,5 @@
 /// Typed carriage: stores a frame's header in the fields of a message. The message has a number, a time and a text. The
-/// text is an ASCII label of fixed length, which carries the rest of the header.
+/// text is an ASCII label of fixed length that encodes the rest of the header.
 #pragma once
 
 #include <array>
@@ -57,9 +57,8 @@ std::string_view label_in(const auto& text) noexcept {
     return {reinterpret_cast<const char*>(std::data(text)), std::size(text)};
 }
 
-/// Restores the header that a message carried. If the text is not a label, every receiver refuses the header as
-/// malformed. The message does not carry the due time, which the source has recorded; the header contains the sent time
-/// instead.
+/// Restores a frame's header from a message. If the text is not a label, every receiver refuses the header as
+/// malformed. The header contains the sent time instead of the due time, which only the source has recorded.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,
@@ -72,8 +71,8 @@ inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noe
   return hopmeter_seq_of(detail::raw(header));
 }
 
-/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself passes on the
-/// payload of the link's message only if the message that arrived equals it.
+/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself must compare
+/// the received message before passing on the payload.
 inline bool is_checked(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_is_checked(detail::raw(header));
 }

@@ -1,4 +1,4 @@
-/// Checks the receive buffer that the profile for large frames requests, whichever library opens the socket.
+/// Checks the receive buffer that the profile for large frames requests.
 #pragma once
 
 #include "../../_udp/cpp/receive_buffer.hpp"

@@ -85,8 +85,8 @@ void hand_over(const typename Message::Sample& sample, const auto& take) {
   hopmeter::hand_over<Message>(sample, payload, take, &sample);
 }
 
-/// Takes samples from a reader, always into the same memory. A sample loaned by the library would be freed together
-/// with its octets when the loan is returned, and allocated again for the next sample.
+/// Takes samples from a reader into memory that is reused. A loaned sample would be freed when the loan is returned,
+/// and allocated again for the next sample.
 template <class Message>
 class Inbox {
  public:
@@ -115,7 +115,7 @@ class Inbox {
   dds_instance_handle_t writer_ = 0;
 };
 
-/// A reader, with the memory for the samples that are taken from it.
+/// A reader, and the memory for its samples.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -143,8 +143,7 @@ class PolledReader {
     demand(dds_waitset_attach(*waitset_, *reader_, 0), "watch for samples");
   }
 
-  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits until something has arrived and calls
-  /// `look` again.
+  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits for an arrival and calls `look` again.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -159,8 +158,8 @@ class PolledReader {
   Entity topic_, reader_, waitset_;
 };
 
-/// A reader that calls `look(source)` once per sample, never on two threads at once. The call runs on the thread that
-/// receives the sample or, within one process, on the thread that writes it.
+/// A reader that calls `look(source)` once per sample, one call at a time. The call runs on the receiving thread or,
+/// within one process, on the writing thread.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription {
  public:

@@ -1,5 +1,4 @@
-/// The objects that all link ends of a node share: one domain, which uses a single network device, and one participant
-/// in it.
+/// The objects that all link ends of a node share: one domain on a single network device, and one participant.
 #pragma once
 
 #include <arpa/inet.h>
@@ -41,8 +40,8 @@ class Entity {
 
 /// The options that differ between the transports over Cyclone DDS.
 struct Options {
-  /// Whether a domain tag separates the processes of this trial from those of other trials in the same domain. A tag
-  /// also excludes processes that use other DDS libraries, which do not support tags.
+  /// Whether a domain tag isolates this trial from other trials in the same domain. A tag also excludes other DDS
+  /// libraries, which do not support tags.
   bool is_tagged;
 };
 
@@ -53,7 +52,7 @@ inline dds_domainid_t domain_of(const std::string& run) {
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// Returns the address of the first network device that is up, except for the loopback device (empty if there is none).
+/// Returns the address of the first active network device other than loopback (empty if there is none).
 inline std::string first_device_address() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return {};
@@ -68,13 +67,13 @@ inline std::string first_device_address() {
   return {};
 }
 
-/// Returns the configuration of the domain, in the format of `CYCLONEDDS_URI`. Peers on the same machine are found
-/// without multicast, peers on other machines by multicast. Discovery also probes the ports of a hundred processes; the
-/// ports of 120 processes would overlap with those of the next domain.
+/// Returns the configuration of the domain, in the format of `CYCLONEDDS_URI`. Local peers are found without multicast,
+/// and peers on other machines by multicast. Discovery also probes the ports of a hundred processes; more ports would
+/// overlap with the next domain.
 ///
-/// Cyclone DDS 0.10 sends nothing to the address of a device that it does not use, not even on this machine, and ROS 2
-/// announces only such addresses. So a loopback domain that other libraries may join also uses another device, but
-/// announces the loopback address for both.
+/// Cyclone DDS 0.10 cannot send to the address of an unused device, even on this machine, and ROS 2 announces only such
+/// addresses. So a loopback domain that other libraries may join also uses a second device, but announces the loopback
+/// address for both.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");
   const auto device = is_local && !options.is_tagged ? first_device_address() : "";

@@ -10,9 +10,8 @@ namespace cyclone {
 
 using Qos = hopmeter::Resource<dds_qos_t, dds_delete_qos>;
 
-/// Makes Cyclone DDS deliver a writer's samples through a queue, to a thread that does nothing but call listeners.
-/// Samples of priority 0 or higher are delivered on the thread that receives them, samples of lower priority through
-/// the queue.
+/// Makes Cyclone DDS deliver a writer's samples through a queue, to a thread that only calls listeners. Samples of
+/// priority 0 or higher would be delivered on the receiving thread.
 inline void set_queued(const Qos& qos) { dds_qset_transport_priority(qos.get(), -1); }
 
 inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_volatile) {
@@ -34,8 +33,8 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
                   setup.setting<std::string>("durability") == "volatile");
 }
 
-/// Returns the quality of service for the writer of a topic. If servers are called, calls over two topics go through
-/// the queue, because such a server waits for the reply of the next server, which the receiving thread must deliver.
+/// Returns the quality of service of a topic's writer. A callback server may wait for another server's reply, which the
+/// receiving thread must deliver. So requests to callback servers go through the queue.
 inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = reader_qos(setup);
   const bool is_call = link.wait == hopmeter::Wait::callback && link.name.ends_with("_request");
@@ -49,8 +48,7 @@ inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) 
 /// settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
-/// Returns the quality of service for a client's writer. If servers are called, the client's requests go through the
-/// queue.
+/// Returns the quality of service of a client's writer. Requests to callback servers go through the queue.
 inline Qos request_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = service_qos(setup);
   if (link.wait == hopmeter::Wait::callback) set_queued(qos);

@@ -1,4 +1,4 @@
-/// Determines the paths that samples may have taken, from the link ends that Fast DDS discovers.
+/// Determines the possible paths of samples from the link ends that Fast DDS discovers.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
-  /// Returns the paths that the samples took, and why they differ from the requested paths. Call this after the last
+  /// Returns the paths of the samples, and why they differ from the requested paths. Must be called after the last
   /// sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
@@ -47,8 +47,7 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* data_sharing = "data sharing";
   static constexpr const char* shared_memory = "shared memory";
 
-  /// The writers or the readers of a topic: whether any of them are in this process, and the paths to those in other
-  /// processes.
+  /// The writers or readers of a topic: whether any are in this process, and the paths to the others.
   struct Ends {
     bool are_here = false;
     std::set<std::string> elsewhere;
@@ -65,8 +64,7 @@ class Discovery final : public fast::DomainParticipantListener {
   }
 
   void add(const fast::DomainParticipant& participant, const auto& end, Ends Topic::*side) {
-    // If a link end gets no memory for data sharing, it continues without an error, but announces no data-sharing
-    // domain.
+    // A link end without memory for data sharing silently continues, but announces no data-sharing domain.
     const auto& sharing = end.m_qos.data_sharing;
     const bool shares_data = sharing.kind() != fast::OFF && !sharing.domain_ids().empty();
     const auto& ports = end.remote_locators().unicast;
@@ -93,7 +91,7 @@ class Discovery final : public fast::DomainParticipantListener {
       if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
       if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
     }
-    // A path that a peer offers is usable only if this process offers it too.
+    // A path is usable only if both processes support it.
     if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
     if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
     if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);
@@ -110,7 +108,7 @@ class Discovery final : public fast::DomainParticipantListener {
     return "";
   }
 
-  /// Process scheduling decides whether a frame larger than a segment arrives, so the next run may lose such a frame.
+  /// Whether a frame larger than a segment arrives depends on scheduling, so the next run may lose such a frame.
   std::string segment_warning(const std::set<std::string>& paths) const {
     constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's default
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
@@ -119,8 +117,7 @@ class Discovery final : public fast::DomainParticipantListener {
            std::to_string(segment_bytes) + " bytes, so they travel in pieces";
   }
 
-  /// Returns the sizes of the segments that this process and its peers have mapped, as the system reports them. Does
-  /// not count ports and locks, whose files have other names.
+  /// Returns the sizes of the segments that this process and its peers have mapped, without ports and locks.
   std::string segment_sizes() const {
     std::ifstream maps("/proc/self/maps");
     std::set<std::string> sizes;
@@ -142,11 +139,11 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   const std::string udp;
-  /// Whether best-effort samples are sent over both shared memory and UDP. The library sends them over every transport
-  /// that a reader offers, as the counters of the loopback device show.
+  /// Whether best-effort samples are sent over both shared memory and UDP, because the library uses every transport
+  /// that a reader supports.
   bool uses_both_;
   std::size_t frame_bytes_;
-  /// The lock is held only briefly, because Fast DDS reports a link end while it creates the link end.
+  /// The lock is held only briefly, because Fast DDS reports a link end during its creation.
   std::mutex mutex_;
   std::map<std::string, Topic> topics_;
   /// Properties of the link ends in this process.

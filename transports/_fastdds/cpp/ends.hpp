@@ -47,15 +47,13 @@ template <class Message>
 TypedTopic topic_of(const std::string& name) {
   fast::TypeSupport type(new typename Message::Support);
   if constexpr (requires { Message::type_name; }) type->setName(Message::type_name);
-  // Peers match a type by name and need no type description. Cyclone DDS 0.10 crashes on a type description that it
-  // does not expect.
+  // Peers match types by name, and Cyclone DDS 0.10 crashes on an unexpected type description.
   type->auto_fill_type_object(false);
   type->auto_fill_type_information(false);
   return {name, type};
 }
 
-/// Converts the result of a write. Fast DDS refuses a sample only if the writer's history stays full, so that is the
-/// only reason for `busy` here.
+/// Converts the result of a write. It is `busy` only if the writer's history stays full.
 inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
   if (code == ReturnCode_t::RETCODE_TIMEOUT || code == ReturnCode_t::RETCODE_OUT_OF_RESOURCES)
@@ -63,7 +61,7 @@ inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// The sample that a link end reuses for each message. For plain samples, the library loans memory instead.
+/// The sample that a link end reuses for each message, unless the library loans memory for plain samples.
 template <class Message>
 class OwnSample {
  public:
@@ -74,7 +72,7 @@ class OwnSample {
   [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes samples: reuses one sample for all messages, or writes plain samples into memory that the library loans.
+/// Writes samples: reuses one sample for all messages, or writes plain samples into loaned memory.
 template <class Message>
 class Writer {
  public:
@@ -126,7 +124,7 @@ class Writer {
   OwnSample<Message> sample_;
 };
 
-/// Takes samples from a reader, always into the same memory; plain samples are loans instead.
+/// Takes samples from a reader into memory that is reused; plain samples are loans instead.
 template <class Message>
 class Inbox {
  public:
@@ -138,7 +136,7 @@ class Inbox {
       return take_copy(reader, use);
   }
 
-  /// The description of the sample that is passed on, unless the sample is a loan.
+  /// The metadata of the current sample, unless the sample is a loan.
   const fast::SampleInfo& info() const { return info_; }
 
  private:
@@ -164,7 +162,7 @@ class Inbox {
   fast::SampleInfo info_;
 };
 
-/// A reader, with the memory that its samples are taken into.
+/// A reader, and the memory for its samples.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -188,8 +186,7 @@ class PolledReader {
   }
   ~PolledReader() { waitset_.detach_condition(reader_->get_statuscondition()); }
 
-  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits until something has arrived and calls
-  /// `look` again.
+  /// Calls `look(source)`. If `look` finds no sample and this end blocks, waits for an arrival and calls `look` again.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -210,9 +207,8 @@ class PolledReader {
 
 /// Calls `look(source)` after samples have arrived, until `look` finds no sample.
 ///
-/// This listener needs its own participant, because Fast DDS locks the reader while it calls the listener. A
-/// participant uses one thread for everything that its readers send to writers, so a slow listener would also stop
-/// discovery.
+/// This listener needs its own participant. Fast DDS locks the reader during a call, and one thread sends everything
+/// from a participant's readers to writers. So a slow listener would also stop discovery.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -222,9 +218,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
         reader_(participant_, participant_.reader(topic_of<Message>(topic), qos, this)) {}
 
  private:
-  /// Any thread that delivers a sample may enter this function. If both ends are in this process, that thread may
-  /// already be inside this function further up the call stack, because a sample that was sent from there caused the
-  /// new one. The outer call then takes the samples that have arrived.
+  /// Any thread that delivers a sample may call this function. If both ends are in this process, the call may be
+  /// nested, because a sample sent from the outer call caused the new one. The outer call then takes the new samples.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -241,9 +236,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// Calls `look` for a server on a separate thread, which the listener wakes. A server may call the next server and wait
-/// for its reply. On the thread that delivers requests (within one process, the client's thread), this would block,
-/// because that thread must also deliver the next server's reply.
+/// Calls `look` for a server on a separate thread, which the listener wakes. A server may wait for another server's
+/// reply. On the thread that delivers requests, this would deadlock, because that thread must also deliver the reply.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:

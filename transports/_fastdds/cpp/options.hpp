@@ -12,7 +12,7 @@ namespace fastdds {
 
 /// The options that differ between the transports over Fast DDS. The defaults are those of the library.
 struct Options {
-  /// `default`: shared memory if both link ends support it, otherwise UDP. `shm` or `udp`: only that transport.
+  /// `default`: shared memory if both link ends support it, otherwise UDP. `shm` and `udp`: only that transport.
   std::string transport = "default";
   /// The size of the shared-memory segment of each participant; 0 for the library's default.
   std::uint32_t segment_bytes = 0;
@@ -26,16 +26,14 @@ struct Options {
   bool is_data_sharing = false;
   /// Whether a thread of the library sends samples, instead of the thread that writes them.
   bool is_asynchronous = false;
-  /// The interval at which a reliable writer announces its samples, and the time that writer and reader wait before
-  /// they answer; 0 for the library's default.
+  /// A reliable writer's heartbeat interval, and the response delay of writers and readers; 0 for the library's
+  /// default.
   std::int32_t heartbeat_ms = 0, response_ms = 0;
-  /// The number of bytes that all writers of a participant together may send per millisecond, on a thread of the
-  /// library; 0 for no limit.
+  /// The maximum number of bytes that all writers of a participant may send per millisecond; 0 for no limit.
   std::uint32_t flow_bytes = 0;
   /// How long a write may wait before it fails with `busy`.
   std::int32_t patience_ms = 100;
-  /// Whether to search for peers that use other DDS libraries without multicast, by trying the ports of a hundred
-  /// participants.
+  /// Whether to find peers of other DDS libraries without multicast, by probing the ports of a hundred participants.
   bool meets_others = false;
   /// The address of the network device in use.
   std::string address = "127.0.0.1";
@@ -44,18 +42,16 @@ struct Options {
   bool is_local() const { return address.starts_with("127."); }
 };
 
-/// Sets the values that the library's documentation recommends for samples larger than a datagram; changes only options
-/// that still have the library's default. The values are a segment with room for some frames and, without UDP, for
-/// whole messages; larger socket buffers; with UDP only, a flow limit that the buffers can absorb; and fast answers to
-/// missed samples.
+/// Sets the library's recommended values for samples larger than a datagram, unless the option was changed. These are a
+/// larger segment, larger socket buffers, faster responses to missed samples and, with UDP only, a flow limit.
 inline void enlarge(Options& options, std::size_t frame_bytes) {
   constexpr std::size_t frames = 4;
   constexpr std::size_t minimum_segment_bytes = 8 << 20, maximum_segment_bytes = 1 << 30;
   // The part of a message that is not its payload: headers, and the other fields of the sample.
   constexpr std::size_t margin_bytes = 64 << 10;
   constexpr std::uint32_t socket_buffer_bytes = 4 << 20;
-  // In bytes per millisecond. The maximum is half a gigabyte per second, which a receiver on the same core can process.
-  // A flow limit below the size of one message of the transport would block every message.
+  // In bytes per millisecond. A receiver on the same core can process the maximum of half a gigabyte per second. A flow
+  // limit below the size of a message would block every message.
   constexpr std::uint32_t minimum_flow_bytes = 64 << 10, maximum_flow_bytes = 512 << 10;
   const auto set_default = [](auto& option, std::size_t value) {
     if (option == 0) option = static_cast<std::remove_reference_t<decltype(option)>>(value);

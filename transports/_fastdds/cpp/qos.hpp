@@ -28,12 +28,11 @@ inline std::uint32_t domain_of(const std::string& run) {
 
 inline auto udp_transport(const Options& options) {
   auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-  // A list of allowed devices would also exclude peers on this machine that announce the address of another device, as
-  // ROS 2 does.
+  // A whitelist would also exclude local peers that announce the address of another device, as ROS 2 does.
   if (!options.meets_others || !options.is_local()) udp->interfaceWhiteList = {options.address};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
-  // The number of participants whose ports are tried; with 120, the ports would overlap with those of the next domain.
+  // The number of participants whose ports are probed; with 120, the ports would overlap with the next domain.
   if (options.meets_others) udp->maxInitialPeersRange = 100;
   return udp;
 }
@@ -59,8 +58,7 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // A writer that is called from within another writer's call needs its own buffer. Relays in one process make such
-  // nested calls.
+  // Relays in one process nest one writer's call in another's, and each call needs its own buffer.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;
@@ -69,8 +67,8 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
   // Peers on other machines are found by multicast.
   if (!options.meets_others || !options.is_local()) return qos;
-  // Without a multicast address, the participant does not listen for multicast, and sends its announcements only to
-  // this address. Port 0 stands for the ports that the standard assigns to the participants of a domain.
+  // With only this unicast address, the participant neither listens for multicast nor announces itself elsewhere. Port
+  // 0 stands for the domain's standard ports.
   rtps::Locator_t loopback;
   rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
   qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);
@@ -108,7 +106,7 @@ Qos endpoint_qos(const hopmeter::Setup& setup, const Options& options) {
 
 inline fast::DataWriterQos writer_qos(const hopmeter::Setup& setup, const Options& options) {
   auto qos = endpoint_qos<fast::DataWriterQos>(setup, options);
-  // A flow controller applies only to data that a thread of the library sends.
+  // A flow controller applies only to asynchronous writers.
   const bool is_asynchronous = options.is_asynchronous || options.flow_bytes != 0;
   qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
   if (options.flow_bytes != 0) qos.publish_mode().flow_controller_name = flow_name;

@@ -1,5 +1,5 @@
-/// A publisher's thread, which accepts receivers, and sends the rest of messages to slow receivers. It sleeps while
-/// there is nothing to do; the publisher does all other sending itself.
+/// A publisher's thread, which accepts receivers and sends the unsent bytes of slow receivers. The publisher sends
+/// everything else itself.
 #pragma once
 
 #include <poll.h>
@@ -49,7 +49,7 @@ class PublisherThread {
     }
   }
 
-  /// Sleeps until a receiver connects, a receiver with a backlog can take more, or the publisher wakes this thread.
+  /// Sleeps until a receiver connects, a receiver with a backlog can accept more, or the publisher wakes this thread.
   void sleep() {
     std::vector<pollfd> events{{*event_, POLLIN, 0}, {*listener_, POLLIN, 0}};
     {

@@ -57,7 +57,7 @@ class Socket : public hopmeter::Descriptor {
     }
   }
 
-  /// Receives like `recv`. If `waits`, a socket waits for at most its SO_RCVTIMEO, and a pipe for `timeout`. With
+  /// Receives like `recv`. With `waits`, a socket waits at most SO_RCVTIMEO, and a pipe at most `timeout`. With
   /// `whole`, a socket waits until the buffer is full; a pipe may return earlier.
   ssize_t receive(std::span<std::byte> buffer, bool waits, bool whole, hopmeter::Timeout timeout) const {
     if (!is_pipe_) {
@@ -166,8 +166,8 @@ class Buffer {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-/// Writes the length that precedes a frame. It is written byte by byte; on little-endian machines, compilers combine
-/// this into one store.
+/// Writes the length that precedes a frame byte by byte. On little-endian machines, compilers combine this into one
+/// store.
 inline void write_length(std::byte* out, std::uint64_t length) noexcept {
   for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));
 }

@@ -41,7 +41,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   }
 
  private:
-  /// Large enough to receive several waiting small frames in one call.
+  /// Large enough to receive several small frames in one call.
   static constexpr std::size_t minimum_room = 65536;
 
   /// Returns the size of the frame at `start`, including its prefix, or 0 until the prefix has arrived.

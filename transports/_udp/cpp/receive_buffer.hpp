@@ -1,5 +1,5 @@
-/// Checks the receive buffer that the system grants to a library that uses UDP. The system may grant a smaller buffer
-/// than requested, without an error.
+/// Checks the receive buffer that the system grants to a library that uses UDP. The system may silently grant a smaller
+/// buffer.
 #pragma once
 
 #include <sys/socket.h>

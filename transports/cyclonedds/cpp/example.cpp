@@ -18,12 +18,11 @@ constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 constexpr const char* TOPIC = "messages";
 const std::string RELIABILITY = "reliable";  // or best-effort
-const std::string HISTORY = "keep-last";     // or keep-all: a full queue makes the writer wait and replaces no message
+const std::string HISTORY = "keep-last";     // or keep-all: if the queue is full, the writer waits
 constexpr int DEPTH = 10;
 constexpr dds_duration_t PATIENCE = DDS_SECS(10);
 constexpr dds_domainid_t DOMAIN = 7;
-// Restricts discovery to programs on this machine, without multicast. By default, DDS searches the whole network for
-// peers.
+// Restricts discovery to this machine, without multicast. By default, DDS searches the whole network for peers.
 constexpr const char* LOOPBACK =
     "<CycloneDDS><Domain id='any'><General><AllowMulticast>false</AllowMulticast>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces></General><Discovery>"

@@ -1,5 +1,5 @@
-/// Unary calls: a client with a completion queue, and servers that are polled through a completion queue or called on
-/// gRPC's own threads.
+/// Unary calls: a client with a completion queue, and servers with a completion queue or with callbacks on gRPC's
+/// threads.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class CallClient final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// A call that ends without a reply because its server has disconnected counts as unanswered.
+  /// A call without a reply counts as unanswered, because its server has disconnected.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     void* tag = nullptr;
     bool is_ok = false;
@@ -116,7 +116,7 @@ class PolledServer final : public hopmeter::Server {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
 };
 
-/// A server that gRPC calls on the threads of its synchronous server, one request at a time.
+/// A server with callbacks on the threads of gRPC's synchronous server, one request at a time.
 class CalledServer final : public hopmeter::Server, private Service {
  public:
   CalledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : link_(link), host_(setup, link) {

@@ -1,4 +1,4 @@
-/// The messages of ../idl: the fields in which they store a frame, and the service methods that carry them.
+/// The messages of ../idl: their fields for a frame, and their service methods.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

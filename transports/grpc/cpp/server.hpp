@@ -20,7 +20,7 @@ inline std::chrono::system_clock::time_point deadline_after(hopmeter::Timeout ti
 /// Whether channels omit filters that plain calls do not need, such as those for deadlines and idle connections.
 inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>("minimal_stack"); }
 
-/// Offers a service at an address, which is known once the server has started.
+/// Offers a service at an address that is known after the start.
 class ServiceHost {
  public:
   ServiceHost(const hopmeter::Setup& setup, const hopmeter::Link& link) {

@@ -8,8 +8,8 @@
 #include "hopmeter/completion.hpp"
 #include "server.hpp"
 
-/// All streams of a publisher. Each message is serialised once and sent to all streams. Until all streams have taken
-/// it, the next message is `busy`.
+/// All streams of a publisher. Each message is serialised once and sent to all streams. The next send is `busy` until
+/// all streams have accepted the message.
 template <class Message>
 class Streams {
  public:
@@ -30,7 +30,7 @@ class Streams {
     return writing_ == 0;
   }
 
-  /// `message` must not move or change until the last stream has taken it.
+  /// `message` must not move or change until the last stream has sent it.
   void send(const Message& message) {
     const std::lock_guard lock(mutex_);
     for (auto& stream : streams_) stream.send(message);
@@ -144,7 +144,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     drain(queue_);
   }
 
-  /// The first event reports that the stream is open. A stream that has ended delivers no more messages.
+  /// The first event reports that the stream is open. After its end, a stream delivers no more messages.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto deadline = deadline_after(timeout);
     void* tag = nullptr;

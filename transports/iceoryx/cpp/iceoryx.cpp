@@ -23,7 +23,7 @@ iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// Passes on all waiting frames, each in its chunk, and releases each chunk after use. Returns the number of frames.
+/// Passes on all waiting frames and releases their chunks. Returns the number of frames.
 std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
   const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;
@@ -47,7 +47,7 @@ class Pub final : public Publisher {
  public:
   Pub(const Setup&, const Link& link) : publisher_(service(link)) {}
 
-  /// Writes a frame into a chunk and sends the chunk. If no chunk is free, returns busy until a receiver releases one.
+  /// Writes a frame into a chunk and sends the chunk. Returns busy if no chunk is free.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     void* chunk = nullptr;
     const auto bytes = header_bytes + payload_bytes;
@@ -88,7 +88,7 @@ class Sub final : public Subscriber {
   bool spins_;
 };
 
-/// A receiver that is called on the thread of its own listener.
+/// A receiver with a callback on the thread of its own listener.
 class Called final : public Subscription {
  public:
   Called(const Setup& setup, const Link& link, OnFrame on_frame)

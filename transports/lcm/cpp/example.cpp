@@ -22,7 +22,7 @@ int send() {
   const auto begin = std::chrono::steady_clock::now();
   for (int number = 0; number < COUNT; ++number) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
-    // Nobody confirms a message: a message that is sent too early or too fast is lost.
+    // LCM confirms nothing: messages sent too early or too fast are lost.
     lcm.publish(TOPIC, payload.data(), PAYLOAD_BYTES);
   }
   std::printf("sent %d messages\n", COUNT);

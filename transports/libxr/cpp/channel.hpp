@@ -9,8 +9,8 @@
 
 #include "topic.hpp"
 
-/// A callback that can be disabled. LibXR cannot remove a subscription: the callback stays registered with the topic.
-/// So this gate is registered instead, and exists as long as the process has topics.
+/// A callback that can be disabled. LibXR cannot remove a registered callback, so this gate is registered instead, and
+/// lives as long as the process's topics.
 class Gate {
  public:
   using Give = std::function<void(const hopmeter::Received&)>;
@@ -19,10 +19,10 @@ class Gate {
     const std::lock_guard lock(mutex_);
     give_ = std::move(give);
   }
-  /// Removes the callback. Returns when no call is running.
+  /// Removes the callback, after waiting for a running call.
   void close() { open({}); }
 
-  /// The callback that LibXR calls, on the publisher's thread.
+  /// The function that LibXR calls on the publisher's thread.
   static void enter(bool, Gate* gate, Bytes<LibXR::Topic> bytes) {
     const auto received = static_cast<const Frame*>(bytes.addr_)->received().stamp_arrival();
     const std::lock_guard lock(gate->mutex_);
@@ -34,7 +34,7 @@ class Gate {
   Give give_;
 };
 
-/// The memory of a receiver, which may be full.
+/// A receiver's memory, which may be full.
 class Inbox {
  public:
   virtual ~Inbox() = default;
@@ -58,7 +58,7 @@ class Channel {
     return gate;
   }
 
-  /// Returns memory to which LibXR may write as long as the topic exists.
+  /// Returns memory that LibXR may write for the lifetime of the topic.
   Frame& place() {
     const std::lock_guard lock(mutex_);
     return *places_.emplace_back(std::make_unique<Frame>());
@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Whether all inboxes have room. If so, each inbox expects a frame.
+  /// Makes each inbox expect a frame if all inboxes have room. Returns whether they have room.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;

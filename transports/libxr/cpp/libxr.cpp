@@ -116,7 +116,7 @@ class Queued final : public Subscriber, private Inbox {
   LibXR::Semaphore filled_;
 };
 
-/// A receiver that LibXR itself calls.
+/// A receiver with LibXR's own callback.
 class Called final : public Subscription {
  public:
   Called(Channel& channel, OnFrame on_frame) : on_frame_(std::move(on_frame)), gate_(channel.gate()) {
@@ -163,7 +163,7 @@ class LibXr final : public Transport {
 
   Setup setup_;
   bool is_sync_;
-  /// Whether the process has called receivers, and whether it has polled receivers, which copy frames.
+  /// Whether the process has callback receivers, and whether it has polled receivers, which copy frames.
   std::atomic<bool> calls_ = false, copies_ = false;
   std::mutex mutex_;
   std::unordered_map<std::string, Channel> channels_;

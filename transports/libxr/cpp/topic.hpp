@@ -55,8 +55,8 @@ void publish(Topic& topic, Frame& frame) {
 /// The generations define their error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber records that it is waiting. If it does, a frame that arrives while nobody waits is
-/// dropped. If it does not, a frame overwrites the previous one.
+/// Whether a synchronous subscriber records that it is waiting. If so, frames that arrive at other times are dropped;
+/// otherwise, each frame overwrites the previous one.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

@@ -42,7 +42,7 @@ class Pool {
 
   static bool is_unused(const Frame& frame) noexcept {
     if (frame.use_count() != 1) return false;
-    // Receivers finish reading before they release the frame; this fence orders their reads before the next write.
+    // This fence orders the receivers' reads, which end before they release the frame, before the next write.
     std::atomic_thread_fence(std::memory_order_acquire);
     return true;
   }
@@ -60,18 +60,18 @@ class Channel {
     all<Receiver>().push_back(&receiver);
   }
 
-  /// Removes a receiver. Takes the senders' lock, so no callback is running when this function returns.
+  /// Removes a receiver. Takes the senders' lock, so no callback runs after this function has returned.
   template <class Receiver>
   void remove(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
     std::erase(all<Receiver>(), &receiver);
   }
 
-  /// Sends one frame if every queue has room: calls the callbacks on this thread, and puts a reference into every
-  /// queue. `make` returns the frame and the form in which receivers see it, or null.
+  /// If every queue has room, calls all callbacks with a frame on this thread and puts a reference into every queue.
+  /// `make` returns the frame and its received form, or null.
   hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    // Only the link's single publisher adds to its queues, so the queues have room until this publisher adds a frame.
+    // Only the link's single publisher adds frames, so the queues have room until it adds one.
     if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
     const auto [frame, received] = make();
     if (!frame) return hopmeter::Sent::busy;

@@ -18,9 +18,8 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// A link end of any kind, with its own connection. `loop` handles the connection; after `start_thread`, a thread of
-/// libmosquitto handles it. That thread writes the bytes that the socket does not take immediately, and sends
-/// acknowledgements.
+/// A link end of any kind, with its own connection. `loop` handles the connection, or after `start_thread`, a thread of
+/// libmosquitto does. That thread writes bytes that the socket does not accept immediately, and sends acknowledgements.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)
@@ -48,8 +47,8 @@ class End final : public Publisher, public Subscriber, public Subscription {
 
   void start_thread() { demand(mosquitto_loop_start(handle()), "starting libmosquitto's thread"); }
 
-  /// Prepares for publishing; waits until the broker has accepted the connection. At quality of service 0, the broker
-  /// sends no acknowledgements, and the publisher writes to the socket itself, without passing the message to a thread.
+  /// Waits until the broker has accepted the connection. At quality of service 0, there are no acknowledgements, so the
+  /// publisher writes to the socket itself, without a thread.
   void start_publishing() {
     if (qos_ > 0) return start_thread();
     for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));
@@ -88,7 +87,7 @@ class End final : public Publisher, public Subscriber, public Subscription {
     demand(mosquitto_loop(handle(), static_cast<int>(wait_ms), 1), "receiving from mosquitto");
   }
 
-  /// Waits until the socket has taken all published messages.
+  /// Waits until the socket has accepted all published messages.
   void flush() {
     while (mosquitto_want_write(handle())) {
       pollfd writable{mosquitto_socket(handle()), POLLOUT, 0};

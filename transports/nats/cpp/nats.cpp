@@ -53,7 +53,7 @@ class Connection {
     natsSubscription* raw = nullptr;
     demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
     NatsSubscription subscription(raw);
-    // The queue is limited only by the number of messages, as in the other languages.
+    // As in the other languages, only the number of messages limits the queue.
     demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
     return subscription;
   }
@@ -102,7 +102,7 @@ class Inbox final : public Subscriber {
   NatsSubscription subscription_;
 };
 
-/// A subscription whose callback the library calls on a separate thread. The destructor waits for the last call.
+/// A subscription with a callback on a library thread. The destructor waits for the last callback.
 template <class Call>
 class Called final : public Subscription {
  public:

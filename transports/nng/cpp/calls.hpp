@@ -48,7 +48,7 @@ class PendingReply {
     is_pending_ = is_finished_ = false;
   }
 
-  /// nng calls this function on one of its own threads.
+  /// nng calls this function on its own threads.
   void finish() {
     {
       const std::lock_guard lock(mutex_);

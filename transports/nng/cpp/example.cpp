@@ -29,7 +29,7 @@ void require(int code, const char* doing) {
   std::exit(1);
 }
 
-// Waits until a socket's peer has closed, because a socket that closes drops its queued messages.
+// Waits until a socket's peer has closed, because a closing socket drops its queued messages.
 class PeerClosed {
  public:
   explicit PeerClosed(nng_socket socket) {
@@ -61,7 +61,7 @@ void send() {
   std::printf("sent %d messages\n", COUNT);
 }
 
-// The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+// The receiver listens and the senders dial, because a dialling receiver would miss messages sent before it is
 // connected.
 void receive() {
   nng_socket subscriber;

@@ -41,9 +41,9 @@ class End final : public Publisher, public Subscriber {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
-  /// Subscribes to the channel. After that, no more requests are sent, and a read may time out. hiredis treats a
-  /// timeout as a failure only on a blocking connection, so this function marks the connection as non-blocking. The
-  /// socket itself blocks, unless this end spins.
+  /// Subscribes to the channel. Afterwards, reads may time out, which hiredis treats as a failure on a blocking
+  /// connection. So this function marks the connection as non-blocking, although the socket blocks unless this end
+  /// spins.
   void subscribe() {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
@@ -79,7 +79,7 @@ class End final : public Publisher, public Subscriber {
     return Sent::accepted;
   }
 
-  /// Sets how long a read waits. A timeout of zero would wait forever.
+  /// Sets the read timeout. A timeout of zero would wait forever.
   void set_timeout(Timeout timeout) {
     if (timeout == timeout_) return;
     timeout_ = timeout;

@@ -19,7 +19,7 @@ constexpr int QUEUE = 100;
 constexpr bool NODELAY = false;
 constexpr int PATIENCE_S = 10;
 
-/// Waits until the publisher has this number of receivers. Returns false if that takes too long.
+/// Waits until the publisher has this number of receivers. Returns false after a timeout.
 bool wait_for(const ros::Publisher& publisher, std::uint32_t receivers) {
   const auto until = ros::WallTime::now() + ros::WallDuration(PATIENCE_S);
   while (publisher.getNumSubscribers() != receivers && ros::WallTime::now() < until) ros::WallDuration(0.01).sleep();

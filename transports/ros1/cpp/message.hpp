@@ -53,7 +53,7 @@ void write(typename Layout::Message& message, const hopmeter::Link& link, std::s
   hopmeter::write_message<Layout>(message, bytes, fill);
 }
 
-/// Passes on the frame that a message carries, with the message's pointer, which `forward` can send on.
+/// Passes on a message's frame, with the message's pointer for a later `forward`.
 template <class Layout>
 void read(const Pointer<typename Layout::Message>& message, const auto& take) {
   hopmeter::hand_over<Layout>(*message, take, &message);

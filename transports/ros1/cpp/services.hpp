@@ -16,7 +16,7 @@
 
 namespace ros1 {
 
-/// Like ros::ServiceSpec, but the callback receives a pointer to the request, which a relay can send on.
+/// Like ros::ServiceSpec, but the callback receives a pointer to the request, which a relay can forward.
 template <class Message>
 struct Spec {
   using RequestType = Message;
@@ -65,7 +65,7 @@ class Server final : public hopmeter::Server {
   }
 
  private:
-  /// Lets the handler answer a request. Returns false if it does not, and the call then fails at its client.
+  /// Lets the handler answer a request. Returns false if it does not; the client's call then fails.
   bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
     hopmeter::MessageReplier<Layout, Message> replier(link_, *request, response);
     hopmeter::hand_over<Layout>(
@@ -81,16 +81,14 @@ class Server final : public hopmeter::Server {
 
 /// Makes calls like ros::ServiceClient, but lets another thread close the connection.
 ///
-/// The client requests a persistent connection even if each call uses its own connection, and closes the connection
-/// itself. If the server closed it, the calling thread might not yet be ready to read, and roscpp would then treat the
-/// closed connection as a failure and lose the response that had arrived before.
+/// The client requests a persistent connection and closes it itself, even if each call uses its own connection. If the
+/// server closed it early, roscpp would report a failure and lose a response that had already arrived.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
       : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response. Returns false if there is none, because the server has disconnected, refuses the call or
-  /// never existed.
+  /// Waits for the response. Returns false if the server is missing, has disconnected or refuses the call.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connect();
     const bool is_answered = link && link->call(request, response);
@@ -176,7 +174,7 @@ class Client final : public hopmeter::Client {
     return reply;
   }
 
-  /// Wakes the client's thread so that it ends.
+  /// Makes the client's thread exit.
   void interrupt() {
     requests_.push(nullptr);
     connection_.end();

@@ -13,7 +13,7 @@ namespace ros1 {
 struct Session {
   hopmeter::Setup setup;
   ros::NodeHandle node;
-  /// Whether this process has received messages from publishers in this process, and from publishers elsewhere.
+  /// Whether this process has received messages from its own publishers, and from other processes' publishers.
   std::atomic<bool> receives_from_here = false, receives_from_elsewhere = false;
 };
 

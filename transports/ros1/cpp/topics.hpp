@@ -1,4 +1,4 @@
-/// Topics: a publisher, and subscribers that are polled or called.
+/// Topics: a publisher, and subscribers with polling or callbacks.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// Set before any call, by the thread that is called or by the thread that starts it.
+  /// Set before the first call, by the thread of the callbacks or by the thread that starts it.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

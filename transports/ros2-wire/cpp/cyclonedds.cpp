@@ -35,7 +35,7 @@ struct Image {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.header.stamp); }
 };
 
-/// A message inside a request or a reply.
+/// A message in a request or a reply.
 template <class Message, class Envelope, const dds_topic_descriptor_t& descriptor>
 struct Enveloped {
   using Sample = Envelope;

@@ -36,7 +36,7 @@ struct Image {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.header().stamp()); }
 };
 
-/// A message inside a request or a reply.
+/// A message in a request or a reply.
 template <class Message, class Generated>
 struct Enveloped {
   using Support = Generated;
@@ -56,8 +56,7 @@ using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Resp
 using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
 using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
 
-/// A message under the type name of a request or reply. In the form of rmw_fastrtps, requests and replies have no other
-/// fields.
+/// A message with the type name of a request or reply, which have no other fields in rmw_fastrtps.
 template <class Message, const char* name>
 struct Named : Message {
   static constexpr const char* type_name = name;
@@ -113,8 +112,7 @@ struct HeaderDds : Dds {
     ++call.number;
     return send_reply(writer, sample, call);
   }
-  /// A forwarded sample is already in an inbox of this process, and the header of its call has been read, so its fields
-  /// may be overwritten.
+  /// The header of a forwarded sample has already been read, so its fields may be overwritten.
   static Sent send_reply(auto& writer, const auto& sample, const Call& call) {
     auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
     own.client(call.client);

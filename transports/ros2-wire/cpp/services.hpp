@@ -1,6 +1,5 @@
-/// Services: one topic for the requests, and one topic for the replies, which all clients of a service receive. `Dds`
-/// is the interface to the DDS library. It also determines the form of requests and replies: that of rmw_cyclonedds or
-/// that of rmw_fastrtps.
+/// Services: one topic for requests, and one topic for replies that all clients receive. `Dds` is the interface to the
+/// DDS library, and selects the format of rmw_cyclonedds or of rmw_fastrtps.
 #pragma once
 
 #include <memory>
@@ -59,7 +58,7 @@ class Client final : public hopmeter::Client {
  private:
   hopmeter::Sent call(const auto& request) { return Dds::send_request(requests_, request, call_); }
 
-  /// Passes the next reply to `take`, if it belongs to this client; skips replies to other clients.
+  /// Passes the next reply to `take` if it belongs to this client, and skips replies to other clients.
   bool look(const auto& source, const hopmeter::Take& take) {
     bool is_ours = false;
     const auto sift = [&](const auto& reply) {
@@ -75,7 +74,7 @@ class Client final : public hopmeter::Client {
   typename Dds::Call call_;
 };
 
-/// Receives requests, by polling or in callbacks, and answers the current request.
+/// Receives requests by polling or callbacks, and answers the current request.
 template <class Dds, class Request, class Reply>
 class Server final : public hopmeter::Server, public hopmeter::Replier {
  public:

@@ -1,4 +1,4 @@
-/// Executors: either one for each called link end, or one for all link ends of a process. Each executor runs on its own
+/// Executors: either one for each link end with a callback, or one for all link ends of a process. Each runs on its own
 /// thread.
 #pragma once
 
@@ -42,8 +42,8 @@ class Spinning {
 
   ~Spinning() { pause(); }
 
-  /// Adds a callback group. A spinning executor counts the guard conditions of its callback groups before it waits for
-  /// them, and fails if the number has then grown. So this function pauses the executor first.
+  /// Adds a callback group. A spinning executor fails if the number of its guard conditions grows before a wait, so
+  /// this function pauses the executor first.
   void add(const Room& room) {
     const std::lock_guard lock(mutex_);
     if (ends_[room.group]++ != 0) return;
@@ -71,7 +71,7 @@ class Spinning {
 
   void pause() {
     if (!thread_.joinable()) return;
-    // An executor ignores a cancel that arrives before the executor has begun to spin.
+    // An executor ignores a cancel before it spins.
     const auto ended = ended_.get_future();
     do executor_->cancel();
     while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
@@ -87,7 +87,7 @@ class Spinning {
   std::map<std::shared_ptr<rclcpp::CallbackGroup>, int> ends_;
 };
 
-/// Returns the executor that calls a link end from now on: the link end's own, or the process's shared executor.
+/// Returns the executor of a link end: its own, or the process's shared executor.
 inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   const bool shares = house.is("executor_of", "process");
   const std::lock_guard lock(house.sharing);
@@ -98,7 +98,7 @@ inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   return spinning;
 }
 
-/// Counts the called servers that wait for the next server while they occupy a thread of a shared executor.
+/// Counts the servers that wait for another server and occupy a thread of a shared executor.
 class Nested {
  public:
   explicit Nested(House& house) : house_(house) {

@@ -19,16 +19,16 @@ namespace ros2 {
 
 class Spinning;
 
-/// Records the paths of the messages, and the threads that called the link ends.
+/// The paths of the messages, and the threads of the callbacks.
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
-  /// The address of the message in the last unique_ptr that was passed to rclcpp. While a received message exists, no
-  /// other message can have its address.
+  /// The address of the message in the last unique_ptr passed to rclcpp, which identifies the message as long as it
+  /// exists.
   std::atomic<const void*> given = nullptr;
   std::atomic<int> executors = 0, ends = 0, callers = 0;
 
-  /// Counts the calling thread, each thread only once. Every thread that calls a link end must call this function.
+  /// Counts each calling thread once. Every thread that runs a link end's callback must call this function.
   void called_here() {
     thread_local const Seen* told = nullptr;
     if (std::exchange(told, this) != this) ++callers;
@@ -59,7 +59,7 @@ class House {
   explicit House(const hopmeter::Setup& given) : setup(given), qos(qos_of(given)) {
     rclcpp::InitOptions options;
     options.set_domain_id(domain_of(setup.run()));
-    options.auto_initialize_logging(false);  // logging would write files into the user's home folder
+    options.auto_initialize_logging(false);  // logging would write files to the user's home directory
     context->init(0, nullptr, options);
   }
 
@@ -79,8 +79,8 @@ class House {
     return shared_;
   }
 
-  /// Returns the callback group for a link end, which is not attached to an executor: the link end's own group, or the
-  /// group that all called link ends of this process share.
+  /// Returns the callback group of a link end, without an executor: its own group, or the group that all link ends with
+  /// callbacks share.
   std::shared_ptr<rclcpp::CallbackGroup> group(rclcpp::Node& node, bool is_called) {
     using rclcpp::CallbackGroupType::MutuallyExclusive, rclcpp::CallbackGroupType::Reentrant;
     if (!is_called) return node.create_callback_group(MutuallyExclusive, false);
@@ -92,7 +92,7 @@ class House {
     return group;
   }
 
-  /// Returns how many callbacks an executor of this process runs at once.
+  /// Returns how many callbacks an executor of this process runs concurrently.
   int at_once() const {
     const bool sequential = is("callback_group", "exclusive") && is("callback_group_of", "process");
     return is("executor", "multi") && !sequential ? setup.setting<int>("threads") : 1;
@@ -103,12 +103,11 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
-  /// Locked while entities of a node are created or destroyed, because a node counts the types of its entities without
-  /// a lock.
+  /// Held during the creation and destruction of a node's entities, because a node counts their types without a lock.
   std::mutex making;
   /// Protects the next two members.
   std::mutex sharing;
-  /// The executor that link ends share; it exists while at least one of them uses it.
+  /// The shared executor, which exists while at least one link end uses it.
   std::weak_ptr<Spinning> spinning;
   /// The endpoints (as threads) that have clients, with one entry per client.
   std::multiset<std::thread::id> clients;
@@ -157,8 +156,8 @@ class Made {
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  /// An executor may briefly keep a reference to the entity, and would then destroy the entity without the lock. So
-  /// this destructor waits until no other reference is left.
+  /// Waits until this is the last reference, because an executor that briefly keeps another would destroy the entity
+  /// without the lock.
   ~Made() {
     entity_.reset();
     for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)
@@ -176,7 +175,7 @@ class Made {
   decltype(handle_of(std::declval<Entity&>())) handle_;
 };
 
-/// Lets one call at a time through to a link end. After the gate is shut, no call is running and none starts.
+/// Lets one call at a time through to a link end. Once the gate is shut, no call runs or starts.
 class Gate {
  public:
   explicit Gate(bool is_open) : is_open_(is_open) {}

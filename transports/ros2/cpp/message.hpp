@@ -64,8 +64,7 @@ struct Plain {
     message.length = static_cast<std::uint32_t>(bytes);
     return std::as_writable_bytes(std::span(message.data)).first(bytes);
   }
-  /// A length beyond the field means that the message is damaged; the instrument then detects a mismatch with the
-  /// length in the frame's header.
+  /// If a corrupt length exceeds the field, the instrument detects the mismatch with the frame's header.
   static std::span<const std::byte> payload(const Message& message) {
     return std::as_bytes(std::span(message.data)).first(std::min<std::size_t>(message.length, room));
   }
@@ -121,7 +120,7 @@ class Frames {
     write_header(header, Carrier::stamp(message), Carrier::text(message));
   }
 
-  /// Passes on the frame that a message carries, with the native message, which a relay can send on.
+  /// Passes on a message's frame, with the native message for a later `forward`.
   void read(const Message& message, const auto& native, const auto& hand_over) const {
     const auto payload = Carrier::payload(message);
     const auto text = std::as_bytes(std::span(Carrier::text(message)));

@@ -35,9 +35,9 @@ inline std::span<std::byte> octets_of(const rclcpp::SerializedMessage& message) 
   return {reinterpret_cast<std::byte*>(raw.buffer), raw.buffer_length};
 }
 
-/// The frames of a link in messages of the user's type, which the rmw encodes. A frame's header is stored in the
-/// message's own header field, or in a message that wraps the user's message. A received message is correct if it
-/// encodes to the same octets as the message that was sent.
+/// The frames of a link in messages of the user's type, which the rmw encodes. A frame's header is in the message's own
+/// header field, or in a wrapper message. A received message is correct if it encodes to the same octets as the sent
+/// message.
 template <class Type, class Framed, class Call, bool has_header>
 class OwnFrames {
  public:
@@ -105,7 +105,7 @@ class OwnFrames {
     return encode(came) == expected_;
   }
 
-  /// Returns the octets of a message. The memory is zeroed first, because encoders skip the padding between fields.
+  /// Returns the octets of a message, in zeroed memory, because encoders skip the padding between fields.
   std::vector<std::byte> encode(const Type& message) const {
     rclcpp::SerializedMessage into(2 * message_bytes_ + 1024);
     auto& raw = into.get_rcl_serialized_message();

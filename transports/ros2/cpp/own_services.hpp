@@ -1,6 +1,5 @@
-/// Calls of the user's own service. A request's frame is stored in the request, and the reply's frame in the response.
-/// A reply carries the payload of its request, which the response represents. This code is compiled into the library of
-/// a service (type/).
+/// Calls of the user's own service. Request and response each contain a frame. A reply's frame has the payload of its
+/// request, which the response represents. This code is compiled into the library of a service (type/).
 #pragma once
 
 #include "own_messages.hpp"

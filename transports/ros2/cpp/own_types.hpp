@@ -12,8 +12,8 @@
 
 namespace ros2 {
 
-/// Frames in the octets of a message of unlimited size, which has room after the message: first the encoded message,
-/// then the frame's header. The last octet is the number of octets after the header, itself included.
+/// Frames for messages of unlimited size: the encoded message, followed by the frame's header. The last octet is the
+/// number of octets after the header, including itself.
 struct AfterOctets {
   static constexpr std::size_t word = 4;
 
@@ -36,8 +36,7 @@ struct AfterOctets {
   }
 };
 
-/// Frames in the octets of a wrapper message, for a type whose size is limited: first the frame's header, then the
-/// message.
+/// Frames for messages of bounded size, in a wrapper message: the frame's header, followed by the message.
 struct FramedOctets {
   static constexpr std::size_t word = 4, stamp_at = word, label_at = stamp_at + 8, size_at = label_at + 56,
                                payload_at = size_at + word;
@@ -89,7 +88,7 @@ struct FramedOctets {
   }
 };
 
-/// A publisher of octets. A relay sends the received octets on.
+/// A publisher of octets. A relay forwards the received octets.
 template <class Message, class Octets>
 class OctetsPublisher final : public hopmeter::Publisher {
  public:

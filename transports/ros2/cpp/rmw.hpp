@@ -1,4 +1,4 @@
-/// The rmw that the environment requests: checks that it exists, and returns its version.
+/// The rmw that the environment selects: checks that it exists, and returns its version.
 #pragma once
 
 #include <rmw/rmw.h>
@@ -23,9 +23,8 @@ inline const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
-/// Ends the process if it requests an rmw that is not installed. rcl would also end the process when it is loaded,
-/// before `main`, but its message names no remedy. So this function runs before rcl, when the C++ runtime is not yet
-/// initialised.
+/// Exits if the selected rmw is not installed. rcl would also exit when it is loaded, before `main`, but its message
+/// names no remedy. So this function runs before the C++ runtime is initialised.
 inline void demand_rmw(int, char**, char** environment) {
   const char* asked = variable(environment, "RMW_IMPLEMENTATION");
   const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");

@@ -20,7 +20,7 @@ class Ros2 final : public Transport {
   explicit Ros2(const Setup& setup) : setup_(setup) {
     // Setting variables is safe here, because no other thread reads the environment yet.
     ros2::limit_discovery(setup.advertised().starts_with("127."));
-    // Without this variable, subscriptions copy loaned messages. A value that the user sets takes precedence.
+    // Without this variable, subscriptions copy loaned messages. A value set by the user takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 

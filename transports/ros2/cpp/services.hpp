@@ -1,4 +1,4 @@
-/// Services: a server that is polled through a wait set or called by an executor, and a polled client.
+/// Services: a server with a wait set or an executor, and a polled client.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace ros2 {
 
-/// Writes a service's response, which is sent after the handler has returned.
+/// Writes a service's response, which is sent after the handler returns.
 template <class Frames>
 class Replier final : public hopmeter::Replier {
  public:
@@ -59,7 +59,7 @@ class Server final : public hopmeter::Server {
 
  private:
   std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
-    // This form of callback sends responses itself, so it can leave a request without a response.
+    // This form of callback sends responses itself, so a request may stay unanswered.
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };
@@ -90,7 +90,7 @@ class Server final : public hopmeter::Server {
   Frames frames_;
   Replies replies_;
   Room room_;
-  /// The gate is shut until `serve` is called, because an executor may already have the server's callback group.
+  /// Shut until `serve` is called, because an executor may already have the server's callback group.
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
   Made<rclcpp::Service<Service>> service_;

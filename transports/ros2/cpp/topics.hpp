@@ -1,4 +1,4 @@
-/// Topics: a publisher, and subscriptions that are polled through a wait set or called by an executor.
+/// Topics: a publisher, and subscriptions with a wait set or an executor.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class Publisher final : public hopmeter::Publisher {
     if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
   }
 
-  /// Waits as long as the rmw waits, because no function of rclcpp reports a full queue (`busy`).
+  /// May block in the rmw, because rclcpp never reports a full queue (`busy`).
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
@@ -81,7 +81,7 @@ class Topic {
     call(message);
   }
 
-  /// The function that receives messages. If the subscription is polled, each poll sets it again.
+  /// The function that receives messages; each poll of a polled subscription sets it again.
   Call call;
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);

@@ -43,8 +43,8 @@ inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const 
 #endif
 }
 
-/// Restricts discovery to this machine, or to its networks. Humble uses another environment variable for this. Call it
-/// while no other thread reads the environment. With LOCALHOST, rmw_fastrtps replaces the transports in the user's
+/// Restricts discovery to this machine or its networks. Humble uses a different environment variable. Must be called
+/// before other threads read the environment. With LOCALHOST, rmw_fastrtps replaces the transports in the user's
 /// profiles with its own.
 inline void limit_discovery(bool is_local) {
   is_local = is_local && !getenv("FASTDDS_DEFAULT_PROFILES_FILE") && !getenv("FASTRTPS_DEFAULT_PROFILES_FILE");

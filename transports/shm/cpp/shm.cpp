@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The longest sleep of a called link end; closing the link end interrupts it.
+/// The longest sleep of a callback receiver; closing it interrupts the sleep.
 constexpr auto nap = 1s;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
@@ -99,8 +99,7 @@ class Polled final : public Subscriber {
   }
 
  private:
-  /// One poll takes at most as many frames as the ring has slots, so that the poll ends even if the
-  /// sender is faster.
+  /// Takes at most as many frames as the ring has slots, so that a poll ends even if the sender is faster.
   std::size_t drain(Take take) const {
     std::size_t count = 0;
     while (count < most_ && consumer_.receive(take)) ++count;
@@ -112,7 +111,7 @@ class Polled final : public Subscriber {
   std::size_t most_;
 };
 
-/// A receiver that is called on a thread that sleeps in the ring.
+/// A receiver with a callback on a thread that sleeps in the ring.
 class Called final : public Subscription {
  public:
   Called(const Setup&, const Link& link, OnFrame on_frame)

@@ -44,8 +44,7 @@ class LimitedTransports final : public TTransportFactory {
 
  private:
   using Buffered = apache::thrift::transport::TBufferedTransport;
-  /// The maximum number of bytes that a message adds to its frame: the name of the call and the tags of the fields,
-  /// with a margin.
+  /// The maximum size of the call name and field tags that a message adds to its frame, with a margin.
   static constexpr std::size_t margin_bytes = 4096;
 
   /// Returns Thrift's own limits, raised for larger frames.
@@ -97,7 +96,7 @@ class Socket final : public TSocket {
     }
   }
 
-  /// Prepares for a new message, of which some bytes may already have arrived. The timeout is set only if it changes,
+  /// Prepares for a new message, of which some bytes may already have arrived. Sets the timeout only if it changes,
   /// because setting it takes a system call.
   void expect_message(hopmeter::Timeout timeout, bool has_begun) {
     has_begun_ = has_begun;
@@ -155,7 +154,7 @@ class Channel {
   std::shared_ptr<TProtocol> protocol_;
 };
 
-/// A listening socket that its constructor binds, so that its address is known before a Thrift server calls `listen`.
+/// A listening socket that is bound in its constructor, so that its address is known before Thrift calls `listen`.
 class Listener final : public apache::thrift::transport::TServerSocket {
  public:
   /// With `is_interruptable`, every read checks whether the server must stop, as Thrift's own servers require.

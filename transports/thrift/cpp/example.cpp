@@ -55,7 +55,7 @@ struct Server final : AnswerIf {
   }
 };
 
-// Serves one client until the client closes; Thrift's TThreadedServer serves many clients.
+// Serves one client until it disconnects. Thrift's TThreadedServer serves many clients.
 void serve() {
   TServerSocket listener(HOST, PORT);
   listener.listen();

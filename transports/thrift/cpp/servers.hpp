@@ -1,4 +1,4 @@
-/// Servers: polled on the caller's thread, or one of Thrift's servers on its own threads.
+/// Servers: a polled one on the caller's thread, and Thrift's own servers.
 #pragma once
 
 #include <Exchange.h>
@@ -80,8 +80,8 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Link
   return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
 }
 
-/// Does for all connections what Thrift's server loop does for one, on the caller's thread and with a timeout: waits
-/// until a connection is readable, and lets the generated processor read the request, handle it and reply.
+/// Runs Thrift's server loop for all connections on the caller's thread, with a timeout. It waits until a connection is
+/// readable, and lets the generated processor read the request, handle it and reply.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)
@@ -111,7 +111,7 @@ class PolledServer final : public hopmeter::Server {
   }
 
  private:
-  /// Answers a client's requests. Removes a client that has disconnected.
+  /// Answers a client's requests, and removes a disconnected client.
   void answer(std::size_t client) {
     auto& channel = clients_[client];
     try {
@@ -163,7 +163,7 @@ class ServerThread final : public hopmeter::Subscription {
   explicit ServerThread(std::unique_ptr<TServer> server)
       : server_(std::move(server)), thread_([this] { server_->serve(); }) {}
 
-  /// Interrupts the listening socket and every connection, and waits until all threads have ended.
+  /// Interrupts the listening socket and every connection, and waits for all threads.
   ~ServerThread() override {
     server_->stop();
     thread_.join();

@@ -14,7 +14,7 @@ void send(ExchangeClient& client, const Image& request) { client.send_image(requ
 void receive(ExchangeClient& client, Timing& reply) { client.recv_timing(reply); }
 void receive(ExchangeClient& client, Image& reply) { client.recv_image(reply); }
 
-/// A client that uses the generated code; each call consists of a sending half and a receiving half.
+/// A client that uses the generated code. A call has a sending and a receiving half.
 template <class Message>
 class Caller final : public Client {
  public:
@@ -38,8 +38,7 @@ class Caller final : public Client {
   }
 
  private:
-  /// Returns whether `step` succeeded. A request without an answer is lost, like every message to a server that has
-  /// disconnected.
+  /// Returns whether `step` succeeded. An unanswered request is lost, like every message to a disconnected server.
   bool attempt(auto&& step) {
     try {
       step();

@@ -89,7 +89,7 @@ class FrameBuffer {
   std::vector<std::byte> buffer_;
 };
 
-/// The datagrams that the kernel dropped because the receive buffer of a socket was full; 0 if it does not tell.
+/// The number of datagrams that the kernel dropped because a socket's receive buffer was full; 0 if it is unknown.
 inline std::uint64_t dropped_by(int socket) noexcept {
   std::array<std::uint32_t, 9> values{};  // the last one is SK_MEMINFO_DROPS
   socklen_t bytes = sizeof values;
@@ -111,7 +111,7 @@ class Drops {
     closed_ += dropped_by(socket);
   }
 
-  /// Adds the number in words to the facts, unless nothing was dropped.
+  /// Adds a sentence with the number to the facts, unless nothing was dropped.
   void add_to(hopmeter::Facts& facts) {
     const std::lock_guard lock(mutex_);
     auto dropped = closed_;
@@ -141,8 +141,8 @@ class Inbox {
 
   const Socket& socket() const noexcept { return socket_; }
 
-  /// Receives one datagram, and the address of its sender (empty if none arrived). A datagram that is larger than the
-  /// largest frame of the link is dropped.
+  /// Receives one datagram and its sender's address (empty if none arrived). Drops a datagram that exceeds the link's
+  /// largest frame.
   std::optional<Bytes> receive(hopmeter::Timeout timeout, sockaddr_in* sender = nullptr) {
     const bool waits = blocks_ && timeout > hopmeter::Timeout::zero();
     if (waits && timeout != timeout_) {

@@ -9,8 +9,8 @@ using udp::Address, udp::FrameBuffer, udp::Inbox, udp::send_datagram, udp::Socke
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// How often a publisher looks for further receivers after the expected ones have joined, and how often a receiver
-/// sends its token until a frame arrives.
+/// How often a publisher checks for additional receivers after the expected ones have joined, and how often a receiver
+/// resends its token until a frame arrives.
 constexpr auto look = 10ms, repeat = 50ms;
 
 /// Addresses, sockets and their options, shared by all link ends.
@@ -46,7 +46,7 @@ class Places {
     return "239.255." + std::to_string(byte(0)) + "." + std::to_string(byte(2)) + ":" + std::to_string(port);
   }
 
-  /// Opens the socket of a receiver or client, which gets only what the address sends, or what is sent to the group.
+  /// Opens the socket of a receiver or client, which accepts only datagrams from the address, or to the group.
   Socket connect_socket(const Address& address) const {
     auto socket = open();
     if (address.is_group()) {
@@ -115,8 +115,8 @@ class UdpPublisher final : public Publisher {
   bool is_group() const { return token_.empty(); }
   bool lacks_receivers() const { return !is_group() && receivers_.size() < expected_; }
 
-  /// A receiver that the socket's buffer has no room for misses the frame, unless it is the first. Looks for further
-  /// receivers after the send, so that the check delays no frame.
+  /// Returns busy if the socket's buffer is full at the first receiver; later receivers miss the frame in that case.
+  /// Checks for additional receivers after the send, so that the check delays no frame.
   Sent send_to_all(std::array<udp::Bytes, 2> frame) {
     auto sent = Sent::accepted;
     for (const auto& receiver : receivers_) {

@@ -1,4 +1,4 @@
-/// One WebSocket, and an inbox that receives the messages of several WebSockets.
+/// A WebSocket connection, and an inbox for the messages of several connections.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 /// A complete message.
 using Message = std::span<const std::byte>;
 
-/// Options of a WebSocket, which come from the settings.
+/// The options of a connection, from the settings.
 struct Options {
   explicit Options(const hopmeter::Setup& setup)
       : write_buffer(setup.setting<std::size_t>("write_buffer")), auto_fragment(setup.setting<bool>("auto_fragment")) {
@@ -37,11 +37,11 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
 
   /// Whether the peer has disconnected.
   bool has_ended() const noexcept { return has_ended_; }
-  /// Whether the peer has taken all messages; first sends what it can take now.
+  /// Whether the peer has accepted all messages, after sending as much of the rest as possible.
   bool is_ready() { return socket_.next_layer().flush(); }
 
-  /// Sends a message. The io_context later sends the bytes that a slow peer does not take. A message to a peer that has
-  /// disconnected is lost.
+  /// Sends a message. The io_context later sends the unsent bytes of a slow peer. A message to a disconnected peer is
+  /// lost.
   void send(Message message) {
     error_code failure;
     socket_.write(net::buffer(message.data(), message.size()), failure);
@@ -49,7 +49,7 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
     if (!is_ready()) flush_later();
   }
 
-  /// Sends the message that `write` returns, unless the previous one is still not sent.
+  /// Sends the message that `write` returns, unless the previous message is still incomplete.
   hopmeter::Sent send_unless_behind(const auto& write) {
     if (!is_ready()) return hopmeter::Sent::busy;
     send(write());
@@ -88,14 +88,14 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
 
 using SharedConnection = std::shared_ptr<Connection>;
 
-/// Receives the messages of connections with an io_context, which runs on the thread that polls.
+/// Receives the messages of connections with an io_context on the polling thread.
 class Inbox {
  public:
   explicit Inbox(const hopmeter::Link& link) : spins_(link.wait == hopmeter::Wait::spin) {}
 
   net::io_context& context() noexcept { return context_; }
 
-  /// Receives from a connection until its peer has disconnected. Call this on the polling thread.
+  /// Receives from a connection until its peer disconnects. Must be called on the polling thread.
   void add(SharedConnection connection) {
     connection->receive(
         [this](SharedConnection from, error_code failure) { arrived_.emplace_back(std::move(from), failure); });
@@ -130,7 +130,7 @@ class Inbox {
     }
   }
 
-  /// Throws the reason why a connection ended, unless its peer has disconnected.
+  /// Throws the reason for a connection's end, unless its peer has disconnected.
   static void require_farewell(error_code failure) {
     for (const auto& gone : {error_code(beast::websocket::error::closed), error_code(net::error::eof),
                              error_code(net::error::connection_reset), error_code(net::error::broken_pipe),

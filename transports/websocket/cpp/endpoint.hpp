@@ -49,8 +49,8 @@ struct Endpoint {
 /// Accepts connections on its own thread, until it is destroyed.
 class Acceptor {
  public:
-  /// Calls `admit` with every connection whose handshake has succeeded. `inbox` receives its messages; without an
-  /// inbox, the acceptor's thread sends the bytes that slow peers have not taken.
+  /// Calls `admit` with every connection whose handshake has succeeded. `inbox` receives its messages. Without an
+  /// inbox, the acceptor's thread sends the unsent bytes of slow peers.
   Acceptor(const Endpoint& endpoint, const hopmeter::Link& link, net::io_context* inbox,
            std::function<void(SharedConnection)> admit)
       : endpoint_(endpoint),
@@ -71,7 +71,7 @@ class Acceptor {
 
   const std::string& address() const noexcept { return address_; }
 
-  /// Ends the thread. Destroy admitted connections without an inbox after that, but before the acceptor.
+  /// Stops the thread. Destroy admitted connections without an inbox afterwards, but before the acceptor.
   void stop() {
     context_.stop();
     if (thread_.joinable()) thread_.join();

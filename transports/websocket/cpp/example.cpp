@@ -50,7 +50,7 @@ Socket connect() {
   return socket;
 }
 
-// Closes the WebSocket, and waits until the peer, which then has all messages, has closed it too.
+// Closes the WebSocket, and waits until the peer has received all messages and closed it too.
 void close(Socket& socket) {
   beast::error_code ignored;
   socket.close(websocket::close_code::normal, ignored);
@@ -72,8 +72,7 @@ void send() {
   std::printf("sent %d messages\n", COUNT);
 }
 
-// Counts the messages that arrive until the peer closes. With `answers`, replies to each message with the message
-// itself.
+// Counts the messages that arrive until the peer closes. With `answers`, returns each message as its reply.
 int run_server(bool answers) {
   tcp::acceptor acceptor(context, endpoint());
   std::puts("ready");

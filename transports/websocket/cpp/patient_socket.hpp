@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds patience{100};
 /// How long a peer may send no bytes during the opening handshake.
 inline constexpr std::chrono::milliseconds longest_greeting{5000};
 
-/// Waits briefly while the peer accepts no bytes, and then stores the rest, which `flush` sends. Beast regards the rest
-/// as sent: it could not continue a message after an error.
+/// Waits briefly if the peer accepts no bytes, and then stores the rest for `flush`. Beast treats the rest as sent,
+/// because it could not continue a message after an error.
 class PatientSocket final : public PlainSocket {
  public:
   explicit PatientSocket(PlainSocket socket) : PlainSocket(std::move(socket)) { non_blocking(true); }
@@ -54,7 +54,7 @@ class PatientSocket final : public PlainSocket {
     return bytes;
   }
 
-  /// Sends the stored bytes without waiting. Returns whether the peer has taken all of them, or has disconnected.
+  /// Sends the stored bytes without waiting. Returns whether the peer has accepted all of them or has disconnected.
   bool flush() {
     const std::lock_guard lock(mutex_);
     if (backlog_.size() == 0) return true;
@@ -74,7 +74,7 @@ class PatientSocket final : public PlainSocket {
   beast::flat_buffer backlog_;
 };
 
-// Beast closes the layer below a WebSocket with these functions; its own accept only the type of the socket itself.
+// Beast closes the layer below a WebSocket with these functions; its own accept only its socket type.
 inline void teardown(beast::role_type role, PatientSocket& socket, error_code& failure) {
   beast::websocket::teardown(role, static_cast<PlainSocket&>(socket), failure);
 }

@@ -70,7 +70,7 @@ class TopicSubscriber final : public Subscriber, Receiver {
   std::size_t poll(Timeout timeout, Take take) override { return receive(timeout, take); }
 };
 
-/// How long the io_context of a called end runs until it is started again.
+/// How long the io_context of a callback receiver runs until it is restarted.
 constexpr std::chrono::minutes turn{1};
 
 class TopicSubscription final : public Subscription, Receiver {

@@ -1,4 +1,4 @@
-/// A timeout for waits that have none: YARP's `read` sleeps until a message arrives or until it is interrupted.
+/// A timeout for waits without one: YARP's `read` sleeps until a message arrives or it is interrupted.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 
 namespace yarps {
 
-/// Checks periodically whether a wait has lasted too long. Waits that end in time cost almost nothing.
+/// Checks periodically whether a wait has lasted too long. Shorter waits cost almost nothing.
 class Alarm {
  public:
-  /// `interrupt` ends a wait; the alarm's thread calls it.
+  /// `interrupt` ends a wait, and is called on the alarm's thread.
   explicit Alarm(std::function<void()> interrupt)
       : interrupt_(std::move(interrupt)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  /// Begins a wait that lasts at most about this long.
+  /// Begins a wait with an approximate timeout.
   void begin(std::chrono::nanoseconds timeout) { end_ = (Clock::now() + timeout).time_since_epoch().count(); }
   /// Ends the wait.
   void end() { end_ = never; }

@@ -85,8 +85,7 @@ class Client final : public hopmeter::Client {
     }
   }
 
-  /// Makes a call. YARP drops the connection when a call fails, and with it all later calls, so this function
-  /// reconnects first if necessary.
+  /// Makes a call. Reconnects first if necessary, because YARP drops the connection when a call fails.
   bool call(Image& reply) {
     const bool connected = port_.getOutputCount() > 0 || house_.connects(name_, server_);
     return connected && port_.write(request_, reply);

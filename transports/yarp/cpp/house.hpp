@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: YARP's network, the port names, and how the ports connect.
+/// The state that all link ends of a process share: YARP's network, port names and connections.
 #pragma once
 
 #include <unistd.h>
@@ -16,10 +16,10 @@
 
 namespace yarps {
 
-/// Longer than a busy machine takes to answer, but short enough for a user to wait.
+/// Longer than a busy machine takes to answer, but short enough for a waiting user.
 inline constexpr double patience_s = 10;
 
-/// The YARP network of this process, which is open as long as this object exists.
+/// The YARP network of this process, which is open during this object's lifetime.
 class House {
  public:
   explicit House(const hopmeter::Setup& setup)
@@ -30,8 +30,8 @@ class House {
       throw hopmeter::Error("there is no yarpserver at " + setup.broker(), "see what its log says");
   }
 
-  /// Opens a port of any kind for a link end, and returns the port's unique name. The name server assigns port numbers
-  /// without knowing which numbers other programs use, so this function tries several.
+  /// Opens a port of any kind for a link end, and returns the port's unique name. Tries several port numbers, because
+  /// the name server may assign a number that another program uses.
   std::string open(auto& port, const hopmeter::Link& link) {
     const std::lock_guard turn(asking_);
     for (int tries = 0; tries < 20; ++tries) {
@@ -41,8 +41,8 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
-  /// Closes a port. Closing also contacts the name server, and all link ends of a process close at once. It uses
-  /// another lock than `asking_`, because closing waits for pending messages, which may have to reconnect.
+  /// Closes a port, which contacts the name server. The lock differs from `asking_`, because closing waits for pending
+  /// messages, which may have to reconnect.
   void shut(auto& port) const {
     const std::lock_guard turn(shutting_);
     port.close();
@@ -88,7 +88,7 @@ class House {
     return reply.find("carrier").asString();
   }
 
-  /// Adds the folder of carrier plugins, which are installed next to the library, where YARP does not search for them.
+  /// Adds the folder of carrier plugins, which are installed next to the library, where YARP does not search.
   static void find_plugins() {
     const auto* root = std::getenv("YARP_ROOT");
     if (root) setenv("YARP_DATA_DIRS", (std::string(root) + "/share/yarp").c_str(), 0);

@@ -1,4 +1,4 @@
-/// Stores a frame in an image of one row: the bytes of the row are the frame, header first.
+/// Stores a frame in a one-row image: the row's bytes are the frame, header first.
 #pragma once
 
 #include <yarp/sig/Image.h>
@@ -11,7 +11,7 @@ namespace yarps {
 
 using Image = yarp::sig::ImageOf<yarp::sig::PixelMono>;
 
-/// Lets `fill` write a frame into an image. The image keeps its memory if its size stays the same.
+/// Lets `fill` write a frame into an image, which keeps its memory if its size stays the same.
 inline void write(Image& image, std::size_t payload_bytes, hopmeter::Fill fill) {
   const auto bytes = hopmeter::header_bytes + payload_bytes;
   image.setQuantum(1);
@@ -19,7 +19,7 @@ inline void write(Image& image, std::size_t payload_bytes, hopmeter::Fill fill) 
   fill(std::span(reinterpret_cast<std::byte*>(image.getRawImage()), bytes));
 }
 
-/// Returns the frame that an image carries, borrowed from the image.
+/// Returns an image's frame, borrowed from the image.
 inline hopmeter::Received frame(const Image& image) {
   const auto* bytes = reinterpret_cast<const std::byte*>(image.getRawImage());
   return hopmeter::Received::split({bytes, bytes ? image.width() : 0}).with_native(&image);

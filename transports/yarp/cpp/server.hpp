@@ -30,9 +30,8 @@ class Replier final : public hopmeter::Replier {
   bool given_ = false;
 };
 
-/// The thread that reads a connection also answers the connection's requests. If the server is polled, that thread
-/// waits for the next poll. YARP's own `read` and `reply` work in the same way, but have no timeout and cannot check
-/// without waiting.
+/// A server that answers requests on the thread that reads the connection. If the server is polled, that thread waits
+/// for the next poll. YARP's own `read` and `reply` do the same, but without a timeout.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : house_(house), spins_(link.wait == hopmeter::Wait::spin) {
@@ -76,8 +75,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Lets the handler answer a request. Returns whether it did. Without an answer, YARP sends nothing to the client,
-  /// and the client's call fails.
+  /// Lets the handler answer a request, and returns whether it did. Otherwise, the client's call fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
@@ -104,7 +102,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   House& house_;
   bool spins_;
   std::string name_;
-  /// Only one connection at a time has its request answered.
+  /// Serialises the requests of all connections.
   std::mutex turn_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -117,7 +115,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   yarp::os::RpcServer port_;
 };
 
-/// While this object exists, requests are handled on the threads that read them.
+/// Handles requests on the threads that read them, during this object's lifetime.
 class Server::Serving final : public hopmeter::Subscription {
  public:
   Serving(Server& server, hopmeter::OnRequest on_request) : server_(server) {

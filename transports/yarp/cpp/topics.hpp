@@ -1,4 +1,4 @@
-/// Streaming ports: a port that writes, and ports that are polled or called.
+/// Streaming ports: a port that writes, and ports with polling or callbacks.
 #pragma once
 
 #include <yarp/os/Port.h>
@@ -50,7 +50,7 @@ class Writing final : public hopmeter::Publisher {
   yarp::os::Port port_;
 };
 
-/// Passes an image to the thread that YARP has for each receiver, like a BufferedPort.
+/// Passes an image to the YARP thread of each receiver, like a BufferedPort.
 class Buffered final : public hopmeter::Publisher {
  public:
   Buffered(House& house, const hopmeter::Link& link) : house_(house) {
@@ -64,7 +64,7 @@ class Buffered final : public hopmeter::Publisher {
     buffer_.detach();
   }
 
-  /// While a receiver's thread is still writing, YARP would skip that receiver.
+  /// Returns busy if a receiver's thread is still writing, because YARP would skip that receiver.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (port_.isWriting()) return hopmeter::Sent::busy;
     write(buffer_.get(), payload_bytes, fill);
@@ -79,8 +79,8 @@ class Buffered final : public hopmeter::Publisher {
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
 
-/// A port that reads into a buffer on the thread that YARP has for each connection. It is a BufferedPort whose read can
-/// be interrupted without losing later messages.
+/// A port that reads into a buffer on the YARP thread of each connection. Unlike a BufferedPort's, its read can be
+/// interrupted without losing later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {
@@ -127,7 +127,7 @@ class Polled final : public hopmeter::Subscriber {
   std::optional<Alarm> alarm_;
 };
 
-/// A receiver that is called by a thread that takes messages from the buffer, like `onRead` of a BufferedPort.
+/// A receiver with a callback on the thread that empties the buffer, like a BufferedPort's `onRead`.
 class CalledBuffered final : public hopmeter::Subscription, private yarp::os::TypedReaderCallback<Image> {
  public:
   CalledBuffered(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -144,7 +144,7 @@ class CalledBuffered final : public hopmeter::Subscription, private yarp::os::Ty
   Inbox inbox_;
 };
 
-/// A receiver that is called by the thread that reads the connection, like a PortReader that `Port::setReader` sets.
+/// A receiver with a callback on the thread that reads the connection, like a PortReader of `Port::setReader`.
 class CalledDirectly final : public hopmeter::Subscription, private yarp::os::PortReader {
  public:
   CalledDirectly(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -165,7 +165,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
 
   House& house_;
   hopmeter::OnFrame on_frame_;
-  /// Needed because a second connection may already exist while the first one ends.
+  /// During a reconnection, two connections may exist.
   std::mutex turn_;
   Image image_;
   yarp::os::Port port_;

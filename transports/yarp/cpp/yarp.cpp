@@ -1,4 +1,4 @@
-/// The adapter for YARP's ports: images of one row, streamed or requested. ../README.md has details.
+/// The adapter for YARP's ports: one-row images, streamed or requested. ../README.md has details.
 #include <yarp/conf/version.h>
 
 #include "client.hpp"

@@ -1,7 +1,7 @@
-/// Memory for large messages. Without the pool, ZeroMQ would request new pages from the system for each message, and
-/// each page costs a page fault. Frames begin half a page after a page boundary, because the time that the kernel takes
-/// to copy them depends on their offset in the page. A copy from the beginning of a page into a TCP socket takes 1.16
-/// times as long, and a copy from an offset of 64 bytes into a Unix socket takes 1.06 times as long
+/// Memory for large messages. Without the pool, each message would use new pages, and each page costs a page fault.
+/// Frames begin half a page after a page boundary, because the time that the kernel takes to copy them depends on their
+/// offset in the page. A copy from the beginning of a page into a TCP socket takes 1.16 times as long, and a copy from
+/// an offset of 64 bytes into a Unix socket takes 1.06 times as long
 /// (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-/// A pool of frames, which ZeroMQ releases on its I/O threads. The pool outlives the context, which waits until all
+/// A pool of frames, which ZeroMQ releases on its I/O threads. The pool outlives the context, whose end waits until all
 /// frames are released.
 class Pool {
  public:
@@ -21,8 +21,7 @@ class Pool {
 
   explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
 
-  /// Returns a frame, or null while ZeroMQ holds all frames. If no frame is free and the pool may grow, allocates one
-  /// and touches its pages.
+  /// Returns a frame, or null if ZeroMQ holds the maximum number of frames. Allocates a frame if none is free.
   std::byte* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty() && frames_.size() < std::max<std::size_t>(4, budget_bytes / frame_bytes_)) add();
@@ -32,7 +31,7 @@ class Pool {
     return frame;
   }
 
-  /// ZeroMQ calls this function on one of its own threads.
+  /// ZeroMQ calls this function on its own threads.
   static void give_back(void* frame, void* pool) noexcept {
     auto& ours = *static_cast<Pool*>(pool);
     const std::lock_guard lock(ours.mutex_);

@@ -48,8 +48,7 @@ inline hopmeter::Received to_received(const zmq::message_t& message) {
   return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
-/// Sends and receives frames within the given time. The socket serves as a publisher (PUB), a subscriber (SUB) or a
-/// client (DEALER).
+/// A publisher (PUB), a subscriber (SUB) or a client (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
   Socket(Process& process, zmq::socket_type type, const hopmeter::Link& link)
@@ -105,7 +104,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return 1;
   }
 
-  /// Sends a new frame, preceded by a route if there is one.
+  /// Sends a new frame, preceded by a route, if any.
   hopmeter::Sent send_after(zmq::message_t* route, std::size_t payload_bytes, hopmeter::Fill fill) {
     zmq::message_t message;
     if (!allocate(message, hopmeter::header_bytes + payload_bytes)) return hopmeter::Sent::busy;
@@ -113,8 +112,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Sends a received message on, preceded by a route if there is one. Sends a reference to the message, without a
-  /// copy.
+  /// Forwards a received message by reference, preceded by a route, if any.
   hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
     zmq::message_t message;
     // Copies only the reference. cppzmq lacks a `const` here.
@@ -122,8 +120,8 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Receives one message. Waits at most `timeout`, in the way that the link's `wait` requires. Returns whether a
-  /// message arrived.
+  /// Receives one message, after waiting at most `timeout` as the link's `wait` requires. Returns whether a message
+  /// arrived.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
     const int size = ::zmq_msg_recv(message.handle(), socket_.handle(), spins_ ? ZMQ_DONTWAIT : 0);

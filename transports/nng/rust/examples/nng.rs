@@ -17,8 +17,8 @@ const SEND_BUFFER: i32 = -1; // the number of messages that a publisher queues; 
 const RECEIVE_BUFFER: i32 = 128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns a channel that receives a value when the socket's peer has closed, because a socket that closes drops its
-/// queued messages.
+/// Returns a channel that receives a value when the socket's peer has closed, because a closing socket drops its queued
+/// messages.
 fn until_peer_closes(socket: &Socket) -> nng::Result<Receiver<()>> {
     let (closed, peer_closed) = mpsc::channel();
     socket.pipe_notify(move |_, event| {
@@ -48,7 +48,7 @@ fn send() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The receiver listens and the senders dial, because a receiver that dials would miss messages sent before it is
+/// The receiver listens and the senders dial, because a dialling receiver would miss messages sent before it is
 /// connected.
 fn receive() -> Result<(), Box<dyn std::error::Error>> {
     let subscriber = Socket::new(Protocol::Sub0)?;

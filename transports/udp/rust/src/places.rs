@@ -116,7 +116,7 @@ impl Places {
     }
 }
 
-/// Returns the multicast group of a run, in the organization-local range (RFC 2365).
+/// Returns the multicast group of a run, in the local scope of RFC 2365.
 fn group_of(run: &str) -> Ipv4Addr {
     let byte = |at: usize| run.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
     Ipv4Addr::new(239, 255, byte(0), byte(2))

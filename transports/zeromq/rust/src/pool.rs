@@ -64,7 +64,7 @@ impl Frame {
     }
 }
 
-/// Returns a frame to its pool. ZeroMQ calls this function on one of its own threads.
+/// Returns a frame to its pool. ZeroMQ calls this function on its own threads.
 ///
 /// # Safety
 /// `frame` must come from `Box::into_raw`, and nothing may use it afterwards.
