@@ -36,7 +36,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 2.0
-"""The maximum ratio of the coordinator's CPU per host: with all hosts compared with a quarter of the hosts."""
+"""The maximum growth factor of the CPU per host from a quarter of the hosts to all hosts."""
 STEPS = ("start_nodes", "watch", "connect", "go", "_await_end", "measure", "end", "collect", "close", "remove_files")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "connect": (("connect",), ()),

@@ -33,7 +33,7 @@ CALL: Axes = {"pattern": "rpc"}
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison at all its sizes."""
+    """One comparison, at each frame size."""
 
     transport: str
     language: str

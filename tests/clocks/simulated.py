@@ -42,7 +42,7 @@ class Network:
         return int(self._least_ns[direction] * (1 + self.random.gamma(0.5, 0.3)))
 
     def exchange(self, true_ns: int) -> Exchange:
-        """Return an exchange that begins at a true time."""
+        """Return an exchange that begins at the given true time."""
         received = true_ns + self.delay_ns(0)
         sent = received + int(self.random.integers(1_000, 50_000))
         answered = sent + self.delay_ns(1)
@@ -56,7 +56,7 @@ class Network:
         )
 
     def batch(self, true_ns: int, session: str = "s") -> Batch:
-        """Return a batch that begins at a true time."""
+        """Return a batch that begins at the given true time."""
         found = [self.exchange(true_ns + number * 100_000) for number in range(10)]
         best = sorted(found, key=lambda each: each.round_trip_ns)[:8]
         return Batch(

@@ -229,4 +229,4 @@ CHANGES = {
         "/scratch",
     ),
 }
-"""The changes by the row of the table."""
+"""The changes, by table row."""

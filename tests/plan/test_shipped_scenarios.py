@@ -1,4 +1,4 @@
-"""Every shipped scenario can be planned, workloads over all their transports, and the documentation lists it."""
+"""Every shipped scenario can be planned over its transports and is listed in the documentation."""
 
 from __future__ import annotations
 
