@@ -16,8 +16,8 @@ def format_scenario(graph: Graph, title: str, source: str) -> str:
     """Return a workload as the TOML text of a scenario."""
     lines = [
         f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
-        "# A payload is as large as a message's data, excluding the header. The deadline is the benchmark's limit for late",
-        f"# messages: one period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
+        "# A payload is as large as a message's data, excluding the header. The deadline is the benchmark's limit for",
+        f"# late messages: one period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
         *_comments(graph.notes),
         f"title = {json.dumps(title, ensure_ascii=False)}",
         f"question = {json.dumps(f'Which middleware meets the deadlines of {title}?', ensure_ascii=False)}",
