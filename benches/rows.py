@@ -123,6 +123,7 @@ ROS2_WIRE = Program(
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
 ICEORYX2 = Program("iceoryx2.cpp", ("iceoryx2_cxx", "iceoryx2_ffi_c"), headers="iceoryx2/v*", root="ICEORYX2_ROOT")
+ZENOH = Program("zenoh.cpp", ("zenohc",), flags=("-DZENOHCXX_ZENOHC",), root="ZENOH_ROOT")
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
 # Use only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
 # process has a separate session, like hopmeter's nodes, because the scheduler divides a core between sessions.
@@ -276,6 +277,10 @@ LIMITED = (
     *(
         Row("iceoryx2", "c++", "bare", Bare(ICEORYX2, ("{directory}", wait, *COMMON)), {**RING, "wait": wait})
         for wait in ("block", "spin")
+    ),
+    *(
+        Row("zenoh", "c++", "bare", Bare(ZENOH, (wait, *COMMON)), {**RING, "wait": wait}, {"congestion": "block"})
+        for wait in ("block", "callback")
     ),
     # The library's benchmark never writes a payload, but a hopmeter relay copies it. Only small frames are comparable.
     Row(

@@ -22,7 +22,7 @@ def test_the_page_of_transports_is_up_to_date() -> None:
 def test_the_page_tells_which_languages_have_no_adapter() -> None:
     rows = {manifest.name: matrix.summary_row(manifest)[1:5] for manifest in every().values()}
     assert rows["zeromq"] == ["yes", "yes", "yes", "–"]
-    assert rows["zenoh"] == ["yes", "–", "yes", "–"]
+    assert rows["zenoh"] == ["yes", "yes", "yes", "–"]
     assert rows["nats"] == ["yes", "yes", "yes", "nats-server"]
 
 
