@@ -49,7 +49,7 @@ void wait_for_peer(const auto& end) {
   const auto until = Clock::now() + PATIENCE;
   while (!end.get_matching_status().matching) {
     if (Clock::now() > until) {
-      std::fputs("the other side does not answer\n", stderr);
+      std::fprintf(stderr, "%s\n", "the other side does not answer");
       std::exit(1);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
