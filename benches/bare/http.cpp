@@ -6,7 +6,7 @@
 
 static const char* const type = "application/octet-stream";
 
-static int serve(int told, bool no_delay) {
+static int serve(int port_pipe, bool no_delay) {
   httplib::Server server;
   server.set_tcp_nodelay(no_delay);
   server.Post("/call", [](const httplib::Request& request, httplib::Response& response) {
@@ -16,7 +16,7 @@ static int serve(int told, bool no_delay) {
     note(of.number, arrived);
   });
   const int port = server.bind_to_any_port("127.0.0.1");
-  require(port > 0 && write(told, &port, sizeof port) == sizeof port, "start a server");
+  require(port > 0 && write(port_pipe, &port, sizeof port) == sizeof port, "start a server");
   server.listen_after_bind();
   return 0;
 }
@@ -42,11 +42,11 @@ int main(int count, char** words) {
   require(count == 5, "start without NODELAY BYTES ROUNDS CORES");
   const bool no_delay = atoi(words[1]);
   prepare(words + 2);
-  int told[2], port = 0;
-  require(pipe(told) == 0, "make a pipe");
+  int port_pipe[2], port = 0;
+  require(pipe(port_pipe) == 0, "make a pipe");
   const pid_t server = other_process();
-  if (server == 0) return serve(told[1], no_delay);
-  require(read(told[0], &port, sizeof port) == sizeof port, "hear the server's port");
+  if (server == 0) return serve(port_pipe[1], no_delay);
+  require(read(port_pipe[0], &port, sizeof port) == sizeof port, "read the server's port");
   ask(port, no_delay);
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);

@@ -192,6 +192,22 @@ def test_a_library_that_only_the_user_can_install_is_chosen_only_if_it_is_instal
     assert "owned (c++)" in titles(scenario(tmp_path, 'transport = "owned"\n'))
 
 
+def test_python_does_not_replace_a_library_that_only_the_user_can_install(
+    transports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = 'user = { variable = "OWNED_ROOT", remedy = "install it" }'
+    write(transports, "owned", cpp=user, python="build_cost = { seconds = 60, megabytes = 75 }")
+    monkeypatch.delenv("OWNED_ROOT", raising=False)
+    assert "owned (c++)" in titles(scenario(tmp_path, 'transport = "owned"\n'))
+
+
+def test_a_transport_without_the_pattern_of_a_scenario_is_not_built(transports: Path, tmp_path: Path) -> None:
+    write(transports, "caller", rust='patterns = ["rpc"]')
+    found = titles(scenario(tmp_path, 'transport = ["caller", "memory"]\n'))
+    assert "memory (rust)" in found and "caller (rust)" not in found
+    assert "caller (rust)" in titles(scenario(tmp_path, 'transport = "caller"\npattern = "rpc"\n'))
+
+
 def made_ready(monkeypatch: pytest.MonkeyPatch, *languages: str) -> None:
     monkeypatch.setattr(one_language, "readiness", lambda one, word: Readiness(one.name, word, word in languages))
 
