@@ -54,5 +54,5 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
     for least in (batch.least for batch in model.batches):
         assert abs(least.offset_ns - AHEAD_S * 10**9) <= least.bound_ns
         assert least.bound_ns < MOST_US * 1000
-    assert "Clocks of one and two: known to" in printed
+    assert "Clock offset between one and two: known to" in printed
     assert "Latencies between hosts may all be wrong by" in printed
