@@ -195,6 +195,7 @@ def test_nothing_is_left_when_the_test_is_killed(wire: str) -> None:
 
 def test_nothing_runs_on_hosts_that_have_gone() -> None:
     with two_hosts() as (_, b):
-        process = subprocess.Popen([*b.before, "sleep", "1000"])
-        assert process.poll() is None
+        process = subprocess.Popen([*b.before, "sh", "-c", "echo; exec sleep 1000"], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()  # the process has entered the namespaces of its host
     assert process.wait(20) == -signal.SIGKILL

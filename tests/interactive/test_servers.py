@@ -54,7 +54,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
 def serve(launch: Launch, *words: str, machine: Host | None = None) -> Command:
     server = launch("serve", *words, machine=machine)
-    server.says("serving .*Ctrl-C ends it")
+    server.says("serving .*press Ctrl-C to stop")
     return server
 
 
@@ -128,7 +128,7 @@ def test_ctrl_c_keeps_what_was_measured_and_the_next_one_has_waited(
     left, _ = serve(launch, "left", "--work", "spin:400ms"), serve(launch, "right", "--work", "spin:1ms")
     words = ("ask", "right", "left", *(["--sequential"] if sequential else []), *SMALL)
     asking = launch(*words, "--frames", "10000", "--out", str(tmp_path / "out"))
-    asking.says("calling right left: 10000 frames; Ctrl-C ends it")
+    asking.says("calling right left: 10000 frames; press Ctrl-C to stop")
     waiting = launch(*words, "--frames", "1", "--out", str(tmp_path / "next"))
     waiting.says("left is busy")
     leaving = launch(*words, "--frames", "1", "--out", str(tmp_path / "none"))
