@@ -12,6 +12,7 @@ REST = (
     "conformance/test_between_hosts.py",
     "conformance/test_examples.py",
     "conformance/test_ros2_wire_peers.py",
+    "tests/analysis/test_budget_rates.py",
     "tests/analysis/test_change_points.py",
     "tests/analysis/test_coverage.py",
     "tests/benches",

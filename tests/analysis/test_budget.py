@@ -2,85 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
 from hopmeter.analysis.cells.rate_search import Hunt
 from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
-from hopmeter.analysis.cells.requirements import Judge
-from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.make import Plan
-from hopmeter.runtime.order import PlannedTrial
 from hopmeter.scenario import Scenario
 from hopmeter.store.run_folder import RunFolder
 
 from ..cells import cell
-
-TRIAL_S = 0.5
-
-
-def plan(cells: Sequence[Cell], budget: str = "60s", **more: Any) -> Plan:
-    scenario = Scenario.model_validate({"title": "t", "question": "q?", "budget": budget, **more})
-    return Plan("made", scenario, list(cells), 7)
-
-
-def cells_of(*medians: float, **changes: Any) -> list[Cell]:
-    return [cell(id=f"c{number}", transport=f"t{median:g}", **changes) for number, median in enumerate(medians)]
-
-
-@dataclass
-class Run:
-    """Executes the rounds of a plan in simulated time."""
-
-    made: Plan
-    median: Callable[[Cell], float] = lambda cell: float(cell.axes.transport[1:])
-    noise: float = 0.05
-    noise_of: Callable[[Cell], float] | None = None
-    now: float = 0.0
-    trials: list[TrialResult] = field(default_factory=list)
-    looks: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    fails: frozenset[str] = frozenset()
-    steal: dict[tuple[str, int], float] = field(default_factory=dict)
-
-    def is_judged(self, cell: Cell, median: tuple[float | None, float | None, float | None], alpha: float) -> bool:
-        row: dict[str, Any] = dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
-        trials = sum(each.cell == cell.id for each in self.trials)
-        row |= {"status": "ok", "trials_good": trials}
-        return Judge(cell, [], self.made.scenario.require, alpha).columns(row)["require"] != "undecided"
-
-    def value(self, cell: Cell, result: TrialResult) -> float:
-        draw = random.Random(f"{cell.id} {result.trial}")
-        noise = self.noise_of(cell) if self.noise_of else self.noise
-        return self.median(cell) * math.exp(draw.gauss(0, noise))
-
-    def rounds(self, most: int = 10_000) -> Iterator[list[PlannedTrial]]:
-        self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now, self.is_judged)
-        for _ in range(most):
-            if not (turns := self.budget.next_round()):
-                break
-            for turn in turns:
-                self.now += TRIAL_S
-                good = turn.cell.id not in self.fails
-                result = TrialResult(turn.cell.id, turn.trial, good, order=turn.order, wall_s=TRIAL_S, round=turn.round)
-                result.steal_share = self.steal.get((turn.cell.id, turn.trial), 0.0)
-                self.trials.append(result)
-                self.budget.note(result)
-            yield turns
-        self.looks = self.budget.looks
-
-    def counts(self) -> dict[str, int]:
-        """Execute all rounds, and return the number of trials of each cell."""
-        list(self.rounds())
-        return {each.id: sum(trial.cell == each.id for trial in self.trials) for each in self.made.cells}
+from .simulated_budget import TRIAL_S, Run, cells_of, larger, plan
 
 
 def test_a_clear_order_ends_the_run_before_its_budget() -> None:
@@ -161,28 +95,12 @@ def test_a_precision_takes_at_least_eight_rounds() -> None:
     assert min(Run(plan(cells_of(10, 20), until="±2%")).counts().values()) > 8
 
 
-@pytest.mark.rest
-def test_a_stated_precision_holds_as_often_as_it_says() -> None:
-    truth, misses, many = 10.0, 0, 200
-    for seed in range(many):
-        run = Run(plan([cell(id=f"s{seed}", transport="t10")], "100s", until="±5%"), noise=0.1)
-        run.counts()
-        values = [run.value(run.made.cells[0], trial) for trial in run.trials]
-        assert len(values) >= 8
-        misses += abs(math.exp(sum(map(math.log, values)) / len(values)) / truth - 1) > 0.05
-    assert misses <= 0.065 * many
-
-
 def test_tables_alternate_and_a_round_is_of_one_table() -> None:
     large = [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells_of(10, 10.1)]
     rounds = list(Run(plan([*cells_of(10, 10.1), *large], "20s")).rounds())
     groups = [{turn.cell.group for turn in turns} for turns in rounds]
     assert all(len(each) == 1 for each in groups)
     assert all(len(list(same)) == 1 for _, same in groupby(groups))
-
-
-def larger(cells: Sequence[Cell]) -> list[Cell]:
-    return [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells]
 
 
 def rounds_of_tables(run: Run) -> dict[str, int]:
@@ -207,22 +125,6 @@ def test_a_difference_that_only_seems_large_gets_no_further_rounds() -> None:
     cells, other = cells_of(10, 10.01, 10.02, 10.03, 10.04), cells_of(10, 10.9, 10.01, 10.02, 10.03)
     rounds = rounds_of_tables(Run(plan([*cells, *larger(other)], "100s"), noise=0.1))
     assert abs(rounds["timing"] - rounds["bytes:9"]) <= 2
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("noise", [(0.1, 0.1), (0.05, 0.4)])
-def test_tables_that_share_a_budget_call_equal_cells_different_as_seldom_as_they_say(
-    noise: tuple[float, float],
-) -> None:
-    many, wrong = 60, {"timing": 0, "bytes:9": 0}
-    for seed in range(many):
-        cells = [cell(id=f"e{seed}-{number}", transport="t10", installable=number < 4) for number in range(5)]
-        run = Run(plan([*cells, *larger(cells)], "60s"))
-        run.noise_of = lambda cell: noise[cell.axes.payload == "bytes:9"]
-        list(run.rounds())
-        for table in run.budget._tables:
-            wrong[table.cells[0].axes.payload] += bool(table.decided)
-    assert max(wrong.values()) <= 0.065 * many
 
 
 def test_cells_that_show_the_level_have_three_rounds_in_between() -> None:
@@ -320,16 +222,6 @@ def test_one_row_alone_has_requirements_to_decide() -> None:
     wanted = {"until": "require", "require": ["p50 < 20us"]}
     assert Run(plan(cells_of(19.99), **wanted)).counts()["c0"] > 20
     assert Run(plan(cells_of(10), **wanted)).counts()["c0"] < 20
-
-
-@pytest.mark.rest
-def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
-    wanted, many, wrong = {"until": "require", "require": ["p50 < 10us"]}, 200, 0
-    for seed in range(many):
-        run = Run(plan([cell(id=f"q{seed}", transport="t10")], "30s", **wanted), noise=0.1)
-        run.counts()
-        wrong += not any(table.open for table in run.budget._tables)
-    assert wrong <= 0.065 * many
 
 
 def test_references_prolong_no_run_but_stay_while_their_ratio_to_the_best_is_open() -> None:
