@@ -1,4 +1,4 @@
-"""Rules for all tests: their order, which of them one worker runs, and how many reruns are allowed."""
+"""Rules for all tests: their order, their distribution among workers, and the maximum number of reruns."""
 
 from __future__ import annotations
 
@@ -45,20 +45,21 @@ REST = (
     "tests/statistics/test_known_truth.py",
     "tests/statistics/test_workload_ranking.py",
 )
-"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports,
-and the simulations of thousands of made-up runs. conformance/conftest.py tells the cases of conformance apart."""
+"""Test folders and files that only `make test-rest` runs. conformance/conftest.py selects the conformance cases."""
 
 ONE_RUN = ("tests/end_to_end/test_results.py", "tests/end_to_end/test_shapes.py")
-"""Files whose tests read the same run, which takes most of a minute to measure: one worker gets them all."""
+"""Files whose tests share one run. A single worker gets these files, because measuring the run takes most of a
+minute."""
 ONE_IN = 400
-"""Real middlewares on a shared machine stumble once in some hundreds of tests; more often it is a defect of ours."""
+"""On a shared machine, a real middleware fails in about one of several hundred tests; more failures indicate a defect
+in hopmeter."""
 ALWAYS = 2
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the slow tests first, so that no worker is left alone with one at the end. Their files are mixed, because
-    most tests of some folders sleep and those of others compute."""
+    """Start the slow tests first, so that no worker runs one alone at the end. The slow tests are shuffled across
+    files, because tests of some folders mostly sleep and those of others compute."""
     items.sort(key=lambda item: crc32(group(item.nodeid).encode()) if item.get_closest_marker("slow") else math.inf)
 
 
@@ -69,13 +70,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def is_rest(path: str) -> bool:
-    """Return whether a file of tests, or its folder, is among those of `make test-rest`."""
+    """Return whether only `make test-rest` runs a test file or its folder."""
     return any(path == each or path.startswith(f"{each}/") for each in REST)
 
 
-@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
+@pytest.hookimpl(optionalhook=True)  # called only if pytest-xdist is installed
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Give a worker one group of tests at a time, in their order. Groups are derived from the names of the tests:
+    """Give a worker one group of tests at a time, in order. The group is derived from the test's name, because
     pytest-xdist 3.8 ignores its own marker `xdist_group` with pytest 9.2."""
     from xdist.scheduler import LoadScopeScheduling
 
@@ -88,8 +89,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def group(nodeid: str) -> str:
-    """Return the group of a test: its file, whose tests may share fixtures. In conformance, its case, whose tests
-    share nodes; tests that kill nodes share none."""
+    """Return the group of a test: usually its file, because tests of a file may share fixtures. A conformance test
+    belongs to the group of its case, unless the test kills nodes."""
     path, _, test = nodeid.partition("::")
     name, _, case = test.partition("[")
     if not path.startswith("conformance/"):
@@ -98,25 +99,25 @@ def group(nodeid: str) -> str:
 
 
 def reports(config: pytest.Config, outcome: str) -> list[pytest.TestReport]:
-    """Return the reports of one outcome: `passed`, or `rerun`, once for each time a test had to run again."""
+    """Return the reports with the given outcome; `rerun` has one report for each repetition of a test."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     return list(reporter.stats.get(outcome, [])) if reporter else []
 
 
 def rerun_limit(config: pytest.Config) -> int:
-    """How many tests may run again in a run of this size."""
+    """Return the maximum number of reruns, which depends on the number of passed tests."""
     return max(ALWAYS, len(reports(config, "passed")) // ONE_IN)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails a run that has more reruns than the limit."""
+    """Fail a test session that has more reruns than the limit."""
     reruns = len(reports(session.config, "rerun"))
     if reruns > rerun_limit(session.config) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Names the tests that ran again, with how they failed at first."""
+    """List the tests that ran again, each with its first failure."""
     reruns = reports(config, "rerun")
     for report in reruns:
         terminalreporter.section(f"run again: {report.nodeid}", "-")

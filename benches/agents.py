@@ -1,7 +1,8 @@
-"""Measure how much coordinator CPU each host of a run costs, with local agents that have their own clocks.
+"""Measure how much CPU time the coordinator uses for each host of a run.
 
-Usage: `agents.py [--hosts 1,2,8,32] [--delay-ms 0] [--trials 3]`. `--delay-ms` delays each line of an agent in each
-direction. The agents run on this machine, so their work competes for its cores.
+Usage: `agents.py [--hosts 1,2,8,32] [--delay-ms 0] [--trials 3]`. `--delay-ms` delays each line between coordinator and
+agent, in both directions. The hosts are agents on this machine with separate clocks, so they compete with the
+coordinator for its cores.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 2.0
-"""The maximum growth factor of the CPU per host from a quarter of the hosts to all hosts."""
+"""The limit on the CPU time per host with all hosts, relative to the CPU time per host with a quarter of the hosts."""
 STEPS = ("start_nodes", "watch", "connect", "go", "_await_end", "measure", "end", "collect", "close", "remove_files")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "connect": (("connect",), ()),
@@ -52,7 +53,7 @@ ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "remove files": (("trial remove_files",), ()),
     "disconnect": (("disconnect",), ()),
 }
-"""For each output row, the steps to add and the waiting steps to subtract."""
+"""For each row of the output: the steps whose times are added, and the waiting steps whose times are subtracted."""
 SCENARIO = """
 title = "Agents"
 question = "What does a host cost the coordinator?"
@@ -75,7 +76,6 @@ class Times:
 
     @contextmanager
     def measure(self, step: str) -> Iterator[None]:
-        """Measure the `with` block as one execution of `step`."""
         wall, cpu = time.monotonic(), time.process_time()
         try:
             yield
@@ -84,14 +84,14 @@ class Times:
             self.cpu_s[step].append(time.process_time() - cpu)
 
     def median(self, kind: str, step: str) -> float:
-        """Return the median of a step over all trials; `kind` is `wall` or `cpu`."""
+        """Return the median time of a step over all trials; `kind` is `wall` or `cpu`."""
         found = sorted((self.wall_s if kind == "wall" else self.cpu_s)[step])
         return found[len(found) // 2]
 
 
 @contextmanager
 def timed_steps(times: Times) -> Iterator[None]:
-    """Measure each step of a trial inside the `with` block."""
+    """Measure the wall time and the CPU time of each step of the trials that run in the `with` block."""
     before = {name: getattr(RunningTrial, name) for name in STEPS}
 
     def wrap(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +111,8 @@ def timed_steps(times: Times) -> Iterator[None]:
 
 
 def agent(number: int, delay_s: float) -> list[str]:
-    """Return the command of an agent, with a separate clock offset if this machine supports time namespaces."""
+    """Return the command that starts an agent, with a separate clock offset if this machine supports time
+    namespaces."""
     ahead = (
         "unshare",
         *(() if os.geteuid() == 0 else ("--map-root-user",)),
@@ -141,8 +142,8 @@ def scenario(hosts: int) -> Scenario:
 
 
 def measure(hosts: int, delay_s: float, trials: int, folder: Path) -> tuple[Times, int, float]:
-    """Run trials with the given number of agents. Return the times, the number of open files and the peak memory in
-    MB."""
+    """Run trials with the given number of agents. Return the step times, the number of open files and the peak memory
+    in MB."""
     times = Times()
     write_hosts(folder / "hosts.toml", hosts, delay_s)
     opening = open_hosts(folder / "hosts.toml")
@@ -197,7 +198,7 @@ def report(hosts: int, times: Times, files: int, memory_mb: float) -> dict[str, 
 
 
 def judge(found: dict[int, dict[str, float]]) -> bool:
-    """Print whether the CPU per host stays within LIMIT as the number of hosts grows, and return the result."""
+    """Print and return whether the CPU time per host stays within LIMIT as the number of hosts grows."""
     most = max(found)
     fewer = max((each for each in found if each <= most // 4), default=None)
     if fewer is None or most < 8:
@@ -210,7 +211,7 @@ def judge(found: dict[int, dict[str, float]]) -> bool:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Return 1 if the CPU per host grows too much with the number of hosts."""
+    """Return 1 if the CPU time per host grows too much with the number of hosts."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--hosts", default="1,2,8,32")
     ask.add_argument("--delay-ms", type=float, default=0.0)

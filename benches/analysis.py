@@ -1,7 +1,8 @@
-"""Analyse ten million sample rows, and fail if the analysis takes 5 s or 1 GB.
+"""Analyse ten million sample rows, and fail if the analysis takes 5 s or needs 1 GB.
 
-`python benches/analysis.py` writes the samples to a temporary folder and analyses them in a separate process. The time
-includes the start of that process. The memory is the process's peak according to the kernel (VmHWM).
+`python benches/analysis.py` writes the samples to a temporary folder and analyses them in a separate process. The
+measured time includes the start of the analysing process; the measured memory is the process's peak according to the
+kernel (VmHWM).
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 
 
 def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
-    """Write the samples of one endpoint in a node's format, with every message once and in order. Return the path."""
+    """Write the samples of one endpoint in a node's format, with every message once and in order. Return the file's
+    path."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
@@ -126,7 +128,7 @@ def line(found: dict[str, Any], holds: bool) -> str:
 
 
 def main() -> int:
-    """Return 0 if both limits hold for every case."""
+    """Return 0 if every case stays within the time limit and the memory limit."""
     held = True
     for cell in CASES.values():
         with tempfile.TemporaryDirectory() as results:

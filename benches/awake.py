@@ -1,4 +1,4 @@
-"""Keep cores awake during a bench; otherwise it would measure how the hypervisor wakes cores."""
+"""Keep cores awake during a bench, because waking a sleeping core would add the hypervisor's delay to the results."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BOUND = Path("/dev/cpu_dma_latency")
-"""The device that limits the wake-up latency until the file is closed."""
+"""The device file that limits the cores' wake-up latency while it is open."""
 
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Limit the wake-up latency to 0 µs inside the `with` block; print a warning if the system forbids it."""
+    """Limit the cores' wake-up latency to 0 µs inside the `with` block; print a warning if the system forbids the
+    limit."""
     try:
         held = BOUND.open("wb", buffering=0)
     except OSError as refused:

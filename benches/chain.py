@@ -1,7 +1,7 @@
-"""Compare a chain of 20 relays in one process with zenoh alone (benches/rust/zenoh), with callbacks at 1000 Hz.
+"""Compare a chain of 20 hopmeter relays in one process with a chain of plain zenoh relays (benches/rust/zenoh).
 
-The limit applies to the bare program whose relays do the same work as hopmeter's relays. For plain relays, the ratio is
-only reported.
+Both chains use callbacks at 1000 Hz. The limit applies to the bare program whose relays do the same work as hopmeter's
+relays. The ratio to plain relays is only reported.
 """
 
 from __future__ import annotations

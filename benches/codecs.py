@@ -1,8 +1,8 @@
 """Compare codecs with their time budgets, and verify that decoded objects use the receive buffer.
 
 The bench encodes in this process and decodes plain memoryviews in another. Each row shows the encoding and decoding
-time in microseconds over ten rounds, and the budget. The bench then compares NumPy with other codecs. Frameworks that
-only the system Python has are measured with the system Python.
+time in microseconds over ten rounds, and the budget. The bench then compares the NumPy codec with other codecs.
+Frameworks that are installed only for the system Python are measured with the system Python.
 """
 
 from __future__ import annotations
@@ -51,12 +51,10 @@ class Row:
 
 
 def of(package: str) -> Any:
-    """Import a package when it is first needed."""
     return importlib.import_module(package)
 
 
 def rows() -> list[Row]:
-    """Return all rows, which are the same in the parent and the child process."""
     tensors = {
         "torch": (5, lambda a: of("torch").from_numpy(a), lambda t: t.numpy()),
         "tensorflow": (5, lambda a: of("tensorflow").constant(a), lambda t: np.asarray(memoryview(t))),
@@ -73,13 +71,13 @@ def rows() -> list[Row]:
 
 
 def numbers(row: Row) -> Any:
-    """Return the row's content, which is the same in both processes."""
+    """Return the array of a row, which is the same in the encoding process and the decoding process."""
     shape, dtype = row.made_of
     return (np.arange(int(np.prod(shape))) % 251).astype(dtype).reshape(shape)
 
 
 def best(call: Callable[[], Any]) -> list[float]:
-    """Return the time of one call in microseconds for each round, as the best mean of five repetitions."""
+    """Return the time of one call in microseconds for each round: the shortest mean of five repetitions."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     count = max(1, int(ROUND_S / 5 / once))
@@ -110,10 +108,8 @@ def digest(row: Row, obj: Any) -> str:
 
 
 def measure(number: int) -> list[float]:
-    """Return the encoding and decoding times in microseconds, by round.
-
-    Raises WrongError if the content differs or the memory is not shared.
-    """
+    """Return the encoding and decoding times in microseconds, by round. Raises WrongError if the decoded content
+    differs, or if the object does not use the received memory."""
     row = rows()[number]
     obj = row.make(numbers(row))
     frames = encode(obj)
@@ -141,11 +137,12 @@ def ask_python(run: Run, python: str, *words: object) -> Any:
 
 
 class WrongError(Exception):
-    """A row could not be measured, or its object is wrong."""
+    """A row could not be measured, or its decoded object is wrong."""
 
 
 def python_with(framework: str) -> str:
-    """Return the Python interpreter that has a framework, this one or the system's; empty if neither has it."""
+    """Return the path of a Python that has a framework: this Python or the system's. Empty if neither has the
+    framework."""
     # The system Python, which runs some rows, lacks the packages that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
@@ -158,7 +155,6 @@ def python_with(framework: str) -> str:
 
 
 def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
-    """Compare one row with its budget, in this Python or in another."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)

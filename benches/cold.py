@@ -1,8 +1,8 @@
-"""Send a message every 100, 33, 10 or 1 ms, and compare with equivalent bare programs.
+"""Send a message every 100, 33, 10 or 1 ms, and compare the latency with that of equivalent bare programs.
 
-At these rates, the code of the library and of the instrument is no longer in the caches. Callbacks on the sender's
-thread (`memory`, and `libxr` if LIBXR_ROOT is set) may take 0.3 µs longer than in the bare program. For receivers that
-sleep in a separate process (`unix`, `shm`), the limit is a ratio.
+At these rates, the library's and the instrument's code leaves the CPU caches between two messages. Callbacks on the
+sender's thread (`memory`, and `libxr` if LIBXR_ROOT is set) may take 0.3 µs longer than in the bare program. For
+receivers that sleep in a separate process (`unix`, `shm`), the limit is a ratio.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ trials = 1
 
 @dataclass
 class Gap(Comparison):
-    """A comparison by difference, with the limit in microseconds."""
+    """A comparison by the difference of two times, whose limit is in microseconds."""
 
     @property
     def ratios(self) -> list[float]:
@@ -71,7 +71,7 @@ def libxr_flags(root: Path) -> tuple[str, ...]:
 
 
 def libxr() -> Program | None:
-    """Return the program over LibXR, or None if LibXR is not installed."""
+    """Return the bare program that uses LibXR, or None if LibXR is not installed."""
     root = os.environ.get("LIBXR_ROOT", "")
     return Program("cold_libxr.cpp", ("xr",), flags=libxr_flags(Path(root))) if root else None
 
@@ -139,8 +139,7 @@ def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, 
 
 
 def main() -> int:
-    """Measure pairs, and repeat only the comparisons that need more pairs; one pair of every comparison takes two
-    minutes."""
+    """Measure pairs, and repeat only the comparisons that need more pairs."""
     if libxr() is None:
         print("LibXR is left out: LIBXR_ROOT is not set")
     asked: list[tuple[Callable[[int, dict[str, Comparison]], None], dict[str, Comparison]]] = [

@@ -1,6 +1,6 @@
 """Measure the overhead of `hopmeter.connect` compared with hopmeter's nodes.
 
-Both sides send the same array between two Python processes over the same adapter.
+Both programs send the same array between two Python processes through the same adapter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Compares the smallest change that duets detect with the smallest that sequential trials detect, for two equal sides.
+"""Compare the smallest change that duets detect with the smallest change that sequential trials detect.
 
-`python benches/duets.py unix zeromq --rounds 60`. Each round has three kinds of trials in random order: a duet, two
-sequential trials, and one side that takes its turns alone. The last kind shows the cost of an idle neighbour.
+Both sides of every comparison are the same cell: `python benches/duets.py unix zeromq --rounds 60`. Each round has
+three kinds of trials in random order: a duet, two sequential trials, and one side that takes its turns alone. The
+trials of one side alone show what an idle neighbour costs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ GIVEN = {"payload": ["bytes:100"], "rate": [1000.0], "messages": 400, "warmup": 
 
 @dataclass(frozen=True)
 class Side:
-    """The result of one side's good trial: the responses in µs, the median of each turn, and the steal share."""
+    """The result of one side in a successful trial: the responses in µs, the median of each turn, and the steal
+    share."""
 
     responses_us: NDArray[np.float64]
     turns_us: Sequence[float]
@@ -94,17 +96,15 @@ class Measuring:
 
 
 def compared_values(kind: str, sides: Sequence[Side]) -> tuple[float, float]:
-    """Return the value of each side that a comparison uses."""
+    """Return the value that a comparison uses for each side."""
     if kind == "duet":
         return pair_turns(sides[0].turns_us, sides[1].turns_us) or (math.nan, math.nan)
     return sides[0].median_us, sides[1].median_us
 
 
 def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[bool, str, float]:
-    """Judge rounds after multiplying the new side by `change`.
-
-    Return whether a slowdown was found, the verdict, and the smallest detectable ratio.
-    """
+    """Judge the rounds with the new side's values multiplied by `change`. Return whether a slowdown was found, the
+    verdict, and the smallest detectable ratio."""
     seen = []
     for number, sides in enumerate(rounds):
         old, new = compared_values(kind, sides)
@@ -118,10 +118,7 @@ def judge(kind: str, rounds: Sequence[Sequence[Side]], change: float) -> tuple[b
 
 
 def report(kind: str, rounds: Sequence[Sequence[Side]], many: int) -> str:
-    """Format the results of many tables that are drawn from the rounds.
-
-    The sides of a round are swapped at random, so that they are equal.
-    """
+    """Format the results of many tables drawn from the rounds; swapping the sides at random makes both sides equal."""
     false, found, smallest = 0, 0, []
     for _ in range(TABLES):
         drawn = [random.sample(list(each), SIDES) for each in random.choices(rounds, k=many)]

@@ -25,7 +25,7 @@ from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 MARK = "HOPMETER_BENCH_RUN"
 """The environment variable with the run's name, which marks all programs of the run and their children."""
 REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
-"""Patterns of files that killed programs of a run may leave."""
+"""Glob patterns of the files that a run's killed programs may leave."""
 GRACE_S = 5.0
 """How long a program may take to exit after SIGTERM."""
 LOOK_S = 0.005
@@ -100,7 +100,7 @@ class Run:
 
 
 def _marked_processes(name: str) -> list[int]:
-    """Return the ids of the run's live processes. A zombie has no environment, so it does not count."""
+    """Return the ids of the run's live processes, excluding zombies."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 
@@ -115,7 +115,7 @@ def _read(path: Path) -> bytes:
 def orderly(main: Callable[[], int], keeps_awake: bool = True) -> int:
     """Run a bench and return its exit code. Cores stay awake during the bench, unless `keeps_awake` is False.
 
-    The first Ctrl-C or SIGTERM interrupts the bench. The clean-up that follows cannot be interrupted.
+    The first Ctrl-C or SIGTERM interrupts the bench. The clean-up after the bench cannot be interrupted.
     """
     for number in SIGNALS:
         signal.signal(number, _interrupt)

@@ -37,7 +37,7 @@ LEAST_S = 600.0
 
 @dataclass(frozen=True)
 class Bench:
-    """A file in this folder, with its expected time on two cores: a fixed part and a part per pair."""
+    """A bench file, with its expected time on two cores: a fixed time plus a time per pair."""
 
     name: str
     once_s: float
@@ -47,7 +47,7 @@ class Bench:
 
     @property
     def seconds(self) -> float:
-        """The expected time in seconds, without building programs and without additional pairs."""
+        """The expected time in seconds, excluding builds and additional pairs."""
         return self.once_s + PAIRS * self.pair_s
 
     @property

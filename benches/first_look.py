@@ -1,10 +1,9 @@
 """Check whether short runs of the scenario `quick` decide the same pairs as one long run.
 
 `python benches/first_look.py --looks 10 --rounds 40` measures one long run, then ten short runs. `--transport unix,tcp`
-measures only some transports, and `--out DIR` stores the runs.
-
-A pair is clear if its ratio in the long run is 1.5 or more. The limits apply to pairs of transports that can be
-installed. For each short run, the bench prints these pairs by payload, and the pairs with a reference.
+measures only some transports, and `--out DIR` stores the runs. A pair is clear if its ratio in the long run is 1.5 or
+more. The limits apply to pairs of transports that can be installed. For each short run, the bench prints the pairs of
+installable transports by payload, and the pairs with a reference.
 """
 
 from __future__ import annotations
@@ -35,14 +34,12 @@ UNDECIDED = 0.1
 MEASURING_S = 90.0
 ROUNDS = 8
 RowPair = tuple[str, str, str]
-"""The group of a table, and the names of two cells in alphabetical order."""
+"""The key of a pair: the group of its table, and the names of both cells in alphabetical order."""
 
 
 def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]:
-    """Return the pairs of a family that have a ratio, over all tables, by cell name.
-
-    Cell ids would depend on the other cells.
-    """
+    """Return the pairs of a family that have a ratio, over all tables, by cell name. Cell ids are not used as keys,
+    because a cell's id depends on the other cells."""
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
     for group, table in run.results.rankings.items():
@@ -63,14 +60,14 @@ class Look:
     """A short run, compared with the long run."""
 
     rounds: int
-    """The smallest number of rounds of a table with an undecided pair."""
+    """The smallest number of rounds among the tables with an undecided pair."""
     measuring_s: float
     undecided: float
     """The share of the clearly different pairs that the short run leaves undecided."""
     needed: dict[RowPair, float]
-    """The number of rounds that each undecided but clearly different pair would need."""
+    """For each undecided but clearly different pair, the number of rounds that would decide the pair."""
     wrong: list[RowPair]
-    """The pairs that the short run decides differently from the long run."""
+    """The pairs that the short run decides in the opposite direction of the long run."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,6 @@ class Count:
 
     @classmethod
     def of(cls, seen: Mapping[RowPair, Comparison], truth: Mapping[RowPair, Comparison]) -> Count:
-        """Return the numbers of clear pairs, of clear pairs that the short run decides, and of wrongly decided
-        pairs."""
         clear = [pair for pair, each in truth.items() if is_clear(each)]
         decided = [pair for pair in clear if pair in seen and seen[pair].decided]
         wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -107,7 +102,7 @@ def count_kinds(run: Run, long: Run) -> dict[str, Count]:
 
 
 def compare(run: Run, truth: Mapping[RowPair, Comparison]) -> Look:
-    """Compare a short run with the long run. Pairs that the short run lacks count as undecided."""
+    """Compare a short run with the long run. Pairs that are missing from the short run count as undecided."""
     seen, groups = compared_pairs(run), {group for group, _, _ in truth}
     clear = [pair for pair, each in truth.items() if is_clear(each)]
     wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
@@ -129,7 +124,8 @@ def is_clear(each: Comparison) -> bool:
 
 
 def is_wrong(seen: Comparison, truth: Comparison) -> bool:
-    """Return whether a short run decided a pair against the long run, in which the pair is decided or clear."""
+    """Return whether the short run decided a pair in the opposite direction of the long run, where the pair is decided
+    or clear."""
     is_opposite = math.log(seen.ratio or 1.0) * math.log(truth.ratio or 1.0) < 0
     return seen.decided and is_opposite and (truth.decided or is_clear(truth))
 
@@ -142,9 +138,9 @@ def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> fl
 
 
 def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[RowPair, Comparison], list[Look]]:
-    """Measure the long run and the short runs. Return the pairs of the long run and the results.
+    """Measure the long run and the short runs. Return the long run's pairs and the result of each short run.
 
-    The long run uses the idle states that decide the order of a short run.
+    If the user may keep cores awake, a short run decides its pairs with cores awake, and so does the long run.
     """
     chosen = {"transport": transports} if transports else {}
     awake = os.access(BOUND, os.W_OK)

@@ -1,10 +1,9 @@
 """Compare ways to send a GPU tensor to another process.
 
-The bench compares hopmeter's handles with torch.multiprocessing, and hopmeter's copies with hand-written copies.
-
-The result is the time of a round trip over a pipe, in microseconds. This process encodes. The other process decodes,
-reads one number on the GPU, drops the tensor and answers. Both sides of a pair use the same two processes and the same
-pipe.
+The bench compares hopmeter's handles with torch.multiprocessing, and hopmeter's copies with hand-written copies. The
+result is the time of a round trip over a pipe, in microseconds. This process encodes; the other process decodes, reads
+one number on the GPU, drops the tensor and answers. Both programs of a comparison use the same two processes and the
+same pipe.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ def our_handle(lender: Lender, tensor: Any) -> bytes:
 
 
 def payload_of(frames: list[Any]) -> bytes:
-    """Return the frames packed into a single payload."""
     room = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, room)
     return bytes(room)

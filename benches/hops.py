@@ -1,6 +1,7 @@
 """Measure the instrument's cost per hop in Python against a bare ping-pong over pyzmq or a socket.
 
-Prints half the difference of the round trips in microseconds, with both processes on one core, and the budget.
+The cost is half the difference of both round trips, with both processes on one core. The bench prints the cost in
+microseconds and its budget.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def bare_us(kind: str) -> float:
 
 
 def main() -> int:
-    """Measure pairs: one run of hopmeter and one of the bare program each."""
+    """Measure pairs, each with one run of hopmeter and one run of the bare program."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):

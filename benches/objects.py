@@ -1,9 +1,9 @@
 r"""Send objects between two Python processes, and compare with Wrapyfi, with pickle and with budgets.
 
 There are three measurements:
-- NumPy arrays of 200x200 at 100 Hz over ZeroMQ, against Wrapyfi over ZeroMQ;
+- 200x200 NumPy arrays at 100 Hz over ZeroMQ, against Wrapyfi over ZeroMQ;
 - the time until an image in shared memory arrives;
-- 6 MB there and back over the best transport, against pickle over ZeroMQ.
+- a round trip of 6 MB over the best transport, against pickle over ZeroMQ.
 """
 
 from __future__ import annotations
@@ -96,10 +96,8 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """Compare the best transport with a bare pyzmq program that uses pickle.
-
-    Reports the other transports, and the ratio to pickle within hopmeter, without a limit.
-    """
+    """Compare the best transport with a bare pyzmq program that uses pickle. The other transports, and the ratio to
+    pickle within hopmeter, are reported without a limit."""
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))
     ours = {row["transport"]: row["response_p50_us"] for row in rows(transports, ECHO.format(codec="numpy"))}
     best_us = min(ours.values())

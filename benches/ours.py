@@ -1,7 +1,6 @@
-"""Measure with hopmeter's own planner, nodes and analysis, without floors, machine description and report.
+"""Measure with hopmeter's own planner, nodes and analysis, without floors, machine description or report.
 
-These parts are omitted because they take longer than the trial. Everything that can change a result is the same as in
-`hopmeter run`.
+The omitted parts take longer than a trial. Everything that can change a result is the same as in `hopmeter run`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from hopmeter.system.toml_files import validate
 
 
 class NothingMeasuredError(Exception):
-    """A scenario has no cell to measure, or a cell failed; the text gives the reason and a remedy."""
+    """A scenario has no cell to measure, or a cell failed; the message gives the reason and a remedy."""
 
 
 @cache

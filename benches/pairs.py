@@ -12,19 +12,16 @@ from typing import Protocol, TypeVar
 NAME_WIDTH = 56
 PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
 """The number of pairs. With ten pairs, the interval of the median reaches from the second to the ninth ratio (97.9 %),
-so a single outlier does not change it.
-
-Set HOPMETER_PAIRS to a smaller number for a quick trial.
-"""
+which excludes a single outlier. Set HOPMETER_PAIRS to a smaller number for a quick trial."""
 MOST_PAIRS = 3 * PAIRS
-"""The total number of pairs if the limit is missed after the first PAIRS. Stopping at the first median within the limit
-would bias the result."""
+"""The total number of pairs if the limit is missed after the first PAIRS pairs. Stopping at the first median within the
+limit would bias the result."""
 ROUNDS = {64: 10_000, 1_000_000: 500}
 """The number of round trips per measurement, by message size in bytes."""
 Ours, Theirs = TypeVar("Ours"), TypeVar("Theirs")
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
-"""The verdicts: the median is within the limit, only a part of the interval is, or the whole interval is beyond the
-limit."""
+"""The verdicts: the median is within the limit; only a part of the interval is within the limit; the whole interval
+exceeds the limit."""
 
 
 @dataclass
@@ -35,7 +32,7 @@ class Comparison:
     limit: float | None
     unit: str = "us"
     most: float | None = None
-    """An absolute limit for hopmeter, which applies only if the bare program meets it."""
+    """An absolute limit on hopmeter's cost, which applies only if the bare program's cost is within the limit."""
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
@@ -51,7 +48,7 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A distribution-free interval of the median, with at least 95 % confidence for ten pairs."""
+        """A distribution-free interval of the median ratio, with at least 95 % confidence for ten pairs."""
         return self.ratios[self._beyond], self.ratios[-1 - self._beyond]
 
     @property
@@ -64,7 +61,7 @@ class Comparison:
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair, so that a single busy minute does not cause a missed limit."""
+        """Whether the comparison needs another pair, so that a single busy minute does not cause a missed limit."""
         if self.pairs < PAIRS:
             return True
         first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
@@ -72,7 +69,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The worse verdict on the two limits."""
+        """The worse of the two verdicts: on the limit of the ratio, and on the absolute limit."""
         verdicts = [
             judge_values(self.ratios, self._beyond, self.limit),
             judge_values(sorted(self.ours), self._beyond, self._most),
@@ -95,7 +92,8 @@ class Comparison:
 
 
 def values_beyond(many: int) -> int:
-    """Return how many of `many` sorted values are outside the median's interval on each side."""
+    """Return how many of `many` sorted values are below the median's interval, which is also the number above the
+    interval."""
     return max(0, math.floor((many - 1.96 * math.sqrt(many)) / 2))
 
 

@@ -1,4 +1,4 @@
-"""Compare each middleware through hopmeter with its own tool, or with a bare program over the same library.
+"""Compare each middleware in hopmeter with the middleware's own tool, or with a bare program over the same library.
 
 `peers.py [TRANSPORT ...]` measures all rows, or only those of the given transports.
 """
@@ -48,7 +48,7 @@ class Task:
 
 
 def task(row: Row, frame_bytes: int) -> Task:
-    """Return a task without measurements. Limits in microseconds apply only to small frames on one core."""
+    """Return a task that has no measurements yet. Limits in microseconds apply only to small frames on one core."""
     most = row.most_us if row.cores == TOGETHER and frame_bytes == min(ROUNDS) else None
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 

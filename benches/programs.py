@@ -167,7 +167,8 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """Return the number that a program prints. The program joins an existing run; `env` is added to the environment."""
+    """Return the number that a program prints. The program is started in the given run, with `env` added to the
+    program's environment."""
     return _printed_number(run, [*program.command, *map(str, words)], env)
 
 

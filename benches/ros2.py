@@ -60,7 +60,7 @@ class Study:
 
     name: str
     way: str
-    """The send method of the bare program, which its source explains."""
+    """The bare program's send method; benches/rclcpp/studies.cpp explains each method."""
     rate_hz: int = 100
     payload: str = "timing"
     executor: str = "single"
@@ -115,7 +115,8 @@ class HighestRate(Study):
         return Found(hopmeter("\n".join([text, "[search]", *lines]))[0]["highest_rate_hz"])
 
     def theirs(self) -> Found:
-        """Search with the same steps: measure each rate for a second, after a warm-up of a ninth of a second."""
+        """Search for the bare program's highest rate with hopmeter's steps: each rate for a second, after a warm-up of
+        a ninth of a second."""
         verdicts: dict[float, bool] = {}
         while (rate_hz := next_rate(SEARCH, verdicts)) is not None:
             messages = int(rate_hz) + int(rate_hz) // 9

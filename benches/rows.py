@@ -33,7 +33,7 @@ CALL: Axes = {"pattern": "rpc"}
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison, at each frame size."""
+    """One comparison of a middleware, at each frame size."""
 
     transport: str
     language: str
@@ -44,7 +44,7 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """The limit for a small frame on one core, in µs; it applies only if the peer stays below it."""
+    """The limit for a small frame on one core, in µs, which applies only if the peer's time is below the limit."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     figure: str = "roundtrip_p50_us"
@@ -69,10 +69,8 @@ class Row:
 
     @property
     def together(self) -> Row:
-        """The same row for the small frame with both processes on one core.
-
-        It has no limit, because the kernel decides which process runs next.
-        """
+        """The row for the small frame with both processes on one core. The row has no limit, because the kernel decides
+        which process runs next."""
         return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
@@ -82,8 +80,8 @@ def _toml(values: Axes) -> str:
 
 
 LANGUAGES = {"rust": 1.05, "c++": 1.05, "python": None}
-"""The languages of the kernel's own transports, with their limits. Python has no limit, because the bare programs are
-in C."""
+"""The languages measured over the kernel's own transports, with their limits. Python has no limit, because the bare
+programs are in C."""
 COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 PINGPONG = Program("pingpong.c")
@@ -125,8 +123,9 @@ ROS2_WIRE = Program(
 ICEORYX2 = Program("iceoryx2.cpp", ("iceoryx2_cxx", "iceoryx2_ffi_c"), headers="iceoryx2/v*", root="ICEORYX2_ROOT")
 ZENOH = Program("zenoh.cpp", ("zenohc",), flags=("-DZENOHCXX_ZENOHC",), root="ZENOH_ROOT")
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
-# Use only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round trip. Each
-# process has a separate session, like hopmeter's nodes, because the scheduler divides a core between sessions.
+# The settings use only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round
+# trip. Each ddsperf process has a separate session, like hopmeter's nodes, because the scheduler divides a core between
+# sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -137,8 +136,7 @@ CYCLONE = (
 
 
 def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
-    # 0 selects the library's default segment size. With that size, both programs lose parts of large frames, so the
-    # case has no limit.
+    # With the library's default segment size (0), both programs lose parts of large frames, so the case has no limit.
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
@@ -282,7 +280,8 @@ LIMITED = (
         Row("zenoh", "c++", "bare", Bare(ZENOH, (wait, *COMMON)), {**RING, "wait": wait}, {"congestion": "block"})
         for wait in ("block", "callback")
     ),
-    # The library's benchmark never writes a payload, but a hopmeter relay copies it. Only small frames are comparable.
+    # Only small frames are comparable: a hopmeter relay copies the payload, but the library's benchmark never writes
+    # one.
     Row(
         "iceoryx2",
         "rust",

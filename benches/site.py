@@ -73,7 +73,7 @@ def write_site(results: Path, out: Path) -> float:
 
 
 def opening_times(driver: Any, index: Path) -> Iterator[float]:
-    """Yield the time in seconds until the page is loaded and has drawn its rows, several times."""
+    """Open the page several times, and yield the time in seconds until its rows are drawn."""
     for _ in range(TIMES):
         driver.get("about:blank")
         began = time.monotonic()
@@ -100,7 +100,7 @@ def line(what: str, seconds: list[float], limit_s: float) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Return 0 if both limits hold."""
+    """Return 0 if opening and filtering stay within their limits."""
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         print("not measured: apt-get install chromium chromium-driver")
         return 1

@@ -1,4 +1,5 @@
-"""Measures how long 22 endpoints take from the trial's start to their first sample, over every built transport."""
+"""Measure the time from the start of a trial with 22 endpoints until its first message is due, over every built
+transport."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cel
     seen = set()
     for cell in plan.make("starting", Scenario.model_validate(table), capabilities).runnable:
         which = cell.axes.transport, cell.axes.language, cell.axes.pattern
-        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # the plan also adds floors
+        is_asked = (
+            asked.transport == "all" or cell.axes.transport in table["transport"]
+        )  # the plan also contains floors, which are other transports
         if is_asked and which not in seen:
             seen.add(which)
             yield cell
@@ -54,9 +57,9 @@ def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cel
 def measure_start(
     cell: Cell, capabilities: Capabilities, folder: Path, alarm: Alarm, ground: ScratchDir
 ) -> tuple[float | None, str]:
-    """Return the time in seconds from the trial's start until message 0 was due, or None if the trial failed.
+    """Return the time in seconds from the trial's start, including the broker's start, until message 0 was due.
 
-    The time includes the broker's start. Also returns failures and losses as text.
+    The time is None if the trial failed. Also returns failures and losses as text.
     """
     ready = programs(cell, capabilities.ready)
     work = Work(cell, 0, 0, 0, capabilities.manifests[cell.axes.transport], ready, logs=folder)

@@ -51,7 +51,7 @@ def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bare:
-    """A bare program and its optional broker, pinned like hopmeter's nodes and brokers."""
+    """A bare program and its optional broker, pinned to the same cores as hopmeter's nodes and brokers."""
 
     program: Program | Crate | Script
     words: Words
@@ -67,7 +67,8 @@ class Bare:
         return self.program.root if is_missing else ""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the program once and return its result in microseconds, with one core for both sides or one for each."""
+        """Run the program once and return its result in microseconds. The two processes share one core, or have one
+        core each."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
@@ -102,7 +103,7 @@ class Tool:
     figure: str
     """A regular expression that captures the result in microseconds; the last match in the output counts."""
     times: float = 1.0
-    """The factor from the printed value to a round trip."""
+    """The factor that converts the printed value to a round trip."""
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:

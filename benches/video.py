@@ -1,7 +1,7 @@
-"""Send frames to three concurrent workers that take 30, 40 and 50 ms, so the minimum is 50 ms.
+"""Send frames to three concurrent workers that take 30, 40 and 50 ms, so no frame takes less than 50 ms.
 
-The bench compares `queue` in shared memory and `shm` in Python with a multiprocessing.Pool over a shared NumPy array,
-and `shm` and `zeromq` with a budget.
+The bench compares `queue` in shared memory and `shm` in Python with a multiprocessing.Pool over a shared NumPy array.
+It also compares `shm` and `zeromq` with a budget.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from programs import python_number
 FRAMES, WIDTH, HEIGHT = 25, 640, 480
 SLEEPS_MS = (30, 40, 50)
 LIMIT = 1.02
-"""Both programs mostly sleep: a frame may take at most 1 ms longer than the 50 ms of the bare pool."""
+"""The limit in milliseconds: a frame may take at most 1 ms longer than the bare pool's 50 ms, because both programs
+mostly sleep."""
 MOST_US = 50_500.0
 """The budget for the mean time of a frame, in microseconds."""
 SCENARIO = f"""
@@ -44,7 +45,7 @@ def pool_us() -> float:
 
 
 def main() -> int:
-    """Measure pairs: one run of all transports and one of the pool each."""
+    """Measure pairs, each with one run of all transports and one run of the pool."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         rows, bare_us = sequential(index, lambda: hopmeter(SCENARIO), pool_us)

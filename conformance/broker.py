@@ -53,7 +53,6 @@ class HostBroker:
 
 
 def serve(order: dict[str, Any]) -> None:
-    """Run the broker that the order describes, until the input ends."""
     manifest = discovery.load(Path(order["transport"])).for_settings(order["settings"])
     assert manifest.broker is not None
     directory, log = Path(order["directory"]), Path(order["log"])

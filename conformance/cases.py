@@ -34,7 +34,7 @@ class Case:
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Regular expressions for the receiver's facts, such as the `path` of the frames."""
     payload_bytes: int = 60_000
-    """The largest payload in tests that use these overrides."""
+    """The largest payload in bytes that tests send with these overrides."""
     file: str = ""
     """A glob pattern of files that the case needs; may contain environment variables."""
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
@@ -71,7 +71,7 @@ MANIFESTS = {path.parent.name: discovery.load(path) for path in paths.manifests(
 """All manifests; an invalid manifest is an error here, not a reason to skip tests."""
 READINESS = readiness_of_all(MANIFESTS.values())
 READY = [(MANIFESTS[transport], language) for (transport, language), answer in READINESS.items() if answer.ready]
-"""The transports and languages whose nodes run here."""
+"""The transports and languages whose nodes can run on this machine."""
 
 
 INSTALLATIONS: dict[str, Readiness] = {}
@@ -159,10 +159,8 @@ def for_each(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test for a ring of language pairs, in which each language sends once and receives once.
-
-    `make nightly` runs the other pairs.
-    """
+    """Run a test for a ring of language pairs, in which each language sends once and receives once. `make nightly` also
+    tests the pairs outside the ring."""
     return _parametrize(cases, nightly=[case for case in cases if not is_in_ring(case)])
 
 

@@ -88,7 +88,6 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop the nodes of an interrupted test run."""
     if POOL in session.config.stash:
         with session.config.stash[POOL]:
             pass

@@ -75,11 +75,8 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 
 
 def settle(connection: Connection, patience_s: float = 20) -> None:
-    """Send probes until several consecutive ones reach all receivers.
-
-    While a library knows only some of the subscriptions, it may drop messages of a link that has already delivered
-    some.
-    """
+    """Send probes until several consecutive ones reach all receivers. Until a library knows all subscriptions, it may
+    drop messages of a link that has already delivered some."""
     deadline, row = time.monotonic() + patience_s, 0
     while row < PROBES_IN_A_ROW:
         assert time.monotonic() < deadline, f"no {PROBES_IN_A_ROW} frames in a row arrived in {patience_s} s"
@@ -168,10 +165,8 @@ def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str,
 
 
 def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Replace each late probe by another received frame.
-
-    On a busy machine, a probe that seemed lost may still arrive.
-    """
+    """Replace each late probe with another received frame, because a probe that seemed lost may still arrive on a busy
+    machine."""
     found = frames(seen)
     while late := len(seen) - len(frames(seen)):
         seen = receiver.receive(name, late)

@@ -1,6 +1,6 @@
 """The adapters that `make test` covers, which tests/fast.toml lists.
 
-`python -m conformance.fast` stores them, so that `make test-rest` omits exactly the same adapters.
+`python -m conformance.fast` stores the list, so that `make test-rest` omits exactly the same adapters.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ STAYING = ("lttng-ust-wait-",)
 PATIENCE_S = 3.0
 """How long processes may take to exit and clean up."""
 CLOCK_S = 0.1
-"""A file's timestamp may be this much earlier than the clock."""
+"""How much older than the clock's time a new file's timestamp may be."""
 
 
 class LeakWatch:

@@ -1,4 +1,4 @@
-"""Start nodes, share them between tests, stop all of them, and check that nothing remains."""
+"""Start nodes, share them between tests, stop all of them, and check that no file or process remains."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ PATIENCE_S = 60
 
 
 def _blocking_settings(manifest: Manifest) -> dict[str, str]:
-    """Return the settings that make a sender wait instead of dropping frames.
-
-    The conformance tests check the received content; hopmeter measures losses.
-    """
+    """Return the settings that make a sender wait instead of dropping frames, because the conformance tests check the
+    content of every frame."""
     drops = (name for name, each in manifest.settings.items() if each.default == "drop")
     return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
 
@@ -149,9 +147,9 @@ class NodePool:
     ) -> ScriptedNode:
         """Return a node of the transport with an open adapter.
 
-        Links use this `wait`, this `payload` and frames of at most `frame_bytes`, unless a link overrides them. `given`
-        contains settings. A `blocking` node waits even if it drops frames by default. Without a `host`, the node runs
-        on this machine.
+        The node's links use `wait`, `payload` and frames of at most `frame_bytes`, unless a link overrides them.
+        `given` contains the adapter's settings. A `blocking` node waits for its receivers, even if its transport drops
+        frames by default. Without a `host`, the node runs on this machine.
         """
         self._leftovers.update(manifest.leftovers)
         if manifest.name not in self._open_files:
@@ -174,7 +172,7 @@ class NodePool:
         return node
 
     def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
-        """Start the transport's broker if none runs. Different settings require a new broker."""
+        """Start the transport's broker, unless a broker with the same settings already runs."""
         if manifest.broker is None:
             return
         if not self.nodes and settings != self._broker_settings:

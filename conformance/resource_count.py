@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from conformance.scripted_node import ScriptedNode
 
 LOOKS, PAUSE_S = 10, 0.05
-"""How often to count, and the pause between counts, because library threads need time to exit."""
+"""The number of counts, and the pause between counts in seconds, because library threads need time to exit."""
 OPENINGS = 5
-"""How often to open a link end. Libraries cache a few descriptors and threads, but growth by this many is a leak."""
+"""How often to open a link end. Libraries may cache a few descriptors and threads, but not one for each opening."""
 Resources = dict[str, int]
 
 
 def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
-    """Call `once` repeatedly, which opens and closes a link end. Fails the test if the resources of a node grow."""
+    """Call `once`, which opens and closes a link end, repeatedly. Fail the test if a node's resources grow."""
     for _ in range(3):
         once()
     *_, before = _minimum_counts(nodes)

@@ -20,10 +20,8 @@ class NodeError(Exception):
 
 
 class NodeDiedError(Exception):
-    """A node exited before it answered a command.
-
-    This class is not a subclass of `NodeError`, because a test may expect a `NodeError`.
-    """
+    """A node exited before it answered a command. The class is not a subclass of `NodeError`, because a test may expect
+    a `NodeError`."""
 
 
 @dataclass
@@ -38,7 +36,7 @@ class ScriptedNode:
     """Called with the process id before the process exits."""
     is_killed: bool = False
     is_stuck: bool = False
-    """Whether the process did not exit by itself after its channel was closed."""
+    """Whether the process had to be killed because it did not exit after its channel was closed."""
     link_values: dict[str, Any] = field(default_factory=dict)
     """The default `wait`, `payload` and `frame_bytes` of links."""
     ends: list[str] = field(default_factory=list)

@@ -1,6 +1,7 @@
-"""Test every transport that reaches another machine, between two test hosts connected only by a virtual cable.
+"""Test every transport that can reach another machine, between two test hosts connected only by a virtual cable.
 
-The tests check content, order, sizes and calls for each language pair. The broker, if any, runs on the sender's host.
+The tests check content, order, sizes and calls for each language pair. If the transport has a broker, the broker runs
+on the sender's host.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ SIZES = (0, 1, 1000, 65_536, 1 << 20)
 
 
 def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
-    """Return a case for every available ordered pair of languages, including pairs of the same language."""
     ready = [language for known, language in READY if known is manifest]
     ends = [(one, other) for one in ready for other in ready if one == other or manifest.cross_language]
     wait = {language: next((w for w in manifest.offers[language].waits if w == "block"), "") for language in ready}

@@ -48,7 +48,7 @@ OUTCOMES = {
     "pubsub": (f"received {COUNT} messages", f"sent {COUNT} messages"),
     "rpc": (f"answered {COUNT} calls", f"received {COUNT} replies"),
 }
-"""The final output of the waiting program and of the active program."""
+"""The last output line of the waiting program and of the active program."""
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str
 
 
 def until_ready(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the output lines up to `ready`, because libraries may print lines too."""
+    """Yield the output lines up to `ready`; other lines may come from libraries."""
     for line in lines:
         yield line
         if line == "ready\n":

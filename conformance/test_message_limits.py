@@ -36,7 +36,7 @@ def test_a_message_beyond_the_limit_does_not_arrive(case: Case, pool: NodePool) 
 
 @contextlib.contextmanager
 def allow_refusal() -> Iterator[None]:
-    """Accept a node error that names the size."""
+    """Accept a node's error, which must contain the frame size."""
     try:
         yield
     except NodeError as refused:

@@ -22,7 +22,8 @@ from hopmeter.system.scratch_dir import ScratchDir
 CALLS = 10
 RELAYS = 20
 HARDEST_FIRST = ("callback", "block", "spin")
-"""The waits, most difficult first: a callback may run on the thread that must deliver the reply to its own call."""
+"""The waits, most difficult first. A callback may call a server from the thread that must deliver the server's
+reply."""
 SCENARIO = {
     "title": "Nested calls",
     "question": "Does every call come back?",

@@ -29,7 +29,7 @@ SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1
 
 
 def sizes(case: Case) -> list[int]:
-    """Return the payload sizes that both languages support, including their own limit."""
+    """Return the payload sizes that both languages support, including the largest supported size."""
     limit = case.max_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 

@@ -71,7 +71,6 @@ def test_topics_reach_rclpy_on_another_host_and_back(name: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("name", [name for name in HERE if name.startswith("fastdds")])
 def test_calls_with_inline_parameters_reach_rclpy_and_back(pool: NodePool, name: str, payload: str) -> None:
-    """Requests and replies that are split into fragments also arrive."""
     wire, ros2 = start(pool, name, payload, calls="fastrtps")
     for client, server in ((wire, ros2), (ros2, wire)):
         link = server.open("server", "answer", pool.link())

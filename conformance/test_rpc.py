@@ -62,8 +62,8 @@ def call(
 ) -> list[dict[str, Any]]:
     """Make one call from `ask` to `answer`, and return its reply if one arrived.
 
-    Each step runs concurrently, because a transport without queues sends a large frame only while the other side reads.
-    `link` is appended to both names.
+    Both sides run concurrently, because a transport without queues sends a large frame only while the other side reads.
+    `link` is appended to the names of both link ends.
     """
     client.begin_sending(f"ask{link}", seq, 1, payload_bytes)
     server.begin(do="serve", name=f"answer{link}", count=1, within_ms=patience_ms)

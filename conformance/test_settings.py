@@ -14,7 +14,7 @@ from conformance.test_rpc import NATIVE, call, connect_call
 
 SIZES = (0, 1000)
 LARGEST = 3
-"""The number of frames of the largest size that are sent."""
+"""The number of frames that are sent at the largest size."""
 PATIENCE_S = 10
 
 
@@ -32,7 +32,8 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -
 
 
 def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> None:
-    """Send frames until the receiver's facts match. zenoh creates its shared memory only after the first frames."""
+    """Send frames until the receiver's facts match, because zenoh creates its shared memory only after the first
+    frames."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(2 * len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):

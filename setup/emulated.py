@@ -1,6 +1,6 @@
 """Run pytest or hopmeter with the aarch64 nodes that `make aarch64` has built in build/aarch64/nodes.
 
-`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with these nodes describe the
+`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with emulated nodes describe the
 emulator.
 """
 

@@ -1,9 +1,9 @@
 """Check code and prose against docs/glossary.md: `python setup/glossary.py FILE…`, for Markdown, TOML, Python, Rust or
 C++ files.
 
-Prints each retired word, and each glossary word that is the name of two types in one language; exits with 1 if there is
-any. Code spans in Markdown, and strings that are a single name, may contain a retired word, because older files contain
-it too.
+Prints each retired word, and each glossary word that names two types in one language; exits with 1 if it finds any.
+Code spans in Markdown and strings that are a single name may contain retired words, because older files contain these
+words too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:class|struct|enum|trait)\s+([A
 """Matches a type definition in Python, Rust or C++."""
 LANGUAGES = {".py": "Python", ".rs": "Rust", ".hpp": "C++", ".cpp": "C++"}
 SHARED = ("hopmeter/", "instrument/src/", "cpp/include/")
-"""The code in which a glossary word may be the name of only one type."""
+"""The source files in which a glossary word may name only one type."""
 STAYS = re.compile(
     "Bridge|Change|Flow|Handle|Link|Loan|Message|Node|Participant|Path|Run|Sent|Side|Table|Transport|Verdict"
 )

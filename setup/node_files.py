@@ -1,7 +1,7 @@
-"""Print the files of Python nodes, which run on the system's Python; it may be older than hopmeter's own Python.
+"""Print the files that Python nodes run, possibly on a system Python that is older than hopmeter's own Python.
 
-These files are hopmeter.node, hopmeter.codecs, the adapters, and the modules that they import when they are loaded.
-`make lint` checks that they need no newer Python than `OLDEST` in hopmeter/manifest/interpreter.py.
+The files are hopmeter.node, hopmeter.codecs, the adapters, and the modules that they import when they are loaded. `make
+lint` checks that these files need no Python newer than `OLDEST` in hopmeter/manifest/interpreter.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def imported_files(file: Path) -> list[Path]:
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of modules imported at the top level, excluding imports for type checkers."""
+    """Yield the names of the modules that a file imports at the top level, excluding imports for type checkers."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

@@ -1,6 +1,6 @@
 """Codec libraries and message types that all tests share.
 
-Their folders are named after a content hash, so other pytest workers and later runs find them.
+The name of each folder is a content hash, by which other pytest workers and later runs find the folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ def built_types(manifest: Manifest, language: str, wanted: RosType, log: Path) -
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """Wait until no other worker builds the folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

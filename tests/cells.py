@@ -7,7 +7,8 @@ from typing import Any
 from hopmeter.model.cell import Cell
 
 MEASURED = ("ok", "saturated")
-"""The status of a measured cell. On a busy machine, the last messages of a short trial may be late."""
+"""The statuses of a successful cell. `saturated` is one of them, because the last messages of a short trial may be late
+on a busy machine."""
 
 CELL = Cell.of(
     id="c1",
@@ -29,5 +30,4 @@ CELL = Cell.of(
 
 
 def cell(**changes: Any) -> Cell:
-    """Return the typical cell with the given changes."""
     return CELL.with_values(**changes)

@@ -1,4 +1,4 @@
-"""Match messages by their codes and values, because their wording may change."""
+"""Match messages by their codes and values, because the wording may change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Error = TypeVar("Error", bound=BaseException)
 
 
 def lacking(message: str, expected: str) -> list[str]:
-    """Return which of `expected` a message lacks: a code, and words that follow it, such as `E-VALUE-RANGE 9000 5000`.
+    """Return which part of `expected` a message lacks: a code, or words that follow the code, such as `E-VALUE-RANGE
+    9000 5000`.
 
     Return an empty string if both the message and `expected` are empty.
     """

@@ -1,6 +1,6 @@
 """Start commands as if in another container or on another host, in namespaces that share this machine's files.
 
-An unprivileged user namespace contains them, and they disappear when the command exits.
+The namespaces belong to an unprivileged user namespace, and disappear when the command exits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OWN_SHARED_MEMORY = ("--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exe
 
 
 def inside(namespace: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prefix of the command, or skip the test if the machine forbids such a namespace."""
+    """Return the command prefix that enters the namespaces. Skip the test if the machine forbids them."""
     if shutil.which("unshare") is None:
         pytest.skip("`unshare` is not installed (util-linux)")
     before = ("unshare", "--map-root-user", *namespace)

@@ -1,5 +1,7 @@
-"""ROS 2 message packages that no installation contains. All tests share them, because generating the code takes a
-minute."""
+"""ROS 2 message packages that no installation contains.
+
+All tests share the packages, because generating their code takes a minute.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ DEFINITIONS = {
     "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\n"
     "wstring wide\nwstring<=4[2] more\nuint8[] data",
 }
-"""`Wheels` has a bounded size and no header; `Drive` has a header."""
+"""The message definitions: `Wheels` has a bounded size and no header, and `Drive` has a header."""
 
 
 def write_packages(folder: Path) -> None:
-    """Write each definition to a file of its name in a folder."""
+    """Write each definition to a file that has the definition's name."""
     for name, text in DEFINITIONS.items():
         file = folder / f"{name}.msg"
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from hopmeter.system import paths
 
 ERRORS = {"HopmeterError", "RefusedValueError", "TrialFailedError", "MissingError", "GoneError"}
 ROOTS = ERRORS | {"Caution", "finding", "tag"}
-"""Classes and functions whose first argument is a code; subclasses count too."""
+"""Classes and functions whose first argument is a message code; subclasses count too."""
 CODE = re.compile(r"[DEFW]-[A-Z0-9]+(-[A-Z0-9]+)*")
 
 

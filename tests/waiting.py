@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 def wait_for(look: Callable[[], Found], patience_s: float = 60) -> Found:
-    """Call `look` until it returns a true value, and return that value. Fails after the timeout."""
+    """Call `look` until its result is true, and return the result. Fail after the timeout."""
     deadline = time.monotonic() + patience_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"it did not happen within {patience_s} s"

@@ -29,7 +29,7 @@ WORKLOAD = Workload(
 
 @dataclass(frozen=True)
 class Made:
-    """A synthetic transport: the missed deadlines of its frames, the p99 of each flow and its CPU, per round."""
+    """A synthetic transport: per round, the missed deadlines of its frames, the p99 of each flow and its CPU."""
 
     missed: Sequence[int]
     p99_us: dict[str, Sequence[float]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Made:
     clock_us: tuple[float, float] | None = None
     """The clock uncertainty and the clock residual of the flows."""
     doubtful: int = 0
-    """The number of deadlines per trial whose outcome the clock error may change."""
+    """The number of deadlines per trial whose verdict the clock error may change."""
 
 
 def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any) -> Run:
@@ -104,5 +104,4 @@ def _trial(cell: Cell, at: int) -> dict[str, Any]:
 
 
 def whole_rows(run: Run) -> dict[str, Row]:
-    """Return the rows of whole workloads by transport."""
     return {str(row["transport"]): row for row in run.rows if whole_id(row.cell) == row.id}

@@ -1,4 +1,4 @@
-"""Common parts of the bare programs in Python, like bare.h: core pinning, forking and medians."""
+"""Helpers for the bare programs in Python: core pinning, forking and medians."""
 
 from __future__ import annotations
 
@@ -14,24 +14,21 @@ LARGE = (32 << 20) - 8192
 
 
 def keep_memory() -> None:
-    """Make glibc retain the memory of freed messages, as bare.h explains."""
-    bytearray(LARGE)  # freed immediately
+    """Make glibc retain the memory of freed messages, for the reason given in bare.h."""
+    bytearray(LARGE)
 
 
 def pin(cores: str) -> None:
-    """Pin this process to the first core of `A` or `A,B`, and make glibc retain memory.
-
-    The second core is for the other process.
-    """
+    """Pin this process to the first core in `A` or `A,B`, and make glibc retain memory. Core `B` is for the other
+    process."""
     keep_memory()
     os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:
-    """Fork the other process, which ends with this one. Return its id in this process, and 0 in the other process.
+    """Fork a process that ends together with this one. Return the fork's process id, or 0 in the fork.
 
-    The other process has a separate session, like hopmeter's nodes, because the kernel may divide a core between
-    sessions.
+    The fork has a separate session, like hopmeter's nodes, because the kernel may divide a core between sessions.
     """
     child = os.fork()
     if child == 0:
@@ -47,6 +44,6 @@ def end(child: int) -> None:
 
 
 def median_ns(round_trip: Callable[[], int], rounds: int) -> int:
-    """Return the median duration of a round trip, without the warm-up."""
+    """Return the median duration of a round trip, excluding the warm-up."""
     took = [round_trip() for _ in range(WARMUP + rounds)]
     return round(statistics.median(took[WARMUP:]))

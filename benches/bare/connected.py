@@ -1,6 +1,6 @@
 """Send arrays through `hopmeter.connect` to another process: `connected.py TRANSPORT SIDE MESSAGES RATE`.
 
-Prints the median time in microseconds from before `send` until `receive` has returned the array.
+Prints the median time in microseconds from the call of `send` until `receive` has returned the array.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ PATIENCE_S = 20
 
 
 def receive(transport: str, folder: str, count: int, pipe: Connection) -> None:
-    """Record the arrival time of each array, and answer the first greeting."""
     came: list[int] = []
     with hopmeter.connect(transport, folder=folder) as session:
         arrays, is_ready = session.subscriber("arrays"), False
@@ -35,10 +34,8 @@ def receive(transport: str, folder: str, count: int, pipe: Connection) -> None:
 
 
 def send(transport: str, folder: str, array: np.ndarray, count: int, rate_hz: float, pipe: Connection) -> list[int]:
-    """Send greetings until the other process answers, then send the arrays at their due times.
-
-    Return the time from send to arrival of each array, in ns.
-    """
+    """Send greetings until the other process answers, then send the arrays at their due times. Return the time in ns
+    from the sending to the arrival of each array."""
     sent: list[int] = []
     with hopmeter.connect(transport, folder=folder, largest_bytes=array.nbytes + 4096) as session:
         publisher = session.publisher("arrays")

@@ -1,11 +1,9 @@
 """Measure a round trip over eCAL alone, in acknowledged shared memory.
 
-`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.py. The
-callback of a second process sends each message back on another topic.
-
-As in a hopmeter ring, a round trip ends when the callback has the message; a separate thread sends and waits. The next
-round trip begins immediately. Only the first bytes of each reply are compared, because comparing 1 MB would give the
-other process time to finish its work.
+`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.py. The
+callback of a second process sends each message back on another topic. As in a hopmeter ring, a round trip ends when the
+callback has the message, and the next round trip begins immediately. A separate thread sends and waits. Only the first
+bytes of each reply are compared, because comparing 1 MB would give the other process time to finish its work.
 """
 
 from __future__ import annotations
@@ -41,21 +39,20 @@ def configure(port: int) -> Any:
 
 
 def open_publisher(config: Any, name: str) -> Any:
-    """Initialise eCAL and open a publisher. Must be called after the fork."""
+    """Initialise eCAL and open a publisher; call this function after the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
     return ecal.Publisher(name, config=config.publisher)
 
 
 def pass_on(config: Any) -> None:
-    """Send frames back until the other process terminates this one. A killed process would leave shared-memory
-    files."""
+    """Send frames back until SIGTERM, then finalise eCAL; otherwise its shared-memory files would remain."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     publisher = open_publisher(config, BACK)
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
-    # ends the process if a pending call and eCAL deadlock, as can happen after a SIGKILL
+    # The alarm ends the process if eCAL deadlocks with a pending call, which can happen after a SIGKILL.
     signal.alarm(END_S)
     subscriber.set_receive_callback(lambda *_: None)
     ecal.finalize()
@@ -85,8 +82,7 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Send messages until the other process answers. A successful acknowledged send delivers the answer before it
-    returns."""
+    """Send messages until the other process answers. The answer arrives before an acknowledged send returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
         try:
@@ -98,7 +94,7 @@ def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
 
 
 def main(frame: bytes, rounds: int, cores: str) -> None:
-    """Measure with a private configuration and an unused port."""
+    """Measure with a private eCAL configuration and an unused port."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as probe:
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = folder
         probe.bind(("127.0.0.1", 0))

@@ -1,7 +1,7 @@
 """Measure a plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
 
-`zeromq` uses a PUB and a SUB socket for each direction over ipc, like a hopmeter ring. `unix` uses a stream for each
-direction, with an eight-byte length before each frame. Prints the median round trip in microseconds.
+`zeromq` uses a PUB and a SUB socket over ipc for each direction, like a hopmeter ring. `unix` uses one stream socket
+per direction, with an eight-byte length before each frame. The program prints the median round trip in microseconds.
 """
 
 from __future__ import annotations
@@ -83,7 +83,6 @@ def answer(send: Send, receive: Receive) -> None:
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """Measure with a child process that answers, and print the median. Always terminates the child."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

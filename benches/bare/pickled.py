@@ -1,7 +1,7 @@
 """Send an array to a second Python process and back with pyzmq's `send_pyobj`.
 
 Usage: `pickled.py MESSAGES SHAPE`, such as `60 1000,2000,3` (bytes). Prints the median round trip in microseconds. The
-client runs on core 0 and the server on core 1, over ipc. Neither process makes glibc retain memory, because few
+client runs on core 0 and the server on core 1, over ipc. Neither process changes glibc's memory settings, because few
 programs do.
 """
 
@@ -28,7 +28,7 @@ def serve(endpoint: str) -> None:
 
 
 def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) -> float:
-    """Return the median round trip without the warm-up; each array has different content."""
+    """Return the median round trip in microseconds, excluding the warm-up; each array has different content."""
     array, took_ns = np.zeros(shape, np.uint8), []
     for number in range(WARMUP + messages):
         array.fill(number % 251)
@@ -42,7 +42,6 @@ def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) 
 
 
 def main(messages: int, shape: tuple[int, ...]) -> None:
-    """Measure with a child process that serves, and print the median. Always terminates the child."""
     with tempfile.TemporaryDirectory() as folder:
         endpoint = f"ipc://{folder}/echo"
         child = other_process("0,1")

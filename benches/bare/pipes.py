@@ -1,9 +1,8 @@
 """Send a message between two Python processes through one multiprocessing `Pipe()`, and back through another.
 
-`pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES has the same form as in bare.py.
-
-WAY `alike` does the work of a measurement: each message is a new `bytes` object with a number and a timestamp, and both
-processes read the header and store times. WAY `plain` sends the same message each time, with only one timestamp.
+`pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.py. With WAY
+`alike`, both processes do a node's work: they create a new `bytes` object per message, read its header and store its
+times. With WAY `plain`, the program sends the same message in every round trip and stores no times.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from multiprocessing import Pipe
 import bare
 
 HEADER = struct.Struct("<QQqq")
-"""The header: run, message number, due time and send time."""
+"""The message header: run, message number, due time and send time."""
 RUN = 0x686F706D65746572
 
 Send, Receive = Callable[[bytes], None], Callable[[], bytes]
@@ -44,7 +43,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
 
 
 def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median round trip. Replies are compared after the clock is read."""
+    """Return the median round trip in ns; replies are compared outside the measured time."""
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
@@ -58,7 +57,7 @@ def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
 
 
 def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median round trip, measured from the send time in the header."""
+    """Return the median round trip in ns, measured from the send time in the header."""
     buffer, wanted = bytearray(frame), count()
     kept: list[tuple[int, int, int, int]] = []
 
@@ -77,14 +76,12 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
 
 
 def read_numbers(frame: bytes) -> tuple[int, int, int]:
-    """Return a message's number, due time and send time."""
     run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
     assert run == RUN, "the message belongs to another run"
     return seq, due_ns, sent_ns
 
 
 def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
-    """Measure with another process, and print the median. Always terminates the other process."""
     bare.pin(cores)
     (out, into), (back_out, back_into) = Pipe(), Pipe()
     answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]

@@ -22,20 +22,18 @@ WARMUP = 3
 
 
 def attach(name: str, shape: tuple[int, ...]) -> None:
-    """Attach a worker to the shared frame, once per process."""
     global segment, frame
     segment = SharedMemory(name)
     frame = np.ndarray(shape, np.uint8, segment.buf)
 
 
 def work(sleep_ms: float) -> int:
-    """Sleep, and return the first byte of the frame."""
     time.sleep(sleep_ms / 1000)
     return int(frame[0, 0, 0])
 
 
 def measure(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
-    """Return, for each frame, the time from the first task to the last answer in nanoseconds."""
+    """Return each frame's time in nanoseconds, from submitting the first task to the last answer."""
     took = []
     for number in range(WARMUP + frames):
         image[:] = number % 251

@@ -1,4 +1,4 @@
-"""Cells and runs of hand-made samples, analysed in the same way as `hopmeter run` does."""
+"""Analyse hand-made samples of cells and runs in the same way as `hopmeter run`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELL = cells.cell(cores="same", payload_bytes=36, trials=1)
 
 Rows = list[dict[str, Any]]
 Trial = Mapping[int, Rows]
-"""Records by endpoint."""
+"""The records of each endpoint."""
 
 
 def cell(**changes: Any) -> Cell:

@@ -70,7 +70,7 @@ class QuickLook:
 
     def _draw(self, of: Cell, trial: TrialResult) -> tuple[float, float]:
         """Return a trial. All trials of a round come from the same recorded round; a repeated trial comes from another
-        one."""
+        recorded round."""
         values, steal = recorded_trials(of.axes.payload, "quick_look")
         again = trial.trial if trial.trial != trial.round else 0
         column = random.Random(f"{self.seed} {of.group} {trial.round} {again}").randrange(values.shape[1])

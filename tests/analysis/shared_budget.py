@@ -1,4 +1,4 @@
-"""Simulate how often equal cells are wrongly decided if two tables share a budget."""
+"""Simulate how often equal cells are wrongly judged different if two tables share the rounds of a budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ PAIRS: list[tuple[Setting, Setting]] = [
     (known.unix, known.shm),
 ]
 MOST_ROUNDS = {True: 48, False: 100}
-"""The number of distinct rounds, by whether the noise was recorded; afterwards the rounds repeat."""
+"""The number of different rounds of recorded noise (True) and of synthetic noise (False); later rounds repeat these
+rounds."""
 
 
 def false_shares(settings: tuple[Setting, Setting], runs: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Tests for the achieved background load: the median over the trials, and the warning if it is too low."""
+"""Tests for the achieved background load: its median over the trials, and the warning about a low load."""
 
 from __future__ import annotations
 

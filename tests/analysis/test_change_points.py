@@ -1,4 +1,4 @@
-"""Tests for change points: planned shifts are found at the right run, and constant series have no change."""
+"""Tests for change points: a planned shift is found at the right run, and a constant series has no change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def test_a_planned_shift_is_found_within_one_run(noise: str, count: int, at: int
 
 @pytest.mark.parametrize(("count", "distance"), [(16, 5), (16, 30), (40, 2), (40, 10)])
 def test_a_steady_drift_is_no_change(count: int, distance: float) -> None:
-    """The drift from the first to the last run is given in standard deviations of the noise."""
     random, histories = np.random.default_rng(count), 10
     drift = np.linspace(0, distance, count)
     series = [[random.normal(0, 1, count) + drift for _ in range(SERIES)] for _ in range(histories)]

@@ -1,4 +1,4 @@
-"""Tests for counts of lost, duplicate, reordered and refused messages, which do not depend on latencies."""
+"""Tests for counts of lost, duplicate, reordered and refused messages; the counts do not depend on latencies."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def counts(row: dict[str, Any]) -> dict[str, int]:
         ([0, 1, 4, 5], {"sent": 6, "received": 4, "lost": 2}),
         ([], {"sent": 6, "lost": 6}),
         ([0, 1, 1, 2, 3, 4, 5, 1], {"sent": 6, "received": 6, "duplicated": 2}),
-        # RFC 4737: 3 raises what is expected next to 4, so 1 and 2 are reordered and 4 is not.
+        # RFC 4737: after message 3, the next expected number is 4, so 1 and 2 are reordered and 4 is not.
         ([0, 3, 1, 2, 4, 5], {"sent": 6, "received": 6, "reordered": 2}),
         ([1, 0, 3, 2, 5, 4], {"sent": 6, "received": 6, "reordered": 3}),
-        # A second copy is a duplicate, and not also out of order.
+        # A second copy counts as a duplicate, but not as reordered.
         ([0, 2, 1, 2, 0, 5], {"sent": 6, "received": 4, "lost": 2, "duplicated": 2, "reordered": 1}),
         ([0, 1, 2, 3, 4, 5, 6], {"sent": 6, "received": 6, "stray": 1}),
     ],

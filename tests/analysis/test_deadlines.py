@@ -83,14 +83,14 @@ def independent(rng: np.random.Generator) -> MissedCount:
 
 
 def in_bursts(rng: np.random.Generator) -> MissedCount:
-    """Deadlines are missed in bursts of ten."""
+    """Misses that come in bursts of ten."""
     starts = rng.random(310) < -np.log1p(-SHARE) / 10
     late = np.convolve(starts, np.ones(10))[9:309] > 0
     return count_missed(late)
 
 
 def levels_differ(rng: np.random.Generator) -> MissedCount:
-    """The missed share varies by half between trials."""
+    """Misses whose share varies by half between trials."""
     return count_missed(rng.random(300) < SHARE * rng.gamma(4, 1 / 4))
 
 

@@ -35,8 +35,6 @@ Place = Callable[[Mapping[int, str]], None]
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Assign endpoints to hosts by endpoint id."""
-
     def on(hosts: Mapping[int, str]) -> None:
         def place_endpoints(one: Cell) -> Topology:
             made = plan_topology(one)

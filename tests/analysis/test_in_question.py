@@ -1,4 +1,4 @@
-"""A run with a budget measures flows alone only over transports that may still be the best for the workload."""
+"""A run with a budget measures a flow alone only over transports that may still be the best for the workload."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def run(
     cpu: Mapping[str, float] | None = None,
     **changes: object,
 ) -> Counter[str]:
-    """Execute the rounds of 60 s in simulated time, and return the number of trials of each cell.
-
-    `misses` maps transports to the number of late messages out of 100; `cpu` maps transports to CPU usage.
-    """
+    """Simulate the rounds of a run with a budget of 60 s, and return the number of trials of each cell. `misses` maps
+    transports to the number of late messages out of 100; `cpu` maps transports to CPU usage."""
     cells = add_cells_alone(
         [cell(id=name, transport=name, workload=WORKLOAD, limit_s=3.3, **changes) for name in misses]
     )

@@ -1,4 +1,4 @@
-"""Tests for latencies: each is the difference between the correct two timestamps."""
+"""Tests for latencies: each must be the difference between the correct two timestamps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ COUNT = 40
 
 
 def middle(row: dict[str, Any]) -> dict[str, float]:
-    """Return the p50 of each latency."""
     figures = {name: value for name, value in row.items() if name.endswith("_p50_us") and value is not None}
     return {name.removesuffix("_p50_us"): value for name, value in figures.items()}
 

@@ -1,4 +1,4 @@
-"""Lost messages count as slower than all others in tables, figures and sentences."""
+"""Lost messages count as slower than all received messages in tables, figures and sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.analysis.made import MS, US, Rows, cell, keep, messages, run_of
 from tests.report.rows import print_table
 
 MANY = 2000
-"""The number of messages in a trial; their latencies cycle from 1 to 100 µs."""
+"""The number of messages in a trial; the messages' latencies cycle from 1 to 100 µs."""
 HALF_PERCENT = range(100, MANY, 200)
 
 
@@ -45,7 +45,6 @@ def measured_row(folder: Path, lost: Sequence[int], **changes: Any) -> Row:
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Row:
-    """Return a row that lost 0.5 % of its messages, so that p99 has a value and p99.9 is lost."""
     return measured_row(tmp_path_factory.mktemp("lossy"), HALF_PERCENT)
 
 

@@ -1,4 +1,4 @@
-"""Tests for the reaction time and data age of paths, as defined in docs/workloads.md, with hand-made causes."""
+"""Tests for the reaction time and data age of paths (defined in docs/workloads.md) with hand-made causes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def analyse(
 
 
 def times(folder: Path, name: str, one: Cell = WORKLOADS_CELL) -> tuple[list[float | None], list[float]]:
-    """Return the reaction times of the first flow's messages and all data ages, in ms."""
     (samples,) = [path for path in folder.rglob("samples/*.parquet") if "causes" not in path.name]
     (row,) = [each for each in rows_of(one) if each.path == name]
     found = path_times(row, samples)

@@ -1,4 +1,4 @@
-"""A simulated quick look decides most clearly different pairs, and spends more rounds on noisier tables."""
+"""A simulated quick look decides most clearly different pairs, and runs more rounds of noisier tables."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A requirement is met or missed only if the whole interval is on one side of its limit."""
+"""A requirement is met or missed only if the whole confidence interval is on one side of the limit."""
 
 from __future__ import annotations
 
@@ -150,7 +150,6 @@ def test_all_requirements_together() -> None:
 
 
 def required_run(*wanted: str) -> Run:
-    """Return a run of four transports in which the fastest uses the most CPU."""
     used = {
         "zenoh": (10.0, 30.0, "meets"),
         "nng": (20.0, 3.0, "meets"),

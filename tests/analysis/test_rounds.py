@@ -49,7 +49,6 @@ def trials_of(levels: dict[str, float], rounds: int, noise: float = 0.01, seed: 
 
 
 def ranking_of(levels: dict[str, float], rounds: int = 8, looks: Any = None, **planned: Any) -> TableRanking:
-    """Rank synthetic trials; `planned` maps cells to conditions that differ from the default."""
     made = [cells.cell(id=name, transport=name, **planned.get(name, {})) for name in levels]
     return rank(made, trials_of(levels, rounds), looks)
 
@@ -79,7 +78,7 @@ def test_two_rounds_decide_nothing_and_have_no_interval() -> None:
 
 
 def noisy_end(levels: dict[str, float]) -> list[dict[str, Any]]:
-    """Five quiet rounds, followed by seven noisy ones."""
+    """Return five quiet rounds, followed by seven noisy ones."""
     later = trials_of(levels, 12, noise=0.3, seed=4)
     return trials_of(levels, 5) + [each for each in later if each["round"] >= 5]
 

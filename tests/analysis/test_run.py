@@ -1,4 +1,4 @@
-"""Tests for the rows of a whole run: floors, resources, and damaged files that must not affect other cells."""
+"""Tests for the rows of a whole run: floors, resources, and damaged files, which must not affect other cells."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ def cut(path: Path) -> None:
 
 
 def replace_numbers(path: Path) -> None:
-    """Replace the sequence numbers in a valid Parquet file with impossible ones."""
     table = pq.read_table(path)
     seqs = pa.array([2**62, *table.column("seq").to_pylist()[1:]], pa.uint64())
     endpoints = [table.slice(0, COUNT), table.slice(COUNT)]

@@ -1,4 +1,4 @@
-"""Tests for the search verdict: whether a transport sustained the rate of a step."""
+"""Tests for the search verdict: whether a transport sustained a rate."""
 
 from __future__ import annotations
 

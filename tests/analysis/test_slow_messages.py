@@ -19,9 +19,9 @@ from tests.store.readings import ARRIVED, DONE, SEND, SENT, Step, write_readings
 MESSAGES, PERIOD_US = 1200, 1000
 USUAL_US, SLOW_US = 50, 950
 SLOW = range(50, MESSAGES, 100)
-"""Every hundredth message, which makes these the slowest 1 %."""
+"""The numbers of the slow messages; with every hundredth message slow, these are the slowest 1 %."""
 Plan = dict[str, Any]
-"""The events that make a message slow; see `source` and `sink`."""
+"""The events that make a message slow; `source` and `sink` define them."""
 
 
 def due(seq: int) -> int:
@@ -29,7 +29,7 @@ def due(seq: int) -> int:
 
 
 def source(plan: Plan) -> list[Step]:
-    """Sleeps until a message is due, and sends the message within 10 µs."""
+    """A source that sleeps until a message is due, and sends the message within 10 µs."""
     steps = []
     for seq in range(MESSAGES):
         late, held = (plan.get("late", 0), plan.get("held", 0)) if seq in SLOW else (0, 0)
@@ -39,7 +39,7 @@ def source(plan: Plan) -> list[Step]:
 
 
 def sink(plan: Plan) -> list[Step]:
-    """Sleeps until a message arrives, and handles the message for 10 µs."""
+    """A sink that sleeps until a message arrives, and handles the message for 10 µs."""
     steps = []
     for seq in range(MESSAGES):
         slow, next_slow = seq in SLOW, seq + 1 in SLOW

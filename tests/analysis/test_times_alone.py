@@ -29,7 +29,6 @@ Trials = list[dict[str, Any]]
 
 @pytest.fixture
 def rows() -> tuple[list[Cell], dict[str, dict[str, Any]]]:
-    """Return the cells of a workload and of its flow alone, with empty rows."""
     every = [row for cell in add_cells_alone([cells.cell(workload=WORKLOAD)]) for row in rows_of(cell)]
     return every, {
         each.id: {"cell": each.id, "flow": each.flow, "status": "ok", "reason": None, "warnings": []} for each in every

@@ -1,4 +1,4 @@
-"""Values that the samples cannot resolve are null."""
+"""A percentile that the samples cannot resolve is null."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ def test_the_worst_p99_ranks_transports_that_keep_the_deadlines_alike() -> None:
     ("clock_us", "decides"), [((50, 10), True), ((5000, 10), True), ((50, 150), False), ((5000, 150), False)]
 )
 def test_a_worst_p99_between_hosts_is_judged_by_the_residual(clock_us: tuple[float, float], *, decides: bool) -> None:
-    """The commands differ by 200 µs. Both have the same clock error, apart from the clock residual."""
     slower = {"frames": scale(CALM["frames"], 1.5), "commands": scale(CALM["commands"], 2)}
     made = {"slow": Made(NONE, slower, CPU, clock_us=clock_us), "fast": Made(NONE, CALM, CPU, clock_us=clock_us)}
     found = values(made, "decided_by", "worst_p99_ratio_high")
@@ -69,7 +68,6 @@ def test_different_worst_flows_between_hosts_are_judged_by_the_whole_uncertainty
 def test_deadlines_between_hosts_decide_only_at_both_ends_of_what_the_clocks_allow(
     doubtful: int, *, decides: bool
 ) -> None:
-    """With 210 messages in doubt, the late transport may have missed no more deadlines than the other."""
     late = Made([200, 210, 190, 205, 195, 202], CALM, CPU, doubtful=doubtful)
     punctual = Made(NONE, CALM, CPU)
     found = values({"late": late, "punctual": punctual}, "decided_by")

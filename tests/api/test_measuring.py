@@ -57,7 +57,6 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
 
 
 def finished_run(tmp_path: Path, made: Plan, **changed: Any) -> Path:
-    """Return a finished run with one failed trial."""
     about = {
         "scenario_name": made.name,
         "seed": made.seed,
@@ -123,7 +122,6 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
 
 
 def resume_error(run: Path) -> HopmeterError:
-    """Return the error of `--resume` for a run that cannot continue."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
     with pytest.raises(HopmeterError) as refusal:
         measuring.resume(run, Consoles.silent())

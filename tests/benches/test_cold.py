@@ -1,4 +1,4 @@
-"""Tests which compiler flags the bench `cold` reads from a user's LibXR build."""
+"""Tests for the compiler flags that the bench `cold` reads from a user's LibXR build."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ NINJA = "".join(
 
 
 def ask_flags(root: Path) -> subprocess.CompletedProcess[str]:
-    """Return the flags of the LibXR build in `root`, as JSON."""
     command = [sys.executable, "-c", ASKED, str(BENCHES), str(root)]
     return subprocess.run(command, cwd=BENCHES.parent, capture_output=True, text=True, timeout=60, check=False)
 

@@ -37,7 +37,7 @@ def main():
         print(run.name, run.directory, flush=True)
         programs.number_of(run, FASTDDS, 1 + os.getpid() % 200, 64, 100_000_000, 0, 0)
 """
-# Ignores SIGTERM; has a child in a separate session, a file in /tmp and a shared-memory segment.
+# A program that ignores SIGTERM, and has a child in a separate session, a file in /tmp and a shared-memory segment.
 STUBBORN = """
 import os, signal, tempfile, time
 from pathlib import Path
@@ -62,7 +62,6 @@ needs_fastdds = pytest.mark.skipif(
 
 @contextmanager
 def bench(more: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
-    """Return a started bench, with the name and the folder of its run."""
     command = [sys.executable, "-c", BENCH.format(more=more), str(BENCHES), *map(str, words)]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=BENCHES.parent, text=True, **quiet) as process:
@@ -75,7 +74,6 @@ def bench(more: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], st
 
 
 def living(run: str) -> list[str]:
-    """Return the processes of a run."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -111,7 +109,7 @@ def test_fast_dds_alone_leaves_no_segment(number: signal.Signals | None, code: i
         found = wait_for(lambda: len(both := segments(run)) >= 6 and both)
         assert end(process, number) == code
     assert not (living(run) or folder.exists())
-    left = [each for path in found for each in Path("/dev/shm").glob(f"*{path.name}*")]  # also locks and mutexes
+    left = [each for path in found for each in Path("/dev/shm").glob(f"*{path.name}*")]  # includes locks and mutexes
     assert left == []
 
 

@@ -30,7 +30,6 @@ def every(folder: Path, **benches: str) -> subprocess.Popen[str]:
 
 
 def ending(said: str) -> list[str]:
-    """Return the final table, without times."""
     lines = said.rpartition("bench ")[2].splitlines()[1:]
     return [" ".join(word for word in line.split() if word != "s" and not word.isdecimal()) for line in lines]
 

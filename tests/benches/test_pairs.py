@@ -26,7 +26,6 @@ AT_ONCE, LATER = 10, 30
 
 
 def run_rounds(ratios: list[float], limit: float | None, most: float | None = None) -> list[Any]:
-    """Return the number of measured pairs, the verdict and the exit code."""
     command = [sys.executable, "-c", ASKED, str(BENCHES), json.dumps(ratios), json.dumps([limit, most])]
     said = subprocess.check_output(command, text=True, env={**os.environ, "HOPMETER_PAIRS": str(AT_ONCE)})
     return list(json.loads(said.splitlines()[-1]))

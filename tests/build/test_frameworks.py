@@ -20,7 +20,6 @@ from tests.plan.capabilities import transport
 
 @pytest.fixture
 def environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Use environments in a temporary folder."""
     for module in (interpreter, frameworks):
         monkeypatch.setattr(module, "folder", lambda name: tmp_path / "environments" / name)
     return tmp_path / "environments"

@@ -1,4 +1,4 @@
-"""Missing parts of a plan's cells are reported once each, and one command builds all of them."""
+"""Each missing part of a plan's cells is reported once, and one command builds all missing parts."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_run_without_any_cell_names_the_same_command() -> None:
 
 
 class Workshop:
-    """Stands in for the build tools: succeeds for the given parts, and fails for all others."""
+    """A replacement for the build tools, which succeeds for the given parts and fails for all others."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *fails: str) -> None:
         self.built: set[tuple[str, str]] = set()
@@ -144,7 +144,7 @@ def test_a_silent_program_prints_nothing(
 
 
 def test_what_a_host_lacks_is_ordered_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All hosts get the same build request. Parts that are still missing afterwards are not requested again."""
+    """All hosts get the same build request. Parts that are still missing after the build are not requested again."""
     orders: list[tuple[Any, ...]] = []
 
     def build(_: object, order: BuildOrder) -> Iterator[HostOutcome]:

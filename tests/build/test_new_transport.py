@@ -42,7 +42,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def within(tree: Path, *command: str) -> str:
-    # A separate target folder: the same crates of another workspace must not replace the real builds.
+    # A separate target folder, so that crates of this workspace do not replace those of the real builds.
     target = Path(rust.metadata(CHECKOUT)["target_directory"]) / "apart"
     environment = {
         **os.environ,
@@ -67,7 +67,7 @@ def test_it_builds_and_passes_conformance_as_it_stands(tree: Path) -> None:
     folder = Path(within(tree, "hopmeter", "new", "transport", "my-bus").strip())
     assert folder == tree / "transports/my-bus"
     within(tree, "hopmeter", "build", "my-bus")
-    beside = str((os.cpu_count() or 1) + 2)  # mostly waiting
+    beside = str((os.cpu_count() or 1) + 2)  # more workers than cores, because the tests mostly wait
     said = within(tree, "pytest", "-v", "-n", beside, "-p", "no:cacheprovider", "conformance")
     for case in ("my-bus-rust-", "my-bus-cpp-", "my-bus-python-", "my-bus-rust>python-", "my-bus-python>cpp-"):
         assert any(case in line and "PASSED" in line for line in said.splitlines()), f"{case} was not tested\n{said}"

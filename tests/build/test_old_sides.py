@@ -73,7 +73,6 @@ def test_a_package_of_an_installation_has_no_other_version_and_installations_are
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """Record the packages of each installation without downloading anything."""
     found: list[list[str]] = []
 
     def make(environment: Path, *_: Any) -> None:
@@ -166,7 +165,6 @@ def test_a_revision_whose_source_has_another_format_is_refused_before_it_is_buil
 
 
 def test_a_revision_that_cannot_be_read_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A revision that predates this file reports its format only through its nodes."""
     monkeypatch.setattr(paths, "checkout", lambda: checkout(tmp_path / "tree"))
     revisions._check_source(revisions.find("HEAD"))
 
@@ -184,7 +182,6 @@ def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
 
 
 def rust_transport(folder: Path, dependency: str) -> Manifest:
-    """A transport that uses the crate `wheel`."""
     (folder / "rust").mkdir(parents=True)
     (folder / "rust/Cargo.toml").write_text(f'[dependencies]\nbytes = "1"\n{dependency}\n\n[features]\n')
     found = transport("cart", languages={"rust": {**WAITS, "library": "wheel 3.1"}})
@@ -246,7 +243,6 @@ def test_the_copy_for_another_crate_has_the_changes_of_the_working_tree(
 
 
 def checkout(tree: Path) -> Path:
-    """A git repository with one commit."""
     tree.mkdir()
     git(tree, "init", "-q")
     git(tree, "config", "user.email", "a@example.org")

@@ -48,7 +48,6 @@ def target(folder: Path, library: str, **part: Any) -> Target:
 
 
 def wheel(folder: Path, name: str) -> Path:
-    """Return the wheel of a package with one empty module."""
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr(f"{name}.py", "")

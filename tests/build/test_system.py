@@ -24,7 +24,7 @@ exit 1
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an otherwise empty PATH for the tools of a test."""
+    """Return a PATH without system tools, to which a test adds its own."""
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 

@@ -160,7 +160,6 @@ def test_the_language_that_is_built_supports_the_cells(
 def test_a_plan_measures_what_the_build_chose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: tuple[str, ...]
 ) -> None:
-    """A plan chooses the same adapter that the build prepared."""
     made_ready(monkeypatch, *languages)
     axes = asks(Scenario(title="t", question="q?"))[0].axes
     for one in targets.every().values():

@@ -148,11 +148,11 @@ import signal, subprocess, sys
 signal.signal(signal.SIGTERM, lambda *_: None)
 sys.exit(subprocess.run([sys.executable, "-c", "import signal; signal.pause()"]).returncode)
 """
-"""A stand-in for CMake."""
+"""A replacement for CMake."""
 
 
 def built_by(monkeypatch: pytest.MonkeyPatch, **builders: object) -> None:
-    """Replace the build tools with the given functions; `cpp` stands for C++."""
+    """Replace the build tools with the given functions; the argument `cpp` replaces the C++ build."""
     use(monkeypatch, fails=False)
     monkeypatch.setattr(work, "_instrument", lambda _: Path())
     for language, build in builders.items():

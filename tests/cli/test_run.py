@@ -235,7 +235,7 @@ def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
     real = paths.node("unix", "rust")
     assert real is not None
     broken = nodes / "hopmeter-node-unix-rust"
-    # Describes itself like the real node, and crashes when the measurement starts.
+    # This node describes itself like the real node, and crashes when the measurement starts.
     broken.write_text(f'#!/bin/sh\n[ "$1" = --describe ] && exec {real} --describe\necho "out of luck" >&2\nexit 9\n')
     broken.chmod(0o755)
     package = tmp_path / "site/hopmeter"

@@ -53,7 +53,7 @@ def ask(house: Any, over: threading.Event) -> None:
 
 
 def play(role: str, house: Any, over: threading.Event) -> None:
-    """Run one role. If the role fails, the program exits, so the test does not wait."""
+    """Run one role. If the role fails, the program exits, so that the test does not wait."""
     try:
         {"publish": publish, "serve": serve, "ask": ask}[role](house, over)
     except Exception:

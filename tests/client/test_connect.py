@@ -57,7 +57,6 @@ TRANSPORTS = [
 def other(
     role: str, transport: str, folder: Path, settings: dict[str, str], killed: bool = False
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run the peer program: wait until it is ready, and stop it afterwards."""
     words = [f"{name}={value}" for name, value in settings.items()]
     command = [sys.executable, str(PEER), role, transport, str(folder), *words]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -153,7 +152,7 @@ def test_a_server_lets_go_of_a_client_that_was_killed(tmp_path: Path) -> None:
     with hopmeter.connect("queue", folder=tmp_path) as house:
         house.server("add", lambda asked: asked)
         with other("ask", "queue", tmp_path, {}, killed=True) as process:
-            assert len(list(tmp_path.iterdir())) == 3  # the server, the way there and the way back
+            assert len(list(tmp_path.iterdir())) == 3  # one for the server, one for requests and one for replies
             process.kill()
             wait_for(lambda: len(list(tmp_path.iterdir())) == 1)
     assert list(tmp_path.iterdir()) == []

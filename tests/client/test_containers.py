@@ -1,4 +1,4 @@
-"""Two programs in different containers or on different hosts share the rendezvous folder."""
+"""Tests for two programs that share the rendezvous folder, but run in different containers or on different hosts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def server(folder: Path, before: tuple[str, ...] = ()) -> Iterator[subprocess.Po
 
 
 def directory_of(folder: Path) -> Path:
-    """Return the private folder of the only endpoint."""
     (path,) = folder.glob("*.json")
     return Path(json.loads(path.read_text())["directory"])
 

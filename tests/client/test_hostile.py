@@ -1,4 +1,4 @@
-"""A malicious message or a panic in a library does not stop an endpoint: it answers the next message."""
+"""After a malicious message or a panic in a library, an endpoint still answers the next message."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PATIENCE_S = 30
 
 
 class Panic(BaseException):
-    """The exception that stands for a panic in Rust."""
+    """An exception that represents a panic in Rust."""
 
 
 class Hostile:
-    """Stands for a malicious frame of 261 bytes that describes a Polars column of 2^33 nulls."""
+    """A replacement for a malicious frame of 261 bytes that describes a Polars column of 2^33 nulls."""
 
 
 def _frames() -> list[bytes]:

@@ -106,7 +106,6 @@ def test_the_address_of_a_broker_may_have_its_earlier_name() -> None:
 
 
 def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The adapter is defined here and needs a library that does not exist."""
     home = tmp_path / "transports/absent"
     (home / "python").mkdir(parents=True)
     text = (paths.transport_folders()[0] / "unix/transport.toml").read_text()
@@ -129,7 +128,7 @@ def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monk
 
 
 def test_two_transports_whose_files_have_the_same_names_are_used_in_one_program(tmp_path: Path) -> None:
-    """`queue` and other transports may each have an `ends.py`; neither hides a module of the program."""
+    """`queue` and other transports may each have a module `ends.py`, which must not hide a module of the program."""
     for transport in ("queue", "unix", "queue"):
         with hopmeter.connect(transport, folder=tmp_path) as house:
             house.publisher("camera")

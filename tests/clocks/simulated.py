@@ -12,11 +12,11 @@ from hopmeter.clocks.pair_model import Times
 
 SECOND = 10**9
 Clock = Callable[[int], int]
-"""Returns the reading of a clock at a true time."""
+"""A function that returns the reading of a clock at a true time."""
 
 
 def clock(ahead_ns: int = 0, fast_ppm: float = 0.0, jump_ns: int = 0, jump_at_ns: int = 0) -> Clock:
-    """Return a clock with an offset, a drift, and at most one step."""
+    """Return a clock with a constant offset, a drift, and at most one step."""
 
     def read(true_ns: int) -> int:
         jumped = jump_ns if true_ns >= jump_at_ns else 0
@@ -29,16 +29,15 @@ HERE = clock()
 
 
 class Network:
-    """Random delays between two hosts. One direction may be many times slower than the other."""
+    """Random delays between two hosts. One direction may be many times slower than the opposite direction."""
 
     def __init__(self, seed: int, here: Clock, there: Clock, names: tuple[str, str] = ("alpha", "beta")) -> None:
         self.random = np.random.default_rng(seed)
         self._here, self._there, self._names = here, there, names
-        # Each direction is drawn separately from 2 µs to 2 ms: the worst case for a clock estimate.
+        # The delay of each direction is drawn separately from 2 µs to 2 ms: the worst case for a clock estimate.
         self._least_ns = 10 ** self.random.uniform(3.3, 6.3, size=2)
 
     def delay_ns(self, direction: int) -> int:
-        """Return the random delay of a datagram."""
         return int(self._least_ns[direction] * (1 + self.random.gamma(0.5, 0.3)))
 
     def exchange(self, true_ns: int) -> Exchange:
@@ -76,7 +75,7 @@ class Network:
 
 
 class Plain(Network):
-    """Delays of a quiet network: about 20 µs in each direction; one direction may be slower by a fixed time."""
+    """The delays of a quiet network: about 20 µs in each direction. One direction may be slower by a fixed time."""
 
     slower_ns = 0
 
@@ -85,5 +84,4 @@ class Plain(Network):
 
 
 def array(times: Sequence[int]) -> Times:
-    """Return the times as an array, as the analysis stores them."""
     return np.array(times, np.int64)

@@ -138,7 +138,8 @@ def test_a_known_offset_is_found_over_a_wire_with_unequal_delays(there_ms: int, 
     error_ns = batch.least.offset_ns - AHEAD_S * 10**9
     assert abs(error_ns) <= batch.least.bound_ns
     assert batch.least.round_trip_ns >= (there_ms + back_ms) * MS
-    # Half of the difference between both delays is an unavoidable error, which the bound must include.
+    # Half of the difference between the delays of both directions is an unavoidable error, which the bound must
+    # include.
     assert error_ns == pytest.approx((there_ms - back_ms) / 2 * MS, abs=2 * MS)
 
 

@@ -1,4 +1,4 @@
-"""Tests for the two-clock model: its uncertainty contains the true offset, and it detects a clock step."""
+"""Tests for the two-clock model: its uncertainty contains the true offset, and the model detects a clock step."""
 
 from __future__ import annotations
 

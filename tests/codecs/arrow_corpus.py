@@ -120,7 +120,6 @@ def _extensions() -> list[Any]:
 
 
 def ids(of: Any) -> Iterator[int]:
-    """Return the id of a type and of all nested types."""
     yield of.id
     if isinstance(of, pa.BaseExtensionType):
         yield from ids(of.storage_type)

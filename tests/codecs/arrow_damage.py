@@ -51,11 +51,8 @@ READ = (
 )
 WAYS = ("to_pylist", "to_pandas", "to_list", "tolist", "to_numpy", "to_arrow", "to_dicts", "combine_chunks", "copy")
 DEEDS = ("dictionary_decode", "dictionary_encode", "drop_null", "drop_nulls", "unique", "value_counts")
-"""Methods that are called if an object has them.
-
-`flatten` and `sort` are missing: PyArrow 26 crashes in them for valid arrays of structs with missing values and a union
-field.
-"""
+"""Methods that are called if an object has them. `flatten` and `sort` are excluded, because PyArrow 26 crashes in them
+for valid arrays of structs with missing values and a union field."""
 
 
 def damage(frames: list[bytes], others: list[list[bytes]], dice: random.Random) -> list[bytes]:
@@ -79,7 +76,7 @@ def _header(frames: list[bytes], others: list[list[bytes]], dice: random.Random)
     else:
         _change(root, others, dice)
     said = PREFIX.unpack_from(frames[0])[4]
-    if dice.random() < 0.9:  # a header with a wrong count is refused before any other check
+    if dice.random() < 0.9:  # not always, because a header with a wrong count is refused before any other check
         said = _count(root[0])
         frames = frames[:1] + [frames[1 + n] if n + 1 < len(frames) else _some(dice) for n in range(min(said, 200))]
     try:
@@ -89,7 +86,7 @@ def _header(frames: list[bytes], others: list[list[bytes]], dice: random.Random)
 
 
 def _count(node: Any) -> int:
-    """Guess the number of frames from a header: the ones in its lists of zeros and ones, and other tags."""
+    """Guess how many frames a header describes."""
     if type(node) is not list:
         return 0
     if node and type(node[0]) is str:
@@ -224,7 +221,8 @@ def read(obj: Any, depth: int = 0) -> None:
 
 
 def one(number: int, corpus: list[tuple[str, list[bytes]]]) -> str:
-    """Apply one mutation and return the outcome; four of five mutate hopmeter's own frames."""
+    """Apply one mutation and return the outcome. Four of five mutations change frames of hopmeter's own codec, and the
+    others change frames of comparison codecs."""
     dice = random.Random(number)
     others = [frames for codec, frames in corpus if not codec]
     codec, frames = dice.choice(corpus) if dice.random() < 0.4 else ("", dice.choice(others))
@@ -239,7 +237,7 @@ def one(number: int, corpus: list[tuple[str, list[bytes]]]) -> str:
 
 
 def run(first: int, count: int, file: Path) -> None:
-    """Apply all mutations, one after another, and record only the number of the current one."""
+    """Apply all mutations, one after another. The file contains only the number of the current mutation."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")

@@ -13,7 +13,6 @@ from hopmeter.codecs import decode, encode, install_hint
 
 
 def align(data: Any) -> memoryview:
-    """Return a writable copy that begins at a multiple of 64 bytes, like a receive buffer."""
     size = memoryview(data).nbytes
     room = np.empty(size + 64, np.uint8)
     start = -room.ctypes.data % 64
@@ -33,13 +32,11 @@ def carry(obj: Any, **asked: Any) -> Any:
 
 
 def addresses(frames: list[Any]) -> list[tuple[int, int]]:
-    """Return the first and the end address of each frame except the header."""
     arrays = [np.frombuffer(frame, np.uint8) for frame in frames[1:]]
     return [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
 
 
 def lies_in(address: int, frames: list[Any]) -> bool:
-    """Return whether an address belongs to one of the frames."""
     return any(start <= address < end for start, end in addresses(frames))
 
 
@@ -51,12 +48,11 @@ def framework(name: str) -> None:
 
 
 def is_installed(package: str) -> bool:
-    """Return whether a package is installed, without importing it."""
     return importlib.util.find_spec(package) is not None
 
 
 def before_tensorflow() -> None:
-    """Import Paddle before TensorFlow, if it is installed; it would crash afterwards."""
+    """Import Paddle, if it is installed, before TensorFlow, because importing it after TensorFlow crashes."""
     if is_installed("paddle"):
         importlib.import_module("paddle")
 

@@ -1,5 +1,3 @@
-"""Add the shared codec helpers to the import path, and provide a fake GPU."""
-
 from __future__ import annotations
 
 import gc
@@ -36,7 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Provide a fake GPU in this process, and check that nothing stays mapped."""
+    """Install a fake GPU in this process, and check that no memory stays mapped."""
     monkeypatch.setattr(driver, "LIBRARY", library)
     monkeypatch.setattr(driver, "DLPACK_DEVICE", 1)
     monkeypatch.setenv("FAKE_CUDA", "AB")
@@ -54,7 +52,6 @@ def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def started(library: str) -> Iterator[Callable[..., Sender]]:
-    """Start sender processes, and stop them at the end."""
     senders: list[Sender] = []
 
     def start(framework: str = "lent", kept: int = 16) -> Sender:

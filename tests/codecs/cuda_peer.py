@@ -23,7 +23,7 @@ ALLOCATION = 1 << 16
 
 
 def pretend(library: str) -> None:
-    """Replace the CUDA driver with the fake library. Its memory is host memory, which DLPack must be told."""
+    """Replace the CUDA driver with the fake library, whose memory is host memory also for DLPack."""
     driver.LIBRARY, driver.DLPACK_DEVICE = library, 1
     driver._load.cache_clear()
 
@@ -37,18 +37,17 @@ def fake() -> Any:
 
 
 def allocate(exportable: bool = True, device: str = "A") -> int:
-    """Return the address of an allocation that is never freed."""
+    """Return the address of memory that is never freed."""
     return int(fake().fake_alloc(ALLOCATION, device.encode(), exportable))
 
 
 def memory(address: int, shape: Any, dtype: str, order: Any = "C") -> Any:
-    """Return a NumPy array in the fake GPU's memory."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     return np.ndarray(shape, dtype, (ctypes.c_char * size).from_address(address), 0, None, order)
 
 
 class Tensor:
-    """A tensor for a Python without any tensor framework; encoded like a NumPy array."""
+    """A tensor for a Python without any tensor framework; the tensor is encoded like a NumPy array."""
 
     def __init__(self, array: Any, device: int = 0) -> None:
         self.array, self.device = array, device
@@ -89,7 +88,6 @@ PLAIN = SimpleNamespace(
 
 
 def tensor(framework: str, array: Any) -> Any:
-    """Return a framework's tensor that uses the memory of an array."""
     if framework == "lent":
         return Tensor(array)
     if framework == "cupy":
@@ -100,8 +98,6 @@ def tensor(framework: str, array: Any) -> Any:
 
 
 class Peer:
-    """The commands of the process."""
-
     def __init__(self, framework: str, kept: int) -> None:
         self._framework, self._lender = framework, Lender(kept)
         self._bases: dict[str, int] = {}

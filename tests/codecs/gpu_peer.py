@@ -23,7 +23,6 @@ def gpu_object(framework: str, array: Any) -> Any:
 
 
 def address(obj: Any) -> int:
-    """Return the address of the object's memory."""
     for word in ("data_ptr", "unsafe_buffer_pointer"):
         if hasattr(obj, word):
             return int(getattr(obj, word)())
@@ -47,8 +46,6 @@ def stream_ordered_array(array: Any) -> Any:
 
 
 class Peer:
-    """The commands of the process."""
-
     def __init__(self, framework: str, kept: int) -> None:
         self._framework, self._lender = framework, Lender(kept)
         self._objects: dict[str, Any] = {}

@@ -1,5 +1,3 @@
-"""A process that lends memory of a real or fake GPU and is controlled by lines of JSON."""
-
 from __future__ import annotations
 
 import json
@@ -10,8 +8,6 @@ from typing import Any
 
 
 class Sender:
-    """A sender process and its commands."""
-
     def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._process = subprocess.Popen(command, text=True, env={**os.environ, **(environment or {})}, **pipes)
@@ -27,7 +23,8 @@ class Sender:
         return answer
 
     def frames(self, **told: Any) -> list[bytes]:
-        """Return a tensor of `values`, by default one to four, as a receiver gets it."""
+        """Return the frames of a tensor, as a receiver gets them. The tensor contains `values`, by default the numbers
+        one to four."""
         return [bytes.fromhex(frame) for frame in self("lend", **{"values": [1, 2, 3, 4], **told})["frames"]]
 
     def end(self) -> None:

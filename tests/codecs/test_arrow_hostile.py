@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).with_name("arrow_damage.py")
 MUTATIONS = int(os.environ.get("HOPMETER_ARROW_MUTATIONS", "40000"))
-"""A few thousand mutations run per second, so the test takes 10 to 20 s."""
+"""The number of mutations. A few thousand mutations run per second, so the test takes 10 to 20 s."""
 PROCESSES = 4
 HANGS_S = 300
 
@@ -43,7 +43,6 @@ else:
 
 
 def outcome(frames: list[Any]) -> str:
-    """Return the output of the decoding process, or the signal that killed it."""
     sent = json.dumps([bytes(frame).hex() for frame in frames])
     done = subprocess.run([sys.executable, "-c", READS], input=sent, capture_output=True, text=True, timeout=HANGS_S)
     return signal.Signals(-done.returncode).name if done.returncode < 0 else done.stdout + done.stderr
@@ -87,7 +86,7 @@ def test_no_damaged_frame_ends_the_process_that_decodes_and_reads_it(process: in
 def test_every_type_of_arrow_is_damaged_here_or_refused() -> None:
     known = {name.removeprefix("Type_"): getattr(pa.lib, name) for name in dir(pa.lib) if name.startswith("Type_")}
     found = {one for array in arrow_corpus.arrays() for one in arrow_corpus.ids(array.type)}
-    # A name that is in no list belongs to a type that this PyArrow version introduced.
+    # A name that is in none of the lists belongs to a type that this PyArrow version introduced.
     assert {name for name, number in known.items() if number not in found} == set(arrow_corpus.REFUSED)
 
 
@@ -179,13 +178,14 @@ def test_an_index_of_a_missing_value_leads_nowhere_else() -> None:
 
 
 LONG = [(40, 0), (8, 64), (2**62, 0), (1, 2**62), (2**62, 2**62), (2**63 - 1, 2**63 - 1)]
-"""Bits are stored in whole bytes, and no array here has more than 4 values."""
+"""Lengths and offsets beyond the content of every test frame: bits are stored in whole bytes, and no array has more
+than 4 values."""
 
 
 @pytest.mark.parametrize("array", arrow_corpus.arrays(), ids=lambda array: str(array.type)[:40])
 def test_a_length_or_an_offset_that_the_frames_do_not_bear_is_refused(array: Any) -> None:
     if array.type in (pa.null(), pa.binary(0), pa.struct([]), pa.list_(pa.int8(), 0)):
-        return  # they have no bytes, so another test limits their length
+        return  # arrays of these types have no bytes, so another test limits their length
     head, *rest = [bytes(frame) for frame in encode(array)]
     node = json.loads(head[PREFIX.size :])
     for length, offset in LONG:

@@ -18,7 +18,7 @@ from hopmeter.manifest.readiness import Readiness, readiness
 from hopmeter.node.payloads.forms import forms
 
 LEAST_MEGABYTES = 200
-"""A framework that needs more disk space is not in .venv."""
+"""A framework that needs more disk space than this limit is not in .venv."""
 MESSAGES = 20
 PAYLOADS = {"shm": "image:32x16"}
 WAITS = {"ros1": "callback"}
@@ -30,10 +30,10 @@ def heavy() -> list[str]:
 
 
 def cases() -> list[tuple[str, str]]:
-    """Return the framework cases: each over shared memory.
+    """Return the transport and the framework of each case.
 
-    Frameworks with separate environments also run with a transport's packages. PyTorch also runs over a transport of
-    the system Python, the only one with PyTorch without CUDA.
+    All frameworks are measured over shared memory. Frameworks with a separate environment are also measured together
+    with the packages of a transport. PyTorch is also measured in the system Python, whose PyTorch has no CUDA.
     """
     beside = [("zeromq", codec) for codec in heavy() if own_packages(codec)]
     return [*(("shm", codec) for codec in heavy()), *beside, ("ros1", "torch")]
@@ -51,7 +51,7 @@ Measured = Callable[[str], dict[str, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """Return a transport's trials by codec, measured in one run."""
+    """Return a transport's trials by codec; all trials come from one run."""
 
     @functools.cache
     def run(transport: str) -> dict[str, dict[str, Any]]:

@@ -34,7 +34,6 @@ def zarr_array(shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any = "i4
 
 
 def with_attributes(obj: Any, attributes: dict[str, Any]) -> Any:
-    """Return a copy with attributes."""
     made = obj.copy()
     made.attrs = attributes
     return made
@@ -121,7 +120,7 @@ def same_xarray(sent: Any, back: Any) -> bool:
 
 
 def same(sent: Any, back: Any) -> bool:
-    """Return whether type, content and metadata are equal, by the framework's own comparison."""
+    """Return whether the framework considers type, content and metadata equal."""
     if isinstance(sent, pd.DataFrame | pd.Timestamp) or (isinstance(sent, pd.Series) and sent.dtype.kind != "M"):
         return same_pandas(sent, back)
     if isinstance(sent, np.ma.MaskedArray):
@@ -159,7 +158,7 @@ def test_the_masked_constant_stays_the_one_there_is() -> None:
 
 
 class File(dt.tzinfo):
-    """A time zone read from a file, like dateutil's."""
+    """A time zone that is read from a file, like dateutil's time zones."""
 
     def utcoffset(self, _: Any) -> dt.timedelta:
         return dt.timedelta(hours=2)

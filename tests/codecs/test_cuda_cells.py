@@ -1,4 +1,5 @@
-"""Tests for the axis `share` with a fake GPU: a cell's object is shared by its handle, and never copied silently."""
+"""Tests for the axis `share` with a fake GPU: the object of a cell is shared by its handle, and never copied
+silently."""
 
 from __future__ import annotations
 
@@ -36,7 +37,6 @@ writing._writers[Own] = _write
 
 
 def place_on_gpu(array: Any, exportable: bool = True) -> Own:
-    """Return the array in memory of the fake GPU."""
     there = cuda_peer.memory(cuda_peer.allocate(exportable), array.shape, array.dtype.str)
     there[...] = array
     return Own(there)
@@ -48,7 +48,7 @@ def import_ghost(ghost: Any) -> Own:
 
 
 def register(make: Callable[..., Any] = place_on_gpu) -> None:
-    """Register the fake framework with the functions that cells need."""
+    """Register the fake framework's codec and the functions that cells need."""
     form = Form(
         lambda array, _: make(array), lambda tensor: tensor.array, "float32", cpu=False, gpu="gpu", gpus=lambda: 1
     )

@@ -1,4 +1,4 @@
-"""Publishers, servers and clients share fake-GPU tensors by handle if `connect` is told to."""
+"""Publishers, servers and clients share tensors of a fake GPU by handle if `connect` is called with `share`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def tensor() -> tuple[Any, Any]:
 
 
 def through(publisher: Any, subscriber: Any, obj: Any) -> Any:
-    """Return the received object. The publisher repeats it, because the subscriber may connect late."""
+    """Return the received object. The publisher sends the object repeatedly, because the subscriber may connect
+    late."""
     for _ in range(PATIENCE_S * 5):
         publisher.send(obj)
         with suppress(TimedOutError):

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 
 
 def lie(frame: bytes, **told: Any) -> bytes:
-    """Return the frame with some of its fields changed."""
     return wire.pack(wire.unpack(frame)._replace(**told))
 
 

@@ -48,7 +48,6 @@ def test_a_tensor_arrives_in_the_very_memory_of_its_sender(
 
 
 def numbers(name: str, made: Any) -> Any:
-    """Read the numbers at a tensor's address."""
     if name == "cupy":
         return cuda_peer.memory(made.data.ptr, made.shape, made.dtype.str)
     return np.asarray(memoryview(made)) if name == "tensorflow" else np.from_dlpack(getattr(made, "array", made))

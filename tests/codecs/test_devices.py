@@ -1,4 +1,4 @@
-"""A receiver that requires a GPU gets a GPU object, or an error that names the alternative."""
+"""A receiver that requires a GPU gets a GPU object, or an error that names an alternative."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from hopmeter.codecs.cuda import driver, nodes, wire
 from hopmeter.codecs.cuda.mappings import MAPPINGS
 from hopmeter.codecs.lookup import codec_named
 
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several processes share one GPU
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several processes must share one GPU
 HERE = Path(__file__).parent
 NAMES = ["torch", "jax", "cupy", "paddle", "tensorflow"]
 ROWS = [[1, 2, 3], [4, 5, 6]]
@@ -66,7 +66,7 @@ def nothing_stays_open() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def lending() -> Iterator[Callable[..., Sender]]:
-    """Start lending processes, and stop them at the end. All tests share the default process."""
+    """Start lending processes, and stop them at the end. All tests share the process without arguments."""
     senders: dict[str, Sender] = {}
 
     def start(framework: str, kept: int = 16, **environment: str) -> Sender:
@@ -89,7 +89,6 @@ def torch_sender(lending: Callable[..., Sender]) -> Sender:
 
 
 def numbers(obj: Any) -> Any:
-    """Read the numbers in an object's memory."""
     for word in ("get", "cpu"):
         if hasattr(obj, word):
             return np.asarray(getattr(obj, word)())
@@ -259,7 +258,6 @@ time.sleep(600)
 
 
 def receiver(frames: list[bytes], **environment: str) -> subprocess.Popen[str]:
-    """A process that opens frames and holds them."""
     command = [sys.executable, "-c", RECEIVER, json.dumps([bytes(frame).hex() for frame in frames])]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, text=True, env={**os.environ, **environment}, **pipes)
@@ -295,7 +293,7 @@ def test_a_thousand_handles_leave_no_memory_behind(torch_sender: Sender) -> None
 
 
 def test_a_tensor_that_is_still_being_computed_arrives_finished(lending: Callable[..., Sender]) -> None:
-    """The sender waits until the GPU has finished, on whichever stream it computes."""
+    """The sender waits until the GPU has finished the computation, whichever stream it runs on."""
     require("torch")
     import torch
 

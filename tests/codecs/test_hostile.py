@@ -239,7 +239,7 @@ def test_a_body_that_is_no_json_is_refused(body: str) -> None:
 
 
 class Bomb:
-    """Leaves a trace when it is unpickled."""
+    """An object that leaves a trace when it is unpickled."""
 
     def __init__(self, trace: Path) -> None:
         self.trace = trace
@@ -275,7 +275,7 @@ def test_random_damage_gives_an_object_or_the_one_error() -> None:
 
 
 class Panic(BaseException):
-    """The exception that stands for a panic in a Rust library."""
+    """An exception that represents a panic in a Rust library."""
 
 
 def test_a_panic_is_the_one_error_and_what_ends_a_program_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Refuse messages that cost far more memory than their size: lengths without bytes, and harmful types."""
+"""Messages that would cost far more memory than their size are refused: lengths without content, and harmful types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def schema(*fields: Any) -> str:
 
 
 def column(of: Any, rows: int) -> list[Any]:
-    """Return a table with one column and no frames."""
     present = [0] * of.num_buffers
     return ["arrow.table", schema(pa.field("a", of)), rows, [[[rows, 0, present, [], None]]]]
 

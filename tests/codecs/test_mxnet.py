@@ -19,14 +19,13 @@ SHARED = ["uint8", "int32", "int64", "float16", "float32", "float64"]
 
 
 def make_array(kind: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """An array of MXNet's own making."""
+    """Return an array of the given MXNet type."""
     numbers = (np.arange(int(np.prod(shape))) % 7).reshape(shape).astype(dtype)
     with mx.util.np_shape(True):
         return (mx.nd if kind is mx.nd.NDArray else mx.np).array(numbers, dtype=dtype)
 
 
 def address(array: Any) -> int:
-    """Return the address of the array's memory."""
     place = mx.base.ctypes.c_void_p()
     mx.base.check_call(mx.base._LIB.MXNDArrayGetData(array.handle, mx.base.ctypes.byref(place)))
     return place.value or 0

@@ -134,7 +134,7 @@ def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
 
 
 class Table(pd.DataFrame):
-    """A frame with more than its columns, like GeoPandas frames."""
+    """A DataFrame with additional content, like a GeoPandas frame."""
 
     _metadata = ("projection",)
 

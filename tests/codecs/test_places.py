@@ -1,6 +1,6 @@
 """Tests for invalid devices: CPU-only objects on a GPU, unknown names, and NumPy-only values on other devices.
 
-The tensors of test_devices run separately, in environments without these packages.
+test_devices.py contains the tests for tensors, which also run in environments without these packages.
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ DTYPES = [
 ]
 UNSIGNED = ["uint16", "uint32", "uint64"]
 LACKED = {("paddle", "uint16")}
-"""Dtypes that a framework lacks."""
 SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 4)]
 FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
 
@@ -78,7 +77,7 @@ def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, 
     array = np.array([0, 1, 2, 3]).astype(dtype)
     if dtype in UNSIGNED:
         array[-1] = np.iinfo(dtype).max
-    # PyTorch has most of these dtypes since 2.3, and older versions are tested too.
+    # PyTorch has had most of these dtypes since 2.3; older versions are tested too.
     if (name, dtype) in LACKED or (name == "torch" and not hasattr(kind.of, dtype)):
         with pytest.raises(CodecError, match=r"numpy.*E-FRAMEWORK-DTYPE"):
             carry(array, as_=name)
@@ -119,14 +118,13 @@ def test_the_receive_buffer_is_held_as_long_as_the_tensor_and_no_longer(name: st
 
 
 def quicker_way(name: str) -> Any:
-    """The private fast path of a framework, which is quicker than its public function."""
+    """The private fast path of a framework, which is quicker than the framework's public function."""
     if name == "jax":
         return importlib.import_module("jaxlib.xla_client")._xla.dlpack_managed_tensor_to_buffer
     return importlib.import_module("paddle").base.core.eager.read_next_tensor_list
 
 
 def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
-    """Replace the fast path; None removes it."""
     if name == "jax":
         client = importlib.import_module("jaxlib.xla_client")
         has = {key: value for key, value in vars(client._xla).items() if key != "dlpack_managed_tensor_to_buffer"}
@@ -140,7 +138,7 @@ def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
 
 @pytest.fixture(params=["jax", "paddle"])
 def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
-    """Return a framework with a fast path, and its kind. Whether the path works is determined again."""
+    """Return a framework with a fast path, and its kind. The fast path is verified again."""
     if install_hint(request.param):
         pytest.skip(install_hint(request.param))
     forget_proofs(request.param)
@@ -155,7 +153,7 @@ def forget_proofs(name: str) -> None:
 
 
 def lies_in_the_buffer(name: str, kind: Any) -> bool:
-    """Return whether a received tensor uses the receive buffer, after checking its values."""
+    """Check the values of a received tensor, and return whether the tensor uses the receive buffer."""
     there = copy_frames(encode(np.arange(6, dtype="f4")))
     back = decode(there, as_=name)
     assert kind.array(back).tolist() == [0, 1, 2, 3, 4, 5]
@@ -168,7 +166,7 @@ def test_the_quicker_way_is_taken_where_it_makes_the_same(
     call = Mock(side_effect=quicker_way(quicker[0]))
     replace(monkeypatch, quicker[0], call)
     assert lies_in_the_buffer(*quicker)
-    assert call.call_count == 2  # once for verification
+    assert call.call_count == 2  # one call for verification
 
 
 @pytest.mark.parametrize("has", ["none", "another"])

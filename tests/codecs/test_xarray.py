@@ -1,4 +1,4 @@
-"""Labelled arrays come back identical, over NumPy and over Dask."""
+"""Labelled arrays arrive identical, over NumPy and over Dask."""
 
 from __future__ import annotations
 

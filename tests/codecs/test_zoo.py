@@ -1,4 +1,4 @@
-"""Each codec returns an identical object, or refuses it with its own error."""
+"""A codec returns an identical object, or refuses the object with its own error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zoo_arrays import (
 from hopmeter.codecs import CodecError, comparison_codec, decode, encode
 
 ALWAYS = ("number", "text", "container", "time", "identifier")
-"""Groups in which hopmeter's codec must carry every object."""
+"""Groups of objects that hopmeter's codec must carry without exception."""
 DTYPES = (
     TITLED,
     NESTED_TITLE,

@@ -1,6 +1,6 @@
-"""Hundreds of typical objects that other serialisers change: each codec returns them exactly, or refuses them.
+"""Hundreds of typical objects that other serialisers change; each codec must return them exactly, or refuse them.
 
-`ZOO` maps names to functions, so that an object is created only when a test needs it.
+`ZOO` maps names to functions, so that an object is created only when a test needs the object.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Pixel(collections.namedtuple("Pixel", "x y")):  # noqa: PYI024 (the older 
 
 @register
 class Marked(collections.namedtuple("Marked", "x")):  # noqa: PYI024 (its instances have attributes)
-    """A named tuple whose instances have attributes, too."""
+    """A named tuple whose instances also have attributes."""
 
 
 @register

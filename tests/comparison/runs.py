@@ -20,7 +20,6 @@ def transport(name: str, **changes: Any) -> Cell:
 
 
 def sides(name: str, **changes: Any) -> tuple[Cell, Cell]:
-    """Return the old and the new side of a cell."""
     old = transport(name, **changes).with_values(id=f"c-{name}-old", side="old", counterpart=f"c-{name}")
     return old, transport(name, **changes).with_values(side="new", counterpart=old.id)
 
@@ -34,8 +33,8 @@ def make_run(
     rows: Mapping[str, Mapping[str, Any]] | None = None,
     **about: Any,
 ) -> Path:
-    """Write a finished run. The arguments are the medians of each cell's trials in µs, and other row values by cell
-    id."""
+    """Write a finished run. `trials` contains the trial medians of each cell in µs; `rows` contains other row values by
+    cell id."""
     cells = [each for each, _ in trials]
     facts = {"cells": [each.as_json() for each in cells], "started": started, "machine": dict(machine), **about}
     folder = RunFolder.create(path.parent, path.name, facts)

@@ -102,7 +102,7 @@ def test_a_baseline_decides(baseline: str, tmp_path: Path) -> None:
 def test_clocks_of_hosts_have_another_error_in_each_run(
     tmp_path: Path, clock_us: float, verdict: str, code: str | None
 ) -> None:
-    """The levels are 20 and 30 µs. A clock error of 9 µs per run explains the difference; an error of 1 µs does not."""
+    """A clock error of 9 µs per run explains a difference between 20 and 30 µs; a clock error of 1 µs does not."""
     rows = {UNIX.id: {"clock_uncertainty_us": clock_us or None, "clock_residual_us": 0.1}}
     runs = [
         make_run(tmp_path / f"results/run{number}", [(UNIX, medians(20, number))], started=started, rows=rows)

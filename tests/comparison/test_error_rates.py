@@ -27,7 +27,7 @@ FALSE = {"much_slower", "slower", "faster", "much_faster"}
 ROUNDS = 48
 Floats = NDArray[np.float64]
 Trial = tuple[float, float]
-"""The median in µs and the steal share."""
+"""A trial's median in µs and its steal share."""
 
 
 @cache
@@ -81,10 +81,9 @@ def test_half_as_much_again_is_found_in_twelve_rounds_of_a_noisy_machine(ratio: 
 
 
 def levels(rng: Generator, table: str, rounds: int) -> tuple[Floats, Floats]:
-    """Return the levels of all cells in consecutive parts of a recording, and their variances; the axes are run and
-    cell.
+    """Split a recording into runs, and return each cell's level and its variance; the axes are run and cell.
 
-    The cells are equal, so they are shuffled for each run.
+    The cells are equal, so they are shuffled in each run.
     """
     cells = recording(table)
     found = []

@@ -1,4 +1,5 @@
-"""Test how often equal shares of missed deadlines are called different, and that a gate fails if more are missed."""
+"""Test how often equal shares of missed deadlines are called different, and that a gate fails if more deadlines are
+missed."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ from .test_compare import HOURS, Hopmeter, with_sides
 
 TABLES = 200
 MOST_FALSE = 0.05 + 2 * (0.05 * 0.95 / TABLES) ** 0.5
-"""5 % plus two standard errors, because the number of tables is small."""
+"""The limit on the share of false differences: 5 % plus two standard errors, because the number of tables is small."""
 NOISE = 0.5
 """The standard deviation of the logarithm of the missed share between trials."""
 MESSAGES = 2500
@@ -40,7 +41,7 @@ MESSAGES = 2500
 def draw(
     rng: Generator, name: str, share: float, trials: int = 8, drift: float = 0.0, burst: int = 1
 ) -> list[ShareTrial]:
-    """Return random trials of a cell in one run; misses come in groups of `burst`."""
+    """Return random trials of a cell in one run; missed deadlines come in groups of `burst`."""
     shares = np.clip(share * np.exp(drift * rng.normal() + NOISE * rng.normal(size=trials)), 0, 1)
     counts = burst * rng.binomial(MESSAGES // burst, shares)
     return [ShareTrial(name, at, int(each), MESSAGES) for at, each in enumerate(counts)]

@@ -12,7 +12,7 @@ from conformance.scripted_node import ScriptedNode
 
 
 class Holder:
-    """Keeps `kept` additional descriptors per connection, and threads that end after `ending` checks."""
+    """A node that keeps `kept` additional descriptors per connection, and threads that end after `ending` checks."""
 
     def __init__(self, kept: int = 0, ending: int = 0) -> None:
         self._kept, self._ending = kept, ending

@@ -25,7 +25,6 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LeakWatch:
 
 @pytest.fixture
 def file() -> Iterator[Path]:
-    """A file in a folder that libraries use, with an uninformative name."""
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as held:
         yield Path(held.name)
 

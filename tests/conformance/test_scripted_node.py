@@ -15,7 +15,6 @@ from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
 
 @pytest.fixture
 def ends(tmp_path: Path) -> Iterator[tuple[ScriptedNode, socket.socket]]:
-    """Return a scripted node and the other side of its channel."""
     ours, theirs = socket.socketpair()
     log = tmp_path / "log"
     log.write_text("Segmentation fault")

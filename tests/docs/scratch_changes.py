@@ -1,4 +1,4 @@
-"""Small changes, one for each row of the architecture's table of files to change."""
+"""Test changes, one for each row of ARCHITECTURE.md's table of files to change."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ class Change:
 
     edits: Mapping[str, Edit]
     programs: Sequence[Sequence[str]]
-    """Arguments of Python for each program; the programs run one after another."""
+    """The Python arguments of each program; the programs run one after another."""
     shows: str
     """The expected output of the last program."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """Files that the row describes instead of naming them, each with the describing words."""
+    """Files that the table row describes without naming them, each with the words that describe the file."""
 
     @property
     def paths(self) -> list[str]:
         return list(self.edits)
 
     def apply(self, tree: Path) -> None:
-        """Make the edits in `tree`."""
         for path, (old, new) in self.edits.items():
             file = tree / path
             text = file.read_text() if file.exists() else ""
@@ -229,4 +228,3 @@ CHANGES = {
         "/scratch",
     ),
 }
-"""The changes, by table row."""

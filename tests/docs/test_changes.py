@@ -1,7 +1,7 @@
-"""Check the architecture's table of files to change.
+"""Check the table of files to change in ARCHITECTURE.md.
 
-Each row has a change to a copy of the package, or a past commit. The change must touch only the files that the row
-names, and must have its effect.
+Each row of the table has a test change to a copy of the package, or a past commit. The change may touch only the files
+that the row names, and must have the row's effect.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from tests.docs.scratch_changes import CHANGES, Change
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| ([^|]+) \| (.+) \|$", re.MULTILINE)
 COMMITS = {"transport": "b48839da", "pace": "aeaec16f"}
-"""Commits that made such a change."""
+"""Past commits that made the change of a row."""
 NOT_SHOWN = {"codec of schemas": "the last one came together with the files that the row names"}
 UNLISTED = ("ARCHITECTURE.md", "CHANGELOG.md", "tests/", "conformance/")
-"""Files and folders that any change may touch."""
 
 
 def rows() -> dict[str, str]:
@@ -54,7 +53,7 @@ def test_a_commit_touched_only_files_that_its_row_names(name: str) -> None:
     command = ["git", "-C", ROOT, "show", "--format=", "--name-only", COMMITS[name]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode and not has_history():
-        return  # a copy without its history cannot show the commit
+        return  # the history is missing in a copy of the checkout
     assert done.returncode == 0, done.stderr
     assert other_files(rows()[name], done.stdout.split()) == []
 
@@ -85,7 +84,6 @@ def test_a_change_to_the_files_of_its_row_has_its_effect(name: str, tree: Path) 
 
 
 def assert_effect(change: Change, tree: Path) -> None:
-    """Run the program that shows the effect of the change."""
     environment = {"PYTHONPATH": str(tree), "PATH": "/usr/bin:/bin", "HOME": str(tree), "COLUMNS": "200"}
     for program in change.programs:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The glossary check finds retired words in prose and names, and types that share a glossary word."""
+"""Tests for the glossary check, which finds retired words in prose and names, and types that share a glossary word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ CHECK = Path(__file__).parents[2] / "setup/glossary.py"
 
 
 def check(folder: Path, **files: str) -> list[str]:
-    """Check files with the given names and texts; `x_py` stands for `hopmeter/x.py`."""
     (folder / "hopmeter").mkdir()
     paths = {f"hopmeter/{name.replace('_', '.')}": text for name, text in files.items()}
     for path, text in paths.items():

@@ -1,4 +1,4 @@
-"""The name check finds functions that are named by a bare participle, in three languages."""
+"""Tests for the name check, which finds functions that are named by a bare participle, in three languages."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "hopmeter"
 MOST = 20
 EXEMPT = {"cli": "a file for each command, named like the command"}
-"""Packages with more than `MOST` files, each with the reason why they are still easy to navigate."""
+"""Packages with more than `MOST` files, each with the reason why the package is still easy to navigate."""
 ROOMS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if "_data" not in path.parts)
 
 

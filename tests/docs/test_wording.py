@@ -17,7 +17,7 @@ from hopmeter.messages import table
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py": "python", ".rs": "rust", ".hpp": "c++", ".cpp": "c++"}
 INSTRUMENT = ("hopmeter/node", "cpp/include", "instrument/src")
-"""Code that adapters of each language share and that reports to the same user."""
+"""The code that the adapters of each language share."""
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 DOCSTRING, COMMENT = re.compile(r'"""(?:.|\n)*?"""'), re.compile(r"^\s*(?://|#(?!include)).*$", re.MULTILINE)
 INSERTED = re.compile(r'"\s*\+\s*[^"\n;]{1,80}?\s*\+\s*"|"\s*\+\s*[^"\n;]{1,80}?\s*\+\s*\n\s*"')
@@ -27,7 +27,7 @@ WORDED = ("tag", "Caution", "RowRule")
 
 
 def worded_codes(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Return the warning codes that a file words: the code, the call, and the enclosing function or `module`."""
+    """Return the warnings in a file: each one's code, its call, and the enclosing function or `module`."""
     tree = ast.parse(path.read_text())
     scopes = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
     for call in (each for each in ast.walk(tree) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)):

@@ -1,4 +1,4 @@
-"""The word check reports the position and the remedy, and reads only prose."""
+"""Tests for the word check, which reports the position and the remedy, and reads only prose."""
 
 from __future__ import annotations
 

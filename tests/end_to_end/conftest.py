@@ -83,8 +83,6 @@ CASES = {
 
 @dataclass(frozen=True)
 class Measured:
-    """A run, its printed rows, and its rows by case name."""
-
     folder: Path
     rows: list[Row]
     by_name: dict[str, Row]
@@ -95,7 +93,6 @@ class Measured:
 
 
 def hopmeter(folder: Path, *words: str) -> Ran:
-    """Run the real command in a folder."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "160"}

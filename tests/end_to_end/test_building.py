@@ -1,4 +1,4 @@
-"""`hopmeter run --build` builds the missing code of a message and then measures it."""
+"""`hopmeter run --build` builds the missing code of a message, and then measures the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Run shortened studies of native objects through the real command, and compare decoded objects with sent ones."""
+"""Run shortened studies of native objects through the real command, and compare the decoded objects with the sent
+ones."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_what_wrapyfi_makes_of_an_object_is_compared_and_wrong_pixels_are_a_fail
     right, wrong, another = (rows[codec] for codec in ("numpy", "pillow", "pickle-in-band"))
     assert right["status"] in MEASURED
     assert (right["content_errors"], right["payload_bytes"]) == (0, 40 * 30 * 3 + 128)
-    # Wrapyfi encodes and decodes within the hop.
+    # Wrapyfi's hop includes encoding and decoding.
     assert right["service_min_us"] == right["hop_min_us"] > 0
     assert right["encode_p50_us"] is None and right["decode_p50_us"] is None
     assert wrong["status"] == "failed"

@@ -60,7 +60,6 @@ def report(folder: Path) -> str:
 
 
 def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any]:
-    """Return the row of a transport's first cell."""
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     return next(row for row in rows if row["transport"] == transport)
 
@@ -105,7 +104,6 @@ class Traces:
 
 
 def words_of(process: psutil.Process) -> list[str]:
-    """Return the command line of a process, or an empty list if it has exited."""
     try:
         return process.cmdline()
     except psutil.Error:
@@ -118,7 +116,7 @@ def wait_for_end(started: list[psutil.Process]) -> None:
 
 
 def without_privileges() -> None:
-    """Drop all capabilities of this child process; it keeps its user."""
+    """Drop all capabilities of this child process, but keep its user."""
     for capability in range(64):
-        # Also drop them from the bounding set, so that programs that root starts do not regain them.
+        # Drop the capabilities from the bounding set too, so that programs that root starts do not regain them.
         _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)

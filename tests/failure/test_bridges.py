@@ -40,9 +40,9 @@ orders = { from = "gateway", to = "motor", after = "frames" }
 reaction = { flows = ["frames", "orders"], deadline = "1s" }
 """
 CAMERA, NEAR, FAR, MOTOR = range(4)
-"""The node numbers; the gateway receives in one node and sends in another."""
+"""The node numbers. The participant `gateway` receives in one node and sends in another."""
 REQUEST = b"HOPM-SHM" + struct.pack("<II", 1, 0)
-"""The beginning of a consumer's request to a ring; the link name follows."""
+"""The beginning of a consumer's request to a ring; the link name comes next."""
 
 
 def nodes_in_order(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -96,7 +96,6 @@ def rings_of(node: psutil.Process) -> list[bytes]:
 
 
 def ask_for_memory(address: bytes, request: bytes) -> tuple[bytes, list[int]]:
-    """Return the answer to a request, and the file descriptors that it contains."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
         stranger.settimeout(10)
         stranger.connect(address)

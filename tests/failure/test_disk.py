@@ -1,4 +1,4 @@
-"""A full disk is reported with the file and the remedy. Finished trials remain, and the run can be resumed."""
+"""A full disk is reported with the file and the remedy; finished trials remain, and the run can be resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.failure.running import command, row, run
 
 pytestmark = pytest.mark.slow
 
-# A separate mount namespace: the small disks are private, and disappear with the command.
+# Mounts are made in a separate mount namespace, so the small disks are private and disappear with the command.
 PRIVATE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
 MOUNT = "mount -t tmpfs -o size={size} tmpfs {place}"
 Ran = subprocess.CompletedProcess[str]
@@ -30,7 +30,7 @@ def privately(script: str, folder: Path) -> Ran:
 
 @pytest.fixture
 def mountable(tmp_path: Path) -> Iterator[Path]:
-    """Skip the test if mounting is forbidden; the limit on file sizes below then simulates a full disk."""
+    """Return a folder for mounting small disks. Skip the test if mounting is forbidden."""
     # A short name, because socket paths have a length limit.
     place = Path(tempfile.mkdtemp(prefix="small-", dir="/tmp"))
     tried = privately(MOUNT.format(size="64k", place=place), tmp_path)

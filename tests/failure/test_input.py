@@ -1,4 +1,4 @@
-"""Invalid scenarios and folders are reported before the measurement, with file, key, value and allowed values."""
+"""An invalid scenario or folder is reported before the measurement, with file, key, value and allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of real nodes are reported with a place, a reason and a remedy, and leave nothing behind."""
+"""Failures of real nodes are reported with the failing node, a reason and a remedy, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -64,8 +64,6 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Told:
-    """The output of the command."""
-
     code: int
     errors: str
     rows: list[Row]

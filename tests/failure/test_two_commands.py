@@ -50,7 +50,7 @@ def resume(run: Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProce
 
 
 def is_refused(done: subprocess.CompletedProcess[str], run: Path, process: subprocess.Popen[str]) -> bool:
-    """Return whether the error names the folder, the process and the host that currently writes the run."""
+    """Return whether the error names the folder, and the process and host that currently write the run."""
     said = re.sub(r"\s", "", done.stderr)
     holder = f"process {process.pid} on host "
     return done.returncode == 2 and holder.replace(" ", "") in said and run.name in said

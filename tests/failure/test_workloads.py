@@ -46,7 +46,6 @@ pong = { from = "camera", to = "detector", after = "ping" }
 reaction = { flows = ["frames", "objects"] }
 """
 DETECTOR = 1
-"""The number of the detector's node."""
 
 
 LOAD = """

@@ -39,7 +39,6 @@ class Cluster:
 
 @contextmanager
 def start(folder: Path, name: str, words: Sequence[str], before: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a Dask process with its output in a file of the folder."""
     environment = environment_in(folder)
     environment["DASK_TEMPORARY_DIRECTORY"] = str(folder / "dask")
     command = [*before, sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]

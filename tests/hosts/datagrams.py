@@ -25,7 +25,7 @@ def receive(address: str) -> None:
 
 
 def send(address: str) -> None:
-    """Send a datagram for each number in the input, and confirm each on standard output."""
+    """Send a datagram for each number in the input, and confirm each datagram on standard output."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
         for number in sys.stdin:
             own.sendto(f"{int(number)} {time.monotonic_ns()}".encode(), (address, PORT))

@@ -1,7 +1,7 @@
 """Hold the namespaces of test hosts, let commands join them, and kill all their processes at the end of the input.
 
-The namespaces have no names. They are open files of this process, so they disappear with it, even after SIGKILL. The
-process reads JSON lines, of which the first contains the plan, and answers each with one line.
+The namespaces are open files of this process, so they disappear with the process, even after SIGKILL. The process reads
+JSON lines, of which the first contains the plan, and answers each with one line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _hardware_address(host: int) -> str:
 
 
 def become_root() -> None:
-    """Enter a user namespace in which this user may create networks. Root needs none."""
+    """Enter a user namespace in which this user may create networks; does nothing for root."""
     if os.geteuid() == 0:
         return
     user, group = os.geteuid(), os.getegid()
@@ -65,7 +65,6 @@ def new_namespace(name: str) -> tuple[int, int]:
 
 
 def enter(network: int) -> None:
-    """Enter a network namespace."""
     _check(LIBC.setns(network, NEW_NET), "entering a network namespace")
 
 
@@ -89,8 +88,8 @@ def _add_veth(name: str, network: int) -> None:
 
 
 def configure(host: int, count: int) -> None:
-    """Set the addresses and routes of the current namespace. Neighbour entries are static, so the wire carries only the
-    programs' traffic."""
+    """Set the addresses and routes of the current namespace. Neighbour entries are static, so that only the programs'
+    traffic uses the wire."""
     _ip("link", "set", CABLE, "address", _hardware_address(host))
     _ip("address", "add", f"{address(host)}/24", "dev", CABLE)
     _ip("link", "set", CABLE, "up")
@@ -101,7 +100,8 @@ def configure(host: int, count: int) -> None:
 
 
 def end_processes(networks: list[int]) -> None:
-    """Kill all other processes in these namespaces, repeatedly, because a process may be starting another one."""
+    """Kill all other processes in these namespaces. Killing is repeated, because a process may be starting another
+    one."""
     ours = {_namespace(Path(f"/proc/self/fd/{network}")) for network in networks}
     while found := _processes_in(ours) - {os.getpid()}:
         for pid in found:
@@ -137,7 +137,7 @@ def build(plan: dict[str, Any]) -> tuple[list[tuple[int, int]], Wire | None]:
 
 def main() -> None:
     """Create the hosts, report their namespaces, serve until the input ends, and kill all remaining processes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the test, and the test ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # after Ctrl-C, the test ends this process
     try:
         kept, wire = build(json.loads(sys.stdin.readline()))
     except (OSError, subprocess.CalledProcessError) as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 Meddling = Callable[[bytes, bytes], list[bytes]]
-"""Returns the lines to forward instead of two consecutive lines."""
+"""A function that returns the lines to forward instead of two consecutive lines."""
 MEDDLINGS: dict[str, Meddling] = {
     "changed": lambda one, two: [one.replace(b'"id":', b'"id":1', 1), two],
     "inserted": lambda one, two: [one, b'{"say":"ask","id":9,"do":"ping"}\n', two],
@@ -35,10 +35,10 @@ def _pump(source: socket.socket, target: socket.socket, meddle: Meddling | None,
 
 @contextmanager
 def man_in_the_middle(port: int, to_agent: Meddling | None, to_coordinator: Meddling | None) -> Iterator[int]:
-    """Return the port on which one coordinator reaches the agent through the man in the middle.
+    """Return the port at which one coordinator reaches the agent through the man in the middle.
 
-    Tampering starts after the authentication and the greeting: the first two lines of one direction and three of the
-    other.
+    The tampering starts after the authentication and the greeting, which are the first two lines of one direction and
+    three of the other.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
 

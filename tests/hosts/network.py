@@ -8,8 +8,8 @@
             a.cut(b)
             a.restore(b)
 
-A host has an address (10.77.0.1, 10.77.0.2, …), a host name, and its own loopback device. The file system is that of
-this machine. Where namespaces are forbidden, the test is skipped and the reason named.
+A host has an address (10.77.0.1, 10.77.0.2, …), a host name, and its own loopback device. All hosts share this
+machine's file system. If namespaces are forbidden, the test is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -80,11 +80,9 @@ class Network:
         return json.loads(answer)
 
     def way(self, sender: int, receiver: int) -> Way:
-        """Return the current treatment of frames in this direction."""
         return self._ways.get((sender, receiver), CLEAR)
 
     def change(self, sender: int, receiver: int, way: Way) -> None:
-        """Change the treatment of later frames in this direction."""
         assert self._wire is not None, "only a Wire can be changed; virtual Ethernet devices have no plan"
         self._ways[sender, receiver] = way
         self.tell([sender, receiver, asdict(way)])
@@ -107,8 +105,8 @@ class Host:
 
     @property
     def before(self) -> tuple[str, ...]:
-        """Return the prefix that runs a command on this host. The command replaces the prefix, so the process id stays
-        the same."""
+        """Return the command prefix that runs a command on this host. The prefix replaces itself by the command, so the
+        process id stays the same."""
         network, uts = self.network.namespaces[self.number]
         keeper = f"/proc/{self.network.pid}"
         user = () if os.geteuid() == 0 else (f"--user={keeper}/ns/user", "--preserve-credentials")
@@ -150,9 +148,10 @@ class Host:
 
 @contextmanager
 def hosts(count: int, wire: Wire | None = None, ahead_s: int = 0) -> Iterator[tuple[Host, ...]]:
-    """Create hosts that share only a wire, by default veth devices. `ahead_s` sets the clock of the last host ahead.
+    """Create hosts that share only a wire, by default veth devices.
 
-    When the block ends, or if this process is killed, everything on the hosts is killed.
+    `ahead_s` sets the clock of the last host ahead. All processes on the hosts are killed when the block ends, or if
+    this process is killed.
     """
     for program, package in PROGRAMS.items():
         if shutil.which(program) is None:

@@ -28,7 +28,7 @@ class Way:
     loss: float = 0.0
     """The share of frames that are dropped."""
     duplication: float = 0.0
-    """The share of frames that arrive twice."""
+    """The share of frames that are duplicated."""
     reordering: float = 0.0
     """The share of frames that are delayed by `late_s`, so that later frames overtake them."""
     late_s: float = 0.005
@@ -100,7 +100,7 @@ class Wire:
         """Return the host that the frame addresses, or all others for a broadcast."""
         if frame[0] & 1:
             return [each for each in range(len(self.taps)) if each != sender]
-        receiver = frame[5] - 1  # the last byte of the hardware address counts from 1
+        receiver = frame[5] - 1  # the last byte of a hardware address is the host's number, counted from 1
         return [receiver] if (sender, receiver) in self._directions else []
 
     def send_due(self) -> float | None:
@@ -112,7 +112,7 @@ class Wire:
             due = heapq.heappop(self._waiting)
             try:
                 os.write(self.taps[due.receiver], due.frame)
-            except OSError:  # the device is down: as on a real wire, the frame is lost
+            except OSError:  # the device is down, so the frame is lost as on a real wire
                 continue
         return None
 
@@ -134,7 +134,8 @@ def open_tap(name: str) -> int:
 
 
 def run_wire(wire: Wire | None, commands: int) -> None:
-    """Forward frames, and apply JSON lines `[sender, receiver, way]` until the input ends. Each line is answered."""
+    """Forward frames until the input ends. The input contains JSON lines `[sender, receiver, way]`, each of which
+    changes a treatment and is answered."""
     watched, rest = [commands, *(wire.taps if wire else [])], b""
     while True:
         left = wire.send_due() if wire else None
@@ -153,5 +154,4 @@ def run_wire(wire: Wire | None, commands: int) -> None:
 
 
 def plan(seed: int, ways: dict[tuple[int, int], Way]) -> dict[str, Any]:
-    """Return the wire's parameters for JSON."""
     return {"seed": seed, "ways": [[*ends, asdict(way)] for ends, way in ways.items()]}

@@ -31,7 +31,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def agent(folder: Path) -> Iterator[Connection]:
-    """One agent for all tests; it must survive every request that it refuses."""
+    """An agent that all tests share, because it must survive every request that it refuses."""
     process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *command("agent", "--stdio")], folder / "errors")
     try:
         yield Connection("one", process.channel, process.why_gone)
@@ -106,7 +106,7 @@ def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed:
 
 
 def test_an_agent_takes_no_file_for_a_setting() -> None:
-    """Refuse a file on the agent's machine, and a text that could make the library write a file."""
+    """A file on the agent's machine is refused, and so is a text that could make the library write a file."""
     ros2 = every()["ros2"]
     check_settings(ros2, ros2.resolve_settings({"rmw": "rmw_cyclonedds_cpp"}))
     for value in ("/etc/passwd", "<Tracing><OutputFile>/tmp/evil</OutputFile></Tracing>"):

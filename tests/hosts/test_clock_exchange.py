@@ -122,7 +122,7 @@ def test_a_start_time_is_translated_with_drift_and_its_uncertainty_is_part_of_th
     there = clock(1000 * SECOND, fast_ppm=90)
     model = PairModel("a", "b", Plain(1, HERE, there).batches(5))
     latest = model.batches[-1].least.at_ns
-    reference = HostClock(5 * SECOND, 3 * MS)  # host a's clock, as estimated by pings
+    reference = HostClock(5 * SECOND, 3 * MS)  # the clock of host `a`, as estimated by pings
     own = reference.beyond(model, "a")
     for later in (0, 10 * SECOND):
         expected = there(latest + later)

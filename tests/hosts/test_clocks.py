@@ -19,7 +19,7 @@ __all__ = ["nothing_is_left", "scenario", "start"]
 AHEAD_S = 1000
 USER = () if os.geteuid() == 0 else ("--map-root-user",)
 MOST_US = 5000
-"""On one machine, the fastest of 50 messages is quicker than this; the clock offset is 200,000 times larger."""
+"""More than the time of the fastest of 50 messages on one machine; the clock offset is 200,000 times larger."""
 AHEAD = ("unshare", *USER, "--time", "--monotonic", str(AHEAD_S), "--boottime", str(AHEAD_S))
 
 
@@ -28,7 +28,7 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
     if forbidden.returncode:
         pytest.skip(f"this machine forbids time namespaces: {forbidden.stderr.strip()}")
     (tmp_path / "hosts.toml").write_text(f"[host.one]\nagent = {agent()}\n[host.two]\nagent = {agent(*AHEAD)}\n")
-    # `synthetic` needs one clock for its planned delays.
+    # The planned delays of `synthetic` need a single clock.
     scenario.write_text(scenario.read_text().replace('"synthetic", ', "").replace("trials = 1", "trials = 2"))
     done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run")
     printed, error = done.communicate()

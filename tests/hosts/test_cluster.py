@@ -140,8 +140,6 @@ def test_a_worker_that_cannot_be_a_host_is_refused(told: dict[str, Any], expecte
 
 
 class Work:
-    """Periodic work of a worker."""
-
     def __init__(self) -> None:
         self.runs = True
 
@@ -156,7 +154,8 @@ class Work:
 
 
 def test_an_agent_ends_when_its_coordinator_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Meanwhile, the worker pauses its own work that would disturb the nodes, and then resumes it."""
+    """While an agent runs, the worker pauses periodic work that would disturb the nodes; afterwards, the worker resumes
+    this work."""
     monkeypatch.setattr(worker_agent, "SILENCE_S", 0.2)
     work = {name: Work() for name in ("heartbeat", "tick")}
 
@@ -178,7 +177,7 @@ def test_an_agent_ends_when_its_coordinator_is_silent(monkeypatch: pytest.Monkey
 
 
 def certificates(folder: Path) -> tuple[Path, Path, Path]:
-    """Create a certificate authority, and a certificate with its key."""
+    """Create a certificate authority, and a certificate that it has signed, with its key."""
     ca, ca_key, cert, key, request = (folder / f"{name}.pem" for name in ("ca", "ca-key", "cert", "key", "request"))
     new = ("openssl", "req", "-newkey", "rsa:2048", "-nodes")
     signed = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")

@@ -33,7 +33,6 @@ if words[0] == "inspect":
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file in which the fake engine records its arguments."""
     found, log = tmp_path / "bin" / "docker", tmp_path / "calls"
     found.parent.mkdir()
     found.write_text(ENGINE.format(python=sys.executable, log=str(log)))

@@ -1,4 +1,5 @@
-"""Tests for the protocol between coordinator and agent: each side refuses invalid messages from an untrusted peer."""
+"""Tests for the protocol between coordinator and agent: each side refuses invalid messages, because the peer is
+untrusted."""
 
 from __future__ import annotations
 
@@ -38,7 +39,6 @@ RUN = "0123456789abcdef"
 
 @contextmanager
 def pair() -> Iterator[tuple[LineChannel, socket.socket]]:
-    """Return a channel and the socket of its peer."""
     own, theirs = socket.socketpair()
     with own, theirs:
         yield LineChannel(own.fileno(), own.fileno()), theirs
@@ -101,7 +101,7 @@ def test_a_line_that_is_no_message_is_refused(line: bytes) -> None:
 
 
 def test_both_ends_may_send_more_than_the_channel_holds() -> None:
-    """Each side continues to read until it has received everything."""
+    """Each side continues to read while it sends."""
     big = {"say": "x", "text": "y" * 900_000}
 
     def talk(end: LineChannel, found: list[Any]) -> None:
@@ -261,7 +261,7 @@ def test_an_answer_that_nobody_asked_for_again_gives_the_agent_up() -> None:
 
 
 def test_no_agent_waits_until_another_one_has_answered() -> None:
-    """The second agent's answer does not fit into its channel, and the first agent answers only afterwards."""
+    """The second agent's answer does not fit into its channel, and the first agent answers only after the second."""
     is_sent, busy, value = threading.Event(), BusyAgents(), {"text": "x" * 900_000}
 
     def answer_late(_: dict[str, Any]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""If one of several hosts fails, its trials fail with the reason and the other cells continue."""
+"""If one of several hosts fails, trials on this host fail with the reason and the other cells continue."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ trials = 8
 
 @pytest.mark.parametrize("before", [(), AHEAD], ids=["one clock", "two clocks"])
 def test_cells_without_a_lost_host_go_on(tmp_path: Path, start: Run, before: tuple[str, ...]) -> None:
-    """The chain without a relay uses the first two hosts. If their clocks differ, they are still compared."""
+    """The chain without a relay uses only the first two hosts, whose clocks are still compared."""
     if before and subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine forbids time namespaces")
     entries = {"one": agent(), "two": agent(*before), "three": agent("env", "AGENT_OF=three")}

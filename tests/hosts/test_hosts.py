@@ -1,4 +1,4 @@
-"""Check the test hosts and wires: the times and numbers of datagrams match the plan."""
+"""Tests for the test hosts and wires: the times and numbers of datagrams match the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Line:
         self._sender, self._receiver = sender, receiver
 
     def send(self, *numbers: int) -> None:
-        """Send the datagrams one after another, and return when the kernel has accepted them."""
         for number in numbers:
             assert self._sender.stdin is not None
             assert self._sender.stdout is not None
@@ -37,13 +36,11 @@ class Line:
             assert self._sender.stdout.readline() == "sent\n"
 
     def next(self) -> tuple[int, int, int]:
-        """Return the number, send time and arrival time of the next datagram."""
         assert self._receiver.stdout is not None
         number, sent, arrived = map(int, self._receiver.stdout.readline().split())
         return number, sent, arrived
 
     def all(self) -> list[int]:
-        """Return the numbers of all datagrams until the last."""
         return list(iter(lambda: self.next()[0], END))
 
 
@@ -61,7 +58,7 @@ def line(sender: Host, receiver: Host) -> Iterator[Line]:
 def least_delay_ns(sender: Host, receiver: Host, sought_ns: int = 0) -> int:
     """Return the smallest delay of up to 200 datagrams, sent one at a time, because a busy machine can only add delay.
 
-    Stop early at a delay that exceeds the expected one by at most 5 ms.
+    Measuring stops early at a delay that exceeds the expected one by at most 5 ms.
     """
     least = sys.maxsize
     with line(sender, receiver) as datagrams:
@@ -158,7 +155,7 @@ socket.create_connection((sys.argv[2], 7001)).sendall(open(sys.argv[1], "rb").re
 
 
 def test_large_segments_come_whole(tmp_path: Path) -> None:
-    """TCP passes segments larger than a frame to the device, and the TAP device must receive them as frames."""
+    """TCP passes large segments to the device, which the TAP device must receive split into frames."""
     sent = bytes(range(256)) * 40_000
     (tmp_path / "sent").write_bytes(sent)
     with (

@@ -146,7 +146,7 @@ def test_two_runs_over_an_agent_on_loopback_and_one_over_a_unix_socket(tmp_path:
 
 
 def test_a_run_between_two_networks_with_a_secret_and_a_cut_wire(tmp_path: Path, start: Start) -> None:
-    """A lost link ends the processes on both sides within seconds. The agent then serves the next coordinator."""
+    """After a lost link, the processes on both sides exit within seconds, and the agent serves the next coordinator."""
     delay = Way(delay_s=DELAY_S)
     with two_hosts(wire=Wire(there=delay, back=delay)) as (a, b):
         agent = start(f"{b.address}:7777", "--secret-file", "secret", host=b)
@@ -167,7 +167,6 @@ def test_a_run_between_two_networks_with_a_secret_and_a_cut_wire(tmp_path: Path,
 
 
 def start_load(connection: Connection) -> list[psutil.Process]:
-    """Let the agent start processes, and return them."""
     connection.ask("start-background", cores=[min(os.sched_getaffinity(0))], cpu_percent=1, memory_gb_s=0)
     started = psutil.Process(connection.greeting.pid).children(recursive=True)
     assert started
@@ -212,7 +211,7 @@ HOSTILE = (
 
 
 def test_peers_that_are_no_coordinators_leave_an_agent_unharmed(start: Start) -> None:
-    """Each peer gets the reason for its rejection, except for those that have filled the connection."""
+    """Each peer gets the reason for its rejection, except for peers that have filled the connection."""
     agent = start("127.0.0.1:0")
     for sent, why in HOSTILE:
         with agent.connect() as peer, suppress(ConnectionError):

@@ -1,4 +1,4 @@
-"""Test attacks on the connection to a listening agent: a man in the middle, and incomplete credentials."""
+"""Tests for attacks on the connection to a listening agent: a man in the middle, and incomplete credentials."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def converse_through(port: int, secret: Path) -> int:
 
 @pytest.mark.parametrize("what", MEDDLINGS)
 def test_lines_that_a_man_in_the_middle_touches_end_the_conversation(tmp_path: Path, start: Start, what: str) -> None:
-    """Unchanged lines arrive. The receiver of any other line detects the tampering."""
+    """Unchanged lines arrive; the receiver of a changed line detects the tampering."""
     agent, secret, meddle = start("127.0.0.1:0", "--secret-file", "secret"), tmp_path / "secret", MEDDLINGS[what]
     with man_in_the_middle(agent.port, None, None) as port:
         assert converse_through(port, secret) == ASKS

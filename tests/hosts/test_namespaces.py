@@ -46,8 +46,8 @@ def write_hosts(file: Path, pair: Sequence[Host]) -> None:
 
 
 def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
-    """Some transports leave the machine only with a setting, and get this setting. Transports that cannot are dropped,
-    unless their flow stays on one host."""
+    """A transport gets the setting that lets it reach another host. A transport without such a setting is dropped,
+    unless its flow stays on one host."""
     (tmp_path / "two.toml").write_text(SCENARIO)
     with two_hosts(wire=Wire(there=Way(delay_s=DELAY_S), back=Way(delay_s=DELAY_S))) as pair:
         write_hosts(tmp_path / "hosts.toml", pair)
@@ -85,7 +85,7 @@ flow.answers = { from = "motor", call = "camera", rate = 20, payload = "bytes:10
 
 @pytest.mark.parametrize("multicast", [True, False])
 def test_topics_and_calls_of_ros2_reach_another_host(tmp_path: Path, multicast: bool) -> None:
-    """Nodes find each other by multicast, or through the configured addresses on networks without multicast."""
+    """Nodes find each other by multicast, or at the configured addresses on networks without multicast."""
     if not (found := readiness(manifest.every()["ros2"], "python")).ready:
         pytest.skip(f"ros2 (python): {found.missing}")
     (tmp_path / "ros2.toml").write_text(ROS2)

@@ -140,7 +140,7 @@ def test_planned_delays_between_two_hosts_are_found(tmp_path: Path, scenario: Pa
 
 
 def test_a_host_far_away_is_measured(tmp_path: Path, scenario: Path, start: Run) -> None:
-    """Each line of the agent takes 100 ms in each direction."""
+    """Each line between coordinator and agent takes 100 ms, in both directions."""
     slow = (sys.executable, "-m", "tests.hosts.slow_line", "0.1")
     (tmp_path / "hosts.toml").write_text(f"[host.one]\nhere = true\n[host.two]\nagent = {agent(*slow)}\n")
     scenario.write_text(WORKLOAD.replace('["synthetic", "zeromq", "tcp"]', '"tcp"'))

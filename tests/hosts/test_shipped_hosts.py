@@ -36,8 +36,8 @@ def run_over(folder: Path, named: Sequence[tuple[str, Host]], *words: str) -> li
 
 
 def test_a_chain_over_three_hosts_has_the_delays_of_its_wires(tmp_path: Path) -> None:
-    """Of six hops, those to and from the first host have the delay. The chain ends on the host where it began, so one
-    clock measures it."""
+    """Only the hops to and from the first host cross the delaying wire. The chain begins and ends on the same host, so
+    one clock measures the whole chain."""
     axes = (
         "--transport",
         "tcp,zeromq",
@@ -70,7 +70,8 @@ def test_a_chain_over_three_hosts_has_the_delays_of_its_wires(tmp_path: Path) ->
 
 
 def test_the_operator_on_another_host_is_a_wire_away(tmp_path: Path) -> None:
-    """`commands` stays on the robot and has no wire delay; `state` goes to the station and has it."""
+    """The flow `commands` stays on the robot, without a wire delay; the flow `state` goes to the station over the
+    delaying wire."""
     short = ("--transport", "zeromq", "--language", "python", "--duration", "500ms", "--trials", "1")
     with two_hosts(wire=WIRE) as pair:
         rows = run_over(tmp_path, list(zip(("robot", "station"), pair, strict=True)), "teleoperation", *short)

@@ -63,15 +63,12 @@ flow.frames = { from = "camera", to = "motor", rate = 100, payload = "bytes:100"
 
 @dataclass
 class Server:
-    """A running ssh server, and how to connect to it."""
-
     folder: Path
     address: str
     port: int
     process: psutil.Process
 
     def entry(self, name: str, key: str = "user", known: str = "known", command: tuple[str, ...] = ()) -> str:
-        """Return the server's entry for the hosts file."""
         usual = ["env", f"XDG_RUNTIME_DIR={self.folder}", sys.executable, "-m", "hopmeter"]
         options = ["-F", "none", "-p", str(self.port), "-i", str(self.folder / key), "-o", "IdentitiesOnly=yes"]
         options += ["-o", f"UserKnownHostsFile={self.folder / known}", "-o", "StrictHostKeyChecking=yes"]
@@ -87,7 +84,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @contextmanager
 def ssh_server(folder: Path, address: str = "127.0.0.1", before: tuple[str, ...] = ()) -> Iterator[Server]:
-    """Start an ssh server with a host key, an accepted user key and an unknown one; `before` selects a test host."""
+    """Start an ssh server with a host key, an accepted user key and an unknown user key; `before` selects a test
+    host."""
     if SSHD is None or NEEDED:
         pytest.skip(f"needs {', '.join([*NEEDED, *([] if SSHD else ['sshd'])])}: setup/sshd.sh unpacks openssh-server")
     for name in ("host", "user", "stranger"):
@@ -149,7 +147,6 @@ def test_a_connection_that_ends_within_a_run_is_named_and_leaves_nothing(tmp_pat
 
 
 def test_a_cut_wire_ends_the_run_on_both_sides(tmp_path: Path) -> None:
-    """ssh and the server each detect the lost connection after 6 seconds."""
     server_side = tmp_path / "server"
     server_side.mkdir()
     with two_hosts(wire=Wire()) as (near, far), ssh_server(server_side, far.address, far.before) as server:

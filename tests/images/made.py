@@ -15,12 +15,13 @@ Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def pixels(frames: int = 5, height: int = 6, width: int = 10) -> Pixels:
-    """Return noise, so that all frames, rows, pixels and channels differ. Decoders must pad rows of 30 bytes."""
+    """Return noise, so that all frames, rows, pixels and channels differ. A row of 30 bytes tests the padding of
+    decoders."""
     return np.random.default_rng(7).integers(0, 256, (frames, height, width, 3), dtype=np.uint8)
 
 
 def image(path: Path, shown: Pixels) -> Path:
-    """Write an image with these pixels in the format of its file extension."""
+    """Write an image with these pixels; the file extension selects the format."""
     Image.fromarray(shown).save(path)
     return path
 

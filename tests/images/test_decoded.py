@@ -63,7 +63,7 @@ UPRIGHT: dict[int, Callable[[Pixels], Pixels]] = {
     7: lambda lies: lies[::-1, ::-1].swapaxes(0, 1),
     8: lambda lies: np.rot90(lies),
 }
-"""The displayed pixels for each EXIF orientation; 6 and 8 stand for a camera held sideways."""
+"""The displayed pixels for each EXIF orientation; orientations 6 and 8 mean that the camera was held sideways."""
 
 
 @pytest.mark.parametrize("mark", UPRIGHT)

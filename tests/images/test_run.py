@@ -155,7 +155,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
 
 @pytest.fixture
 def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A private folder for trials, because other tests run concurrently."""
+    """Return a private folder for trials, because other tests run concurrently."""
     with tempfile.TemporaryDirectory(prefix="hmt-", dir="/tmp") as own:
         monkeypatch.setenv("XDG_RUNTIME_DIR", own)
         yield Path(own)

@@ -14,12 +14,10 @@ from pathlib import Path
 import psutil
 
 PATIENCE_S = 200
-"""Imports take long on a busy machine."""
+"""The timeout in seconds, which includes slow imports on a busy machine."""
 
 
 class Command:
-    """A started command, its output and its child processes."""
-
     def __init__(self, log: Path, words: list[str], beyond: Mapping[str, str], before: Sequence[str]) -> None:
         self._log = log
         with log.open("wb") as file:
@@ -75,7 +73,8 @@ def _command_line(process: psutil.Process) -> list[str]:
 def start(
     log: Path, *words: str, beyond: Mapping[str, str] | None = None, before: Sequence[str] = ()
 ) -> Iterator[Command]:
-    """Start a command, and always stop it at the end; `before` is a prefix that the command replaces."""
+    """Start a command, and always stop it at the end; `before` is a command prefix, such as one that enters a
+    namespace."""
     command = Command(log, list(words), beyond or {}, before)
     try:
         yield command

@@ -75,7 +75,7 @@ def free_address() -> Iterator[str]:
 
 
 def meet(point: MeetingPoint, code: int | None = None) -> object:
-    """Connect a command to this place; if `code` is given, the command must exit with that code."""
+    """Connect a command to its peer at the meeting point; if `code` is given, the command must exit with that code."""
     with Alarm() as alarm, connect_to_peer(point, "far", {"word": "hello"}, 20, alarm) as peer:
         session = join_hosts({"far": peer}, "here")
         assert session.facts()["here"].is_here and not session.facts()["far"].is_here

@@ -30,7 +30,7 @@ Launch = Callable[..., Command]
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Start commands that meet in the folder of the test, and check at the end that nothing is left."""
+    """Start commands that connect in the folder of the test, and check at the end that nothing is left."""
     started: list[Command] = []
     with ExitStack() as closing:
 
@@ -191,7 +191,6 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, words: tuple[str, ...],
 
 
 def test_servers_on_another_machine_are_asked(tmp_path: Path, launch: Launch) -> None:
-    """Two transports, each with the settings that let it leave the machine."""
     secret, ports = tmp_path / "secret", {"left": ("tcp", 7702), "right": ("zeromq", 7703)}
     make_secret(secret)
     with two_hosts(ahead_s=1000) as (one, other):

@@ -77,7 +77,7 @@ def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) ->
         assert {(row["middleware"], row["plugin"]) for row in rows} == pairs
         assert all(float(row["delay"]) > 0 for row in rows)
         counted = Counter((row["middleware"], row["plugin"]) for row in rows)
-        # A transport may lose messages. Unix sockets lose none, and skipped messages are not in any log.
+        # Transports other than Unix sockets may lose messages. No log contains skipped messages.
         assert counted["unix", "numpy"] == 30
         assert {int(row["count"]) for row in rows} == set(range(30))
     _samples_join(tmp_path / "out/samples")
@@ -85,7 +85,7 @@ def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) ->
 
 
 def _samples_join(folder: Path) -> None:
-    """Check that both sides agree on the send times, and that timestamps are in causal order."""
+    """Check that both sides agree on the send times, and that the timestamps are in causal order."""
     sent = pq.read_table(folder / "publisher-unix-numpy.parquet").to_pylist()
     came = {row["seq"]: row for row in pq.read_table(folder / "listener-unix-numpy.parquet").to_pylist()}
     assert len(sent) == len(came) == 30
@@ -171,7 +171,7 @@ def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_meas
 
 
 def has_measured(side: Command) -> bool:
-    """Return whether a node thread has slept more than 600 times, which exceeds the number of probes."""
+    """Return whether a node thread has slept more than 600 times, which is more often than for the probes alone."""
     assert side.process.poll() is None, side.output
     return max(map(_most_sleeps, side.family()[1:]), default=0) > 600
 
@@ -196,7 +196,7 @@ numpy.ones = lambda shape, *rest, **named: ones(shape, *rest, **named) * (2 if s
 
 
 def test_wrong_content_is_told_and_is_an_error(tmp_path: Path) -> None:
-    """The publisher's NumPy creates twos instead of ones."""
+    """The publisher's array contains twos instead of ones."""
     beyond = tmp_path / "beyond"
     beyond.mkdir()
     (beyond / "sitecustomize.py").write_text(TWOS)

@@ -33,13 +33,11 @@ Case = dict[str, Any]
 
 @dataclass(frozen=True)
 class Measured:
-    """The rows of a run by case name, and the run's folder."""
-
     rows: dict[str, dict[str, Any]]
     folder: Path
 
     def service_us(self, name: str) -> NDArray[np.float64]:
-        """Return the service time of each message of all trials, from the last receiver's raw samples."""
+        """Return the service time of each message of all trials, from the last receiver's samples."""
         paths = sorted((self.folder / "samples").glob(f"{self.rows[name]['cell']}-*.parquet"))
         samples = [pq.read_table(path, filters=[("endpoint", "=", 1)]).sort_by("seq") for path in paths]
         return np.concatenate([_us(each["arrived_ns"]) - _us(each["sent_ns"]) for each in samples])
@@ -80,16 +78,16 @@ def mix(word: int) -> int:
 
 
 def evenly(seq: int, draw: int, seed: int) -> float:
-    """Return the uniform draw `u(s, k)`."""
+    """Return the uniform random number `u(s, k)` of the README."""
     return float(mix((mix(seed) + 3 * seq + draw) & MASK) >> 11) / float(1 << 53)
 
 
 def exponential(seq: int, seed: int) -> float:
-    """Return the draw `d(s)` for `jitter = exponential`."""
+    """Return the random delay `d(s)` of the README for `jitter = exponential`."""
     return -math.log(1.0 - evenly(seq, 1, seed))
 
 
 def lognormal(seq: int, seed: int) -> float:
-    """Return the draw `d(s)` for `jitter = lognormal`."""
+    """Return the random delay `d(s)` of the README for `jitter = lognormal`."""
     normal = math.sqrt(-2 * math.log(1 - evenly(seq, 1, seed))) * math.cos(2 * math.pi * evenly(seq, 2, seed))
     return math.exp(normal)

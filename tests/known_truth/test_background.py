@@ -1,4 +1,4 @@
-"""The background load uses the requested CPU, is not counted as a node's CPU, and delays processes on its core."""
+"""The background load uses the requested CPU, does not count as a node's CPU, and delays processes on its core."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ worker = { language = "rust", cores = "CORE" }
 jobs = { from = "hub", to = "worker", rate = 4 }
 results = { from = "worker", to = "hub", after = "jobs", work = "copy:200000000", deadline = "1s" }
 """
-"""Copying takes CPU time, so its duration doubles if two processes share the core."""
+"""Copying needs the CPU all the time, so its duration doubles if two processes share the core."""
 
 
 def measure(folder: Path, background: str, *options: str) -> dict[str, dict[str, Any]]:
-    """Return the rows, by flow, of a workload with a worker on the last core."""
+    """Return the rows of a workload by flow; the workload has a worker on the last core."""
     head = HEAD.replace("trials = 1", "trials = 3")
     text = f"{head}{background}\n{SHARED.replace('CORE', str(LAST))}"
     (folder / "load.toml").write_text(text)

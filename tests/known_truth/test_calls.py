@@ -50,9 +50,9 @@ def flows(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    """Overlapping calls to a server that handles one at a time, and to one that handles three.
+    """Run overlapping calls to a server that handles one at a time, and to a server that handles three.
 
-    Every fifth message takes much longer, so replies overtake each other.
+    Every fifth message takes much longer than the others, so replies overtake each other.
     """
     tables = participants({"client": "", "server": "", "pool": ", threads = 3"}) + flows(AT_ONCE)
     plan = "late_every = 5, late_us = 80000"

@@ -1,4 +1,5 @@
-"""A codec library with known encoding and decoding times is measured correctly and separately from the hop."""
+"""The encoding and decoding times of a codec library with known times are measured correctly, and separately from the
+hop."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.alone
 ROOT = Path(__file__).parents[2]
 ENCODE_US, DECODE_US, DELAY_US = 2000, 3000, 10_000
 LATE_US = 2500
-"""The extra delay that a busy machine may add to a median; it never shortens one."""
+"""The extra delay that a busy machine may add to a median."""
 BYTES = 100
 SCENARIO = f"""
 title = "Known truth"
@@ -38,7 +39,6 @@ settings.synthetic = {{ delay_us = {DELAY_US} }}
 
 @pytest.fixture
 def payload(tmp_path: Path) -> Iterator[str]:
-    """Return a message with the slow codec library."""
     (tmp_path / "slow.proto").write_text("message Slow {}")
     text = f"message:{tmp_path}/slow.proto:Slow"
     library = tmp_path / LIBRARY

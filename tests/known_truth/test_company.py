@@ -1,4 +1,5 @@
-"""A participant with one thread delays a concurrent flow by a planned ratio; other participants do not delay it."""
+"""A participant with one thread delays a concurrent flow by a planned ratio; other participants do not delay the
+flow."""
 
 from __future__ import annotations
 
@@ -27,10 +28,11 @@ slow = {{ from = "hub", to = "one", rate = 10, receiver_work = "sleep:{RATIO * D
 delayed = {{ from = "middle", to = "one", after = "start", deadline = "1s" }}
 free = {{ from = "hub", to = "many", rate = 10, deadline = "1s" }}
 """
-"""A workload with a planned ratio.
+"""A workload in which one flow delays another by a planned ratio.
 
-`slow` and `start` arrive together. `one` then works for {RATIO} delays, and `delayed` arrives after one delay.
-`delayed` was due when `start` arrived, so it takes {RATIO} delays, but only one delay alone.
+The flows `slow` and `start` arrive together. The participant `one` then works for {RATIO} delays, and the flow
+`delayed` arrives after one delay. Messages of `delayed` are due when `start` arrives, so they take {RATIO} delays in
+the workload, and one delay if measured alone.
 """
 
 
@@ -45,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
 
 @pytest.fixture(scope="module")
 def rows(run: tuple[Path, Ran]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the rows by the flow that the cell measured alone and the row's flow."""
+    """Return the rows, with the flow that the cell measured alone and the row's flow as the key."""
     folder, done = run
     assert done.returncode == 0, done.stderr
     return {(row["alone"], row["flow"]): row for row in pq.read_table(folder / "cells.parquet").to_pylist()}

@@ -10,7 +10,7 @@ from tests.command import hopmeter
 
 START_US, RATE_HZ, SECONDS = 200_000, 200, 21
 GROWTH_US = 20.0
-"""Each message takes this much longer than the previous one: 84 ms, or 42 %, over the trial."""
+"""Each message takes this much longer than the previous message: 84 ms, or 42 %, over the trial."""
 SCENARIO = f"""
 title = "Growth"
 question = "Is it found?"

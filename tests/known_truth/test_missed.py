@@ -33,11 +33,10 @@ back = { from = "second", to = "first", rate = 50 }
 """
 RARELY, OFTEN = 20, 4
 SIDES = {"same": RARELY, "more": OFTEN}
-"""Runs with two sides: how often messages are late on the new side."""
+"""Runs with two sides, each with how often messages are late on the new side."""
 WHOLE = {"a": RARELY, "b": RARELY, "c": RARELY, "equal": RARELY, "worse": OFTEN}
-"""Runs with one side."""
 AT_ONCE = 4
-"""The number of concurrent runs, which mostly sleep. Even a busy machine delays no message by half a deadline."""
+"""The number of concurrent runs. The runs mostly sleep, so even a busy machine delays no message by half a deadline."""
 
 
 def measure(folder: Path, name: str, every: int, *options: str, trials: int = 4) -> CompletedProcess[str]:
@@ -53,7 +52,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(folder: Path) -> dict[str, CompletedProcess[str]]:
-    """Return all runs by name."""
     gate = ("--against", f"set:late_every={RARELY},seed=2", "--fail-if", "slower:900%")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         started = {name: pool.submit(measure, folder, name, every) for name, every in WHOLE.items()}
@@ -97,7 +95,7 @@ def date_run(folder: Path, hour: int) -> None:
 
 
 def call_equal(folder: Path) -> None:
-    """Replace a run's settings with those of the other runs, as if only the library version differed."""
+    """Make a run's settings equal to those of the other runs, as if only the library version differed."""
     text = (folder / "run.json").read_text()
     for before, after in (
         (f'late_every": {OFTEN}', f'late_every": {RARELY}'),

@@ -18,7 +18,7 @@ LATE_US = 2500
 """The extra delay that a busy machine may add to a median."""
 DEADLINE_US = 300_000
 MARGIN_US = 200_000
-"""How far planned hits and misses are from the deadline: more than a busy machine delays a thread."""
+"""How far planned hits and misses are from the deadline, which is more than a busy machine delays a thread."""
 
 SHORT: Case = {"placement": "process", "rate": 100, "messages": MESSAGES, "trials": 1}
 PLANS: dict[str, Case] = {
@@ -82,7 +82,7 @@ def test_losses_duplicates_and_reordering_are_counted_exactly(run: Measured, lan
     found = row(run, f"damage {language}")
     lost = {seq for seq in range(MESSAGES) if evenly(seq, 0, 5) < 0.1}
     every: dict[int, set[int]] = {n: {seq for seq in range(MESSAGES) if seq % n == n - 1} for n in (10, 20)}
-    # A lost sample overtakes nothing, and the last sample has no successor.
+    # A lost sample overtakes no other, and the last sample has no successor.
     overtaken = {seq for seq in every[20] - lost - {MESSAGES - 1} if seq + 1 not in lost}
     assert found["lost"] == len(lost)
     assert found["received"] == (MESSAGES - len(lost))

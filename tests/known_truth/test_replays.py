@@ -36,7 +36,7 @@ other = {{ from = "third", to = "second", replay = "{mcap}:/other" }}
 after = {{ from = "second", to = "first", after = "once" }}
 """
 OTHER_MS = [5, 30, 90]
-"""When messages of another topic in the same recording are due."""
+"""The due times of the messages of another topic in the same recording."""
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from tests.known_truth.measuring import Case, run
 pytestmark = pytest.mark.slow
 
 OLD_US = 40_000
-"""Long enough that wake-up delays of a millisecond on a busy machine do not hide a change of 10 %."""
+"""The planned delay of the old side. At 40 ms, wake-up delays of a millisecond on a busy machine do not hide a change
+of 10 %."""
 CHANGES_US = {"equal": OLD_US, "3 %": 1.03 * OLD_US, "10 %": 1.1 * OLD_US, "faster": OLD_US / 1.5}
 BREAKS = {"loses": {"lose_every": 19}, "saturates": {"max_rate_hz": 100}, "crashes": {"corrupt_every": 40}}
 AGAINST = f"set:delay_us={OLD_US},seed=2,lose_every=0,max_rate_hz=0,corrupt_every=0"

@@ -11,7 +11,7 @@ from tests.known_truth.workloads import Trial, measure_workload
 
 PERIOD_MS, WORK_MS = 10, 20
 GROWTH_MS_PER_S = 1000 * (WORK_MS - PERIOD_MS) / PERIOD_MS
-"""The reader falls behind by this much per second: 10 ms every 10 ms."""
+"""How far the reader falls behind per second: by 10 ms every 10 ms."""
 READERS = ("rust", "cpp", "python")
 FLOWS = """
 [participant]

@@ -131,7 +131,7 @@ def test_duplicates_are_counted_exactly(rows: dict[str, Row]) -> None:
 
 def test_reordering_is_counted_exactly(rows: dict[str, Row]) -> None:
     row = rows["reordering"]
-    # Every 20th message arrives after its successor; the very last one has no successor and keeps its place.
+    # Every 20th message arrives after its successor; the last message has no successor and keeps its place.
     assert row["reordered"] == MESSAGES // 20 - 1
     assert row["lost"] == row["duplicated"] == 0
 
@@ -142,7 +142,7 @@ def test_what_happens_at_once_is_told_apart(rows: dict[str, Row]) -> None:
     row = rows["all at once"]
     assert row["lost"] == len(lost)
     assert row["duplicated"] == len(every[11] - lost)
-    # If its successor was lost, a message is overtaken only by the following one, if at all.
+    # If its successor was lost, a message may be overtaken only by the message after the successor.
     kept = every[30] - lost
     assert len(kept) - len(lost) <= row["reordered"] <= len(kept)
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 SHORT: Case = {"rate": 50, "messages": 24, "trials": 1, "warmup": 2}
 WORKS: Case = {**SHORT, "rate": 15, "messages": 20}
 BIG = "bytes:34000000"
-"""Larger than the largest block that the C library allocates from its heap."""
+"""A payload larger than the largest block that the C library allocates from its heap."""
 CASES: dict[str, Case] = {
     "transport": {**SHORT, "plan": {"delay_us": 300_000}},
     "stall": {**SHORT, "plan": {"stall_at": 10, "stall_ms": 600}},
@@ -104,8 +104,11 @@ def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
 
 @pytest.mark.alone
 def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
-    """Most woken threads still run at once, so the test needs many messages. A stall of the whole machine can hide the
-    waits, so one of three runs suffices. With idle cores, the share is 0."""
+    """A planned load makes messages wait for the core.
+
+    Most woken threads still run at once, so the test needs many messages. A stall of the whole machine can hide the
+    waits, so one of three runs suffices.
+    """
     shares = []
     for number in range(3):
         folder = tmp_path / str(number)
@@ -117,7 +120,7 @@ def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
 
 
 def measure_beside_spinners(folder: Path) -> dict[str, Any]:
-    """Measure with busy cores. The cores are busy only while the nodes run, not during planning and reporting."""
+    """Measure with cores that are busy only while the nodes run, not during planning and reporting."""
     first, last = folder / ".run.partial/trials.jsonl", folder / ".run.partial/why/trials.jsonl"
     with ThreadPoolExecutor() as pool:
         run = pool.submit(measure, folder, {"busy": {**SHORT, "rate": 200, "messages": 400, "plan": {}}}, "--why")

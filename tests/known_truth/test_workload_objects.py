@@ -12,7 +12,7 @@ from tests.command import hopmeter
 from tests.known_truth.workloads import HEAD, Trial, measure_workload
 
 DELAY_US = 200_000
-"""Planned hits and misses are 500 ms away from the deadline."""
+"""How far planned hits and misses are from the deadline."""
 PLAN = f"delay_us = {DELAY_US}, late_every = 10, late_us = 1000000"
 OBJECTS = """
 [participant]

@@ -13,7 +13,7 @@ DELAY_US = 3000
 LATE_US = 2500
 """The extra delay per hop that a busy machine may add to a median."""
 MARGIN_US = 200_000
-"""How far planned hits and misses are from the deadline: more than a busy machine delays a thread."""
+"""How far planned hits and misses are from the deadline, which is more than a busy machine delays a thread."""
 
 DEADLINES = """
 [participant]
@@ -173,7 +173,7 @@ def test_a_nested_call_is_made_while_the_outer_one_is_served(graph: Trial) -> No
 
 
 def meanwhile(threads: Trial, name: str) -> int:
-    """Return how many messages of the other flow are handled while a participant processes a slow one."""
+    """Return how many messages of the other flow a participant handles while it processes a slow message."""
     place = 1 + NAMES.index(name)
     begun, done = threads.times("slow", place, "arrived_ns"), threads.times(f"worked_{name}", 0, "sent_ns")
     assert len(done) == 4 and all(done[seq] - begun[seq] >= 20_000_000 for seq in done)

@@ -45,7 +45,7 @@ class Trial:
         return topology(self.cell).flows[self.cell.workload.flow(flow).number][place].id
 
     def times(self, flow: str, place: int, column: str) -> dict[int, int]:
-        """Return a time of each message at an endpoint of a flow, in ns."""
+        """Return one of the recorded times of each message at an endpoint of a flow, in ns."""
         table = pq.read_table(self.samples, filters=[("endpoint", "=", self.end(flow, place))])
         return dict(zip(table.column("seq").to_pylist(), table.column(column).to_pylist(), strict=True))
 
@@ -57,12 +57,12 @@ class Trial:
         return dict(zip(table.column("seq").to_pylist(), spans, strict=True))
 
     def services(self, flow: str, place: int = 1) -> dict[int, tuple[int, int]]:
-        """Return when each call arrived at a server, and when the server replied, in ns."""
+        """Return the arrival time of each call at a server and the server's reply time, in ns."""
         arrived, replied = self.times(flow, place, "arrived_ns"), self.times(flow, place, "forwarded_ns")
         return {seq: (arrived[seq], replied[seq]) for seq in arrived}
 
     def causes(self, flow: str, cause: str) -> dict[int, int]:
-        """For each message of a flow, the message of another flow that caused it."""
+        """Return, for each message of a flow, the message of another flow that caused it."""
         found = read_causes(self.samples)
         assert self.cell.workload is not None
         place = 1 + self.cell.workload.flow(cause).targets.index(self.cell.workload.flow(flow).source)

@@ -1,4 +1,4 @@
-"""Floors are measured by an ordinary scenario; unresolved values are not shown."""
+"""Floors are measured by an ordinary scenario; unresolved percentiles are not shown."""
 
 from __future__ import annotations
 

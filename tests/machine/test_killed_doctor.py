@@ -16,7 +16,7 @@ FLOORS = "import hopmeter.machine.floors as floors; floors.measure()"
 
 
 def floors_run(doctor: psutil.Process) -> psutil.Process:
-    """Return the command that measures the doctor's floors, after it has created its results folder."""
+    """Return the command that measures the doctor's floors, once the command has created its results folder."""
     return wait_for(lambda: [child for child in doctor.children() if _out(child).parent.is_dir()])[0]
 
 

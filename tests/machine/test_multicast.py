@@ -19,7 +19,6 @@ DEVICE += "ip link set other multicast on; ip route add default dev other;"
 
 
 def _answer_in_isolation(commands: str) -> str:
-    """Return the result of the check in a network namespace with only a loopback device, after these commands."""
     script = f'set -e; ip link set lo up; {commands} exec "$0" -c "$1"'
     shell = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script, sys.executable, ASK]
     done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)

@@ -17,13 +17,11 @@ from hopmeter.system import paths
 
 
 def offer(transport: str = "apart", **part: Any) -> Offer:
-    """Return a Python offer of a transport like shm, with the given differences."""
     like = manifest.find_transports(["shm"])["shm"].offers["python"]
     return like.model_copy(update={"transport": transport, "environment_name": transport, **part})
 
 
 def lay(environment: str, *packages: str) -> Path:
-    """Create an environment of this Python that contains empty packages."""
     folder = interpreter.folder(environment)
     (folder / "bin").mkdir(parents=True)
     (folder / "bin/python").symlink_to(sys.executable)
@@ -35,7 +33,6 @@ def lay(environment: str, *packages: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use environments in a temporary folder."""
     monkeypatch.setattr(interpreter, "folder", lambda name: tmp_path / "environments" / name)
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 

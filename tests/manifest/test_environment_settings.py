@@ -62,7 +62,6 @@ def bus(folder: Path, **given: Any) -> Manifest:
 
 @pytest.fixture(autouse=True)
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a library in the second of two folders, with two flavours."""
     home = tmp_path / "library"
     (home / "flavours").mkdir(parents=True)
     for name in ("bus_sweet", "bus_sour"):
@@ -86,7 +85,7 @@ def version(manifest: Manifest, **settings: Any) -> str:
 
 def test_each_value_has_a_node_with_its_own_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = bus(tmp_path)
-    for _ in range(2):  # even if it is cached
+    for _ in range(2):  # the second result comes from the cache
         assert version(known, flavour="bus_sweet") == "bus_sweet"
         assert version(known, flavour="bus_sour", depth=2) == "bus_sour"
         assert version(known) == "none"
@@ -210,7 +209,7 @@ def test_a_broker_for_a_value_that_no_setting_has_is_refused() -> None:
 
 
 def test_a_program_must_begin_with_the_environment_that_its_settings_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A running process cannot change what its library has already read."""
+    """A running process cannot change what its library has already read from the environment."""
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros")
     with refuses(UsageError, "E-ENVIRONMENT RMW_IMPLEMENTATION=rmw_zenoh_cpp"):
         connect("ros2", rmw="rmw_zenoh_cpp")

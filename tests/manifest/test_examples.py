@@ -23,7 +23,7 @@ KNOWN = [
 ]
 NEEDED = {"PAYLOAD_BYTES", "RATE_HZ", "COUNT"}
 LONGEST = 130
-"""The maximum number of lines in an example, because a user reads all of it."""
+"""The maximum number of lines in an example, because users read examples completely."""
 
 
 def is_ready(example: Example) -> bool:

@@ -1,4 +1,4 @@
-"""Manifest hints appear in rows that show their symptom, and end with the recommended setting."""
+"""Manifest hints appear in rows that show a hint's symptom, and end with the recommended setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests for installations that hopmeter makes: as a substitute for the user's, or because a setting selects them."""
+"""Tests for installations that hopmeter makes: as a replacement for the user's installation, or because a setting
+selects them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def standard_path(folder: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create a fake system python3 that reports the given facts."""
     folder.mkdir()
     (folder / "python3").write_text(f"#!/bin/sh\necho '{says}'\n")
     (folder / "python3").chmod(0o755)

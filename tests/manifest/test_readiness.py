@@ -1,4 +1,4 @@
-"""A node's own report determines whether the node is ready."""
+"""A node is ready only if its own report says so."""
 
 from __future__ import annotations
 

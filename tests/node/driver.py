@@ -58,15 +58,12 @@ class Subscriber:
 
 @dataclass
 class Outcome:
-    """The replies and output of a node."""
-
     said: list[dict[str, Any]]
     code: int
     log: str
 
     @property
     def last(self) -> dict[str, Any]:
-        """The last reply: `done` or `failed`."""
         return self.said[-1]
 
 
@@ -87,12 +84,11 @@ class Node:
         self._lines = self.channel.makefile("r")
 
     def order(self, say: str, **more: Any) -> None:
-        """Send one command to the node; if the node has exited, `hear` detects it."""
         with contextlib.suppress(BrokenPipeError):
             self.channel.sendall(json.dumps({"say": say, **more}).encode() + b"\n")
 
     def hear(self, *words: str) -> dict[str, Any] | None:
-        """Read replies until one of the given words, `failed`, or the end of the channel."""
+        """Read the node's replies until one of the given words, `failed`, or the end of the channel."""
         for line in self._lines:
             self.said.append(json.loads(line))
             if self.said[-1]["say"] in (*words, "failed"):
@@ -124,7 +120,6 @@ class Node:
         return Outcome(self.said, code, self._log.read_text())
 
     def kill(self) -> None:
-        """Kill the node if a failed test left it running."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -153,7 +148,6 @@ def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **chan
 
 
 def place(folder: Path, at: int, last: int, work: dict[str, Any]) -> dict[str, Any]:
-    """Return the endpoint at one position of a chain."""
     role = "source" if at == 0 else "sink" if at == last else "relay"
     return {
         "id": at, "role": role, "flow": 0, "core": None, "work": work if role == "relay" else {"kind": "none"},

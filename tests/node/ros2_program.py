@@ -51,10 +51,8 @@ def plain(parts):
 
 
 def run(payload: str, program: str, logs: Path, **inputs: object) -> dict[str, object]:
-    """Run the program, and return its JSON output.
-
-    Its `inputs` are the type name, the paths of the type's files, and the caller's additions.
-    """
+    """Run the program, and return its JSON output. The program's inputs are the type name, the paths of the type's
+    files, and the given `inputs`."""
     manifest = find_transports(["ros2"])["ros2"]
     offer, wanted = manifest.offers["python"], payload_type(payload)
     state = readiness(manifest, "python")

@@ -1,4 +1,4 @@
-"""Frames pass through any object with the buffer protocol, in place, and only while the instrument lends them."""
+"""Frames pass through any object with the buffer protocol, without a copy, and only while the instrument loans them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from tests.node.driver import MESSAGES, Measure, Outcome
 
 
 def tallies(outcome: Outcome) -> tuple[int, int, int, int]:
-    """Return the counts of sent and received messages, and of wrong frames and payloads."""
     assert outcome.last["say"] == "done", outcome.last
     source, sink = outcome.last["endpoints"]
     return source["sent"], sink["received"], sink["malformed"], sink["content_errors"]

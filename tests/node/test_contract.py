@@ -1,4 +1,4 @@
-"""If an adapter breaks the contract or raises an exception, its trial fails with the place and the reason."""
+"""If an adapter breaks the contract or raises an exception, its trial fails with the location and the reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ WRONG = {
 
 
 def failure_reason(outcome: Outcome) -> str:
-    """Return the node's reason for its failure."""
     assert outcome.last["say"] == "failed", outcome.said
     assert outcome.code == 1
     return str(outcome.last["error"])

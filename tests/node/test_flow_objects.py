@@ -1,4 +1,4 @@
-"""Each flow of a node has its own objects, and equal objects exist only once."""
+"""Each flow of a node has its own objects, but equal objects exist only once."""
 
 from __future__ import annotations
 

@@ -23,14 +23,11 @@ BLOCKING = """
 
 @pytest.fixture
 def library() -> Iterator[ThreadPoolExecutor]:
-    """Threads on which a library calls back."""
     with ThreadPoolExecutor(2) as threads:
         yield threads
 
 
 class Ends:
-    """A fake library endpoint that stores its callbacks."""
-
     address = "here"
 
     def __init__(self) -> None:

@@ -117,7 +117,6 @@ def test_a_pixel_that_differs_is_seen(codec: str) -> None:
 
 @pytest.fixture
 def video(tmp_path: Path) -> str:
-    """Write three frames of noise to a file, like the launcher."""
     shown = np.random.default_rng(7).integers(0, 256, (3, 16, 32, 3), dtype=np.uint8)
     shown.tofile(tmp_path / "frames.rgb8")
     return f"frames:32x16:3:{tmp_path / 'frames.rgb8'}"

@@ -27,7 +27,6 @@ POLL_S, GAP_S, PATIENCE_S = 0.05, 0.3, 10.0
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    """Start a private broker, and return its address."""
     redis = manifest.every()["redis"]
     assert redis.broker is not None
     with BrokerProcess(
@@ -50,7 +49,6 @@ def slow(broker: str, tmp_path: Path) -> Iterator[str]:
 
 
 def passed_on(listening: socket.socket, broker: str) -> None:
-    """Forward the only connection of the test until the broker closes it."""
     with suppress(OSError), closing(socket.socket(socket.AF_UNIX)) as server:
         client, _ = listening.accept()
         server.connect(broker)

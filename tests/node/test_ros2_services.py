@@ -1,6 +1,6 @@
 """Tests for calls of a user's service in the `ros2` adapter, without a middleware.
 
-Frames are written into requests and responses and read again, intact and altered.
+Each test writes frames into requests and responses, and reads them again, intact and altered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """Write and read the frames of a service whose request has no header and whose response is larger and has one."""
+    """Write and read the frames of a service whose request has no header, and whose response has a header and is larger
+    than the request."""
     folder = tmp_path_factory.mktemp("packages")
     for name, text in {
         "wheel_msgs/msg/Wheel.msg": "float32 size\nint8[3] place",

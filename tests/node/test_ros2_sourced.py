@@ -56,7 +56,7 @@ def test_a_ros2_for_another_python_is_refused(
 def test_the_packages_of_the_registry_need_nothing_sourced(
     sourced: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AMENT_PREFIX_PATH", "")  # so that the test restores the variable, which the adapter sets
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")  # so that the test restores the variable that the adapter sets
     monkeypatch.delenv("AMENT_PREFIX_PATH")
     prefix(tmp_path, "9.1.2")
     (tmp_path / "share/ament_index").mkdir()

@@ -1,6 +1,6 @@
 """Tests for messages of a user's type in the `ros2` adapter, without a middleware.
 
-Frames are written into messages and read again in the Python of the nodes, intact and altered.
+Each test writes frames into messages and reads them again in the Python of the nodes, intact and altered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests for the unsent bytes of a slow peer, and for how long a socket waits."""
+"""Tests for the unsent bytes of a slow peer, and for the time that a socket waits."""
 
 from __future__ import annotations
 

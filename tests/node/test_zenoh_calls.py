@@ -1,4 +1,4 @@
-"""Tests for a zenoh client whose query zenoh ended."""
+"""Tests for a zenoh client whose query was ended by zenoh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest.importorskip("zenoh")
 
 @pytest.fixture
 def client() -> Any:
-    """Return a client with one pending request; its answers come from a queue as usual."""
+    """Return a client with one pending request; the client's answers come from a queue as usual."""
     (folder,) = paths.transport_folders()
     adapter = sys.modules[transport_class(folder / "zenoh/python").__module__]
     return adapter.Client(SimpleNamespace(deliver=lambda payload, take: take(payload)), SimpleNamespace(), None)

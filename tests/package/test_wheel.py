@@ -21,13 +21,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class Installation:
-    """An environment with the package installed, and commands to run in it."""
-
     def __init__(self, folder: Path, wheel: Path) -> None:
         self.empty = folder / "empty"
         self.empty.mkdir()
         self.bin = folder / "venv/bin"
-        # No home directory and no Cargo: only system tools and the package's own files.
+        # Neither a home directory nor Cargo: only system tools and the package's own files.
         self.environment = {
             "PATH": f"{self.bin}:/usr/bin:/bin",
             "HOME": str(folder),
@@ -59,7 +57,7 @@ def must(command: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    # Socket paths must be short, and the test's folder is not; the trial folders are outside it anyway.
+    # Socket paths must be short, but the test's folder is too long, and trial folders are outside it anyway.
     folder = tmp_path_factory.mktemp("wheel")
     nodes = stage.stage(CHECKOUT, CHECKOUT / "hopmeter/_data")
     assert {"hopmeter-node-memory-rust", "hopmeter-node-unix-rust"} <= set(nodes), "run `make all` first"

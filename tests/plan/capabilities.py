@@ -1,4 +1,4 @@
-"""A small set of capabilities for planning tests: transport manifests without built nodes."""
+"""The capabilities of a machine for planning tests: transport manifests without built nodes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def capabilities(
 
 
 def make_plan(where: Capabilities, **given: Any) -> Plan:
-    """Plan a scenario with the given keys; a key with the value None is left out."""
+    """Plan a scenario with the given keys; keys with the value None are left out."""
     table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
     scenario = {key: value for key, value in table.items() if value is not None}
     return make("s", validate(Scenario, scenario, "test"), where)

@@ -28,7 +28,7 @@ def plan(**given: Any) -> Plan:
 
 
 def cells(**given: Any) -> dict[str, Cell]:
-    """Return the cells by the flow that they run alone; the key of the whole workload is empty."""
+    """Return the cells by the flow that they run alone; the cell of the whole workload has an empty key."""
     return {each.comparison.alone: each for each in plan(**given).cells}
 
 

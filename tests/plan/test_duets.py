@@ -1,4 +1,4 @@
-"""Only cells whose nodes are idle during the other side's turn run as duets."""
+"""Cells run as duets only if their nodes are idle during the other side's turn."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ BROKER = {"title": "busd", "where": {"flavour": ["bus_b"]}, "command": ["busd"],
 
 
 def find_node(chosen: Manifest, language: str) -> Readiness:
-    """Return a ready node, unless the selected flavour is not installed."""
     flavour = chosen.variables.get("FLAVOUR", "")
     absent = flavour == "bus_c"
     return Readiness(

@@ -32,7 +32,6 @@ SIZES = {"c++": 900, "rust": 910, "python": 920}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Use an empty folder for codec libraries."""
     monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path)
     library_of.cache_clear()
     yield tmp_path
@@ -189,7 +188,7 @@ PROGRAMS = {"robot": {"language": "c++"}, "screen": {"language": "rust"}}
 
 
 def pretend_versions(folder: Path, language: str, files: tuple[str, str]) -> dict[str, Any]:
-    """Return two flows whose messages define one name in different files."""
+    """Return two flows whose messages define the same name in different files."""
     flows: dict[str, Any] = {}
     for name, file in zip(("one", "two"), files, strict=True):
         schema = folder / f"{name}.proto"

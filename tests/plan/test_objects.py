@@ -140,7 +140,7 @@ def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None
 
 
 class Nodes:
-    """Answers for every node, and counts the queries."""
+    """Answers every query about a node, and counts the queries."""
 
     def __init__(self, payload_bytes: int = 128, missing: str = "", lasts: bool = True) -> None:
         self.asked: list[str] = []

@@ -36,7 +36,6 @@ STRING = ("std_msgs/msg/String", "ros2msg", "string data")
 
 @pytest.fixture(autouse=True)
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Create an installation with one package and no built code."""
     file = tmp_path / "prefix/share/std_msgs/msg/String.msg"
     file.parent.mkdir(parents=True)
     file.write_text("string data")
@@ -51,7 +50,6 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 @pytest.fixture
 def state(tmp_path: Path) -> str:
-    """Return the payload of a message whose package no installation contains."""
     file = tmp_path / "my_msgs/msg/State.msg"
     file.parent.mkdir(parents=True)
     file.write_text("float64 speed\nstring name")
@@ -133,7 +131,6 @@ def test_a_cell_that_cannot_send_objects_is_dropped(state: str, given: dict[str,
 
 @pytest.fixture
 def ask(tmp_path: Path) -> str:
-    """Return the payload of a service whose package no installation contains."""
     file = tmp_path / "my_msgs/srv/Ask.srv"
     file.parent.mkdir(parents=True)
     file.write_text("int8 x\n---\nint8[9] y")

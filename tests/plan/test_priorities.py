@@ -19,14 +19,13 @@ FLOWS = {
 
 
 def drop_reason(one: dict[str, Any], other: dict[str, Any], cores: int = 4, highest: int = 99, **given: Any) -> str:
-    """Return why the workload is dropped, or an empty string."""
     where = capabilities(transport("bus", rpc="native"), machine=Machine(tuple(range(cores))))
     table = {"participant": {"one": one, "other": other}, "flow": FLOWS, "cores": "free", **given}
     return make_plan(replace(where, highest_priority=highest), **table).cells[0].dropped
 
 
 SPIN = {"wait": "spin", "fifo": 10}
-"""Each participant waits for one message or call; `other` also waits for the replies to its calls."""
+"""The settings of a spinning participant with a SCHED_FIFO priority."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Between machines, a transport uses the settings that let it leave the machine, unless the user overrides them."""
+"""Between machines, a transport gets the settings that let it leave the machine, unless the user overrides them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def workload(**flows: dict[str, Any]) -> tuple[Cell, Workload]:
 
 
 def test_a_transport_of_flows_on_one_host_need_not_leave_it() -> None:
-    """The frames stay on the robot, and another transport carries the flow between the hosts."""
+    """The flow `frames` stays on the robot, and another transport carries the flow between the hosts."""
     frames = {"from": "camera", "to": "detector", "transport": "local"}
     cell, _ = workload(frames=frames, objects={"from": "detector", "to": "operator"})
     assert (cell.dropped, cell.carriage.profile) == ("", "endpoint=tcp")
@@ -119,7 +119,7 @@ def test_a_given_value_of_a_flow_splits_its_participant_from_flows_that_cross() 
 
 
 def test_a_broker_on_another_machine_is_reached_too() -> None:
-    """The broker runs on the host of the first node, and the flow runs on another host."""
+    """The broker runs on the host of the first node, but the flow runs on another host."""
     broker = {"title": "d", "command": ["d"], "address": "{host}:{port}", "ready": "port"}
     bus = transport("local", broker=broker)
     programs = {"operator": {"host": "a"}, "camera": {"host": "b"}, "other": {"host": "b"}}

@@ -27,12 +27,12 @@ PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python"
 
 
 def carrier(manifest: Manifest, _codec: str) -> Readiness:
-    """Return the Python node of a transport, which supports NumPy objects."""
+    """Return the Python node of a transport that supports NumPy objects."""
     return Readiness(manifest.name, "python", ready=True, command=(sys.executable, "-P", "-m", "hopmeter.node"))
 
 
 def all_capabilities(*carrier: Any) -> Capabilities:
-    """Return the capabilities of a machine with four cores and every transport built."""
+    """Return the capabilities of a machine with four cores and all transports built."""
     known = every()
     ready = {
         (each.name, word): Readiness(each.name, word, ready=True) for each in known.values() for word in each.offers

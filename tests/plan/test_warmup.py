@@ -1,4 +1,4 @@
-"""The slowest relevant flow determines a workload's warm-up, which takes at most a fifth of the measured time."""
+"""The slowest relevant flow of a workload determines the warm-up, which takes at most a fifth of the measured time."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FLOWS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every node reports the size of an object from its payload; the size cache is disabled."""
+    """Let every node report the size of an object from its payload, and disable the size cache."""
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
     def weigh(_: list[str], payloads: list[str]) -> tuple[dict[str, tuple[int, str]], bool]:
@@ -46,7 +46,7 @@ def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cell(manifest: Manifest = BUS, missing: str = "", flow: dict[str, Any] | None = None, **given: Any) -> Cell:
-    """Return the workload's cell over one transport; `flow` changes keys of its flows."""
+    """Return the workload's cell over one transport; `flow` changes keys of the workload's flows."""
 
     def carrier(one: Manifest, codec: str) -> Readiness:
         absent = "no Python has it" if codec == missing else ""

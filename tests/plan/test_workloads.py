@@ -58,7 +58,6 @@ def specs() -> list[dict[str, Any]]:
 
 
 def endpoint(number: int) -> dict[str, Any]:
-    """Return an endpoint from the specs."""
     (found,) = [each for spec in specs() for each in spec["endpoints"] if each["id"] == number]
     return dict(found)
 

@@ -18,7 +18,6 @@ ROS2 = {"msgdef": "string data\n", "rihs01": "RIHS01_" + "0" * 64}
 
 
 def payload(number: int, size: int) -> bytes:
-    """Return bytes that differ from message to message."""
     return bytes((number * 31 + place) % 256 for place in range(size))
 
 
@@ -38,7 +37,6 @@ def write_mcap(path: Path, topics: dict[str, Messages], published: bool = True, 
 
 
 def write_in_order(path: Path, messages: Iterable[Sent]) -> Path:
-    """Write an MCAP file with messages of several topics in the given order."""
     path.write_bytes(write(messages, Parts()))
     return path
 

@@ -24,8 +24,6 @@ COMPRESSORS = {"": bytes, "zstd": zstd.compress, "lz4": lz4.frame.compress}
 
 
 class Sent(NamedTuple):
-    """A message in a file."""
-
     topic: str
     time_ns: int
     data: bytes
@@ -33,7 +31,7 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class Parts:
-    """The optional parts of a file."""
+    """The optional parts of an MCAP file."""
 
     chunks: str | None = ""
     """The compression of the chunks, or None for a file without chunks."""
@@ -51,7 +49,7 @@ class Parts:
 
 
 def every_combination(chunks: str | None) -> Iterator[Parts]:
-    """Return all combinations of the optional parts for one kind of chunks."""
+    """Return all combinations of the optional parts for one compression of chunks."""
     names = [each.name for each in fields(Parts)][1:]
     for values in itertools.product((False, True), repeat=len(names)):
         yield Parts(chunks, **dict(zip(names, values, strict=True)))
@@ -65,10 +63,8 @@ KIND: Kind = ("kind", "", "")
 def write(
     messages: Iterable[Sent], parts: Parts, more: Iterable[str] = (), kinds: Mapping[str, Kind] | None = None
 ) -> bytes:
-    """Return the bytes of a file with these messages, and with channels of additional topics without messages.
-
-    `kinds` maps topics to message types.
-    """
+    """Return the bytes of a file with these messages, and with the channels of additional topics that have no messages.
+    `kinds` maps topics to message types."""
     return _File(parts, kinds or {}).build(list(messages), list(more))
 
 
@@ -114,7 +110,7 @@ class _File:
             if one.topic not in self.channels:
                 records.append(self.channel(one.topic))
             index.append((self.number(one.topic), one.time_ns, sum(map(len, records))))
-            head = struct.pack("<HIQQ", self.number(one.topic), 0, one.time_ns, 7)  # the publish time
+            head = struct.pack("<HIQQ", self.number(one.topic), 0, one.time_ns, 7)  # 7 is the publish time
             records.append(record(MESSAGE, head + one.data))
             self.counts[index[-1][0]] = self.counts.get(index[-1][0], 0) + 1
         self.chunk([*records, *([record(0x81, b"private")] if self.parts.extras else [])], index)
@@ -123,7 +119,6 @@ class _File:
         return list(self.channels).index(topic) + 1
 
     def channel(self, topic: str) -> bytes:
-        """Return the records of a new schema and channel."""
         number = len(self.channels) + 1
         kind = b"".join(map(text, self.kinds.get(topic, KIND)))
         schema = record(SCHEMA, struct.pack("<H", number) + kind + self.pad)
@@ -182,10 +177,8 @@ def record(opcode: int, content: bytes) -> bytes:
 
 
 def prefix(content: bytes) -> bytes:
-    """Return bytes preceded by their length."""
     return struct.pack("<I", len(content)) + content
 
 
 def text(value: str) -> bytes:
-    """Return a length-prefixed string."""
     return prefix(value.encode())

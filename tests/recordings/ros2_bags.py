@@ -49,7 +49,7 @@ def write_database(
 
 
 def write_metadata(folder: Path, files: Sequence[str], version: int, **more: Any) -> None:
-    """Write metadata.yaml in the format of a rosbag2 version; `more` replaces or adds keys."""
+    """Write metadata.yaml in the format of a rosbag2 version; `more` overrides or adds keys."""
     topic: dict[str, Any] = {"name": "/other", "type": "any/msg/Other", "serialization_format": "cdr"}
     if version >= 4:
         topic["offered_qos_profiles"] = QOS_FORMS[max(known for known in QOS_FORMS if known <= version)]

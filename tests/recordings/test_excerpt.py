@@ -1,4 +1,4 @@
-"""Tests for the replayed part of a recording: its limits, and the due times of its messages."""
+"""Tests for the replayed excerpt of a recording: its limits, and the due times of its messages."""
 
 from __future__ import annotations
 

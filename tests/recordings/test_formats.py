@@ -1,4 +1,4 @@
-"""Each recording format yields the times and bytes of one topic; invalid files raise a clear error."""
+"""Each recording format returns the times and bytes of one topic; an invalid file raises a clear error."""
 
 from __future__ import annotations
 

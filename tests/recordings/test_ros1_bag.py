@@ -30,7 +30,6 @@ def field(name: bytes, value: bytes) -> bytes:
 
 
 def change_head(path: Path, name: bytes, size: int, value: int) -> int:
-    """Replace a number in the header of a bag, and return the previous number."""
     content = path.read_bytes()
     at = content.index(field(name, b"")) + len(name) + 1
     path.write_bytes(content[:at] + value.to_bytes(size, "little") + content[at + size :])

@@ -27,7 +27,6 @@ def read(path: Path, *topics: str, notes: list[str] | None = None) -> list[Sent]
 
 
 def pack(path: Path) -> Path:
-    """Compress a file as rosbag2 does, and remove the original."""
     packed = path.with_name(path.name + ".zstd")
     packed.write_bytes(zstd.compress(path.read_bytes()))
     path.unlink()

@@ -1,4 +1,4 @@
-"""If the clock was set during a recording, the replayed part is chosen and the omitted part reported."""
+"""If the clock was set during a recording, one segment is replayed, and the omitted part is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ UNTIMED = "without a valid time, such as those recorded at time 0 before a clock
 
 
 def replay(folder: Path, times_ns: list[int], span_ns: int = 5 * SECOND) -> Excerpt:
-    """Return the replay excerpt of a topic whose messages have these times, in this order."""
     path = write_in_order(folder / "one.mcap", [Sent("/t", time, b"data") for time in times_ns])
     return read_excerpt(RecordingSource(path, "/t"), span_ns)
 

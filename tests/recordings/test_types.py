@@ -32,7 +32,7 @@ def test_an_mcap_file_names_types_and_definitions_whatever_its_optional_parts(
 ) -> None:
     for parts in islice(every_combination(chunks), 0, None, 7):
         found = read_types(mcap(tmp_path, parts))
-        if parts.padded:  # its channels have no schema
+        if parts.padded:  # channels of padded files have no schema
             assert found == dict.fromkeys(("/a", "/b", "/c"), RecordedType("", "cdr"))
         else:
             expected = {topic: RecordedType(name, "cdr", text, kind) for topic, (name, kind, text) in KINDS.items()}

@@ -1,4 +1,4 @@
-"""Start one Chromium per test file, for tests of pages."""
+"""Fixtures for tests of pages, with one Chromium per test file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 
 def open_page(browser: webdriver.Chrome, page: str, width: int = 1160, scheme: str = "light") -> webdriver.Chrome:
-    """Open the page at this URI with empty logs."""
+    """Open the page at this URI, and clear the logs."""
     screenshot.looks(browser, width, 900, dark=scheme == "dark")
     browser.get("about:blank")
     browser.get_log("performance")

@@ -129,7 +129,6 @@ EVERYTHING = (*SMALL, *LARGE, *CHAIN)
 def build(
     folder: Path, made: tuple[Made, ...] = EVERYTHING, trials: int = 5, messages: int = 1600, **about: Any
 ) -> Path:
-    """Write a complete run folder through the store and the analysis, and return the folder."""
     cells = [_cell(each, made, trials) for each in made]
     run = RunFolder.create(
         folder.parent, folder.name, _about(made) | {"cells": [cell.as_json() for cell in cells]} | about
@@ -170,7 +169,6 @@ def _execute(run: RunFolder, each: Made, cell: Cell, trial: int, many: int, nois
 
 
 def _node(each: Made, cell: Cell, endpoint: int, many: int) -> dict[str, Any]:
-    """Return the final reply of a node."""
     last = endpoint == each.relays + 1
     role = "source" if endpoint == 0 else "sink" if last else "relay"
     told = {
@@ -189,8 +187,10 @@ def _node(each: Made, cell: Cell, endpoint: int, many: int) -> dict[str, Any]:
 
 
 def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Generator) -> list[Path]:
-    """Return the samples of a chain of randomly drawn hops. The third trial stalls once; an overloaded cell queues
-    messages."""
+    """Return the samples of a chain whose hop times are random.
+
+    The third trial stalls once; messages queue up in an overloaded cell.
+    """
     due = DUE_NS + (np.arange(many) / each.rate_hz * 1e9).astype(np.int64)
     sent = due + noise.gamma(2.0, 250.0, many).astype(np.int64)
     if each.queued:
@@ -212,7 +212,7 @@ def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Gen
 
 
 def _if(each: Made, **times: Times) -> dict[str, Times]:
-    """Return the times only if the cell has a codec."""
+    """Return the times if the cell has a codec, or an empty dictionary."""
     return {} if each.codec == "none" else times
 
 

@@ -19,7 +19,6 @@ DELAYS_US = {"numpy": 100, "pillow": 400}
 
 
 def write_measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
-    """Write the result folder of a command, with known delays."""
     results = Results(side, folder, Console(quiet=True), ASKED)
     for plugin, us in DELAYS_US.items():
         rows = {name: np.zeros(many, np.int64) for name in TIMES} | {"seq": np.arange(many)}

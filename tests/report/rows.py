@@ -1,4 +1,4 @@
-"""Rows without a run folder, for rules that read only numbers."""
+"""Rows without a run folder, for tests that read only the rows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, drift
 
 
 def print_table(run: Run, width: int = 200) -> str:
-    """Return a run's terminal output."""
     console = Console(width=width)
     with console.capture() as said:
         run_table.print_run(console, run)

@@ -1,4 +1,5 @@
-"""Advice claims only what the intervals resolve: the recommended transport, its ratios, and when the advice changes."""
+"""Advice claims only what the intervals resolve: the recommended transport, its ratios, and the conditions that change
+the advice."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from tests.report.rows import cell, in_rounds, run_of
 
 
 def answer_text(run: Run) -> str:
-    """Return the answer and its additional tables."""
     tables = groups([run])
     named = [group.id for group in groups_in_answer([run], tables)]
     lines = [line for group in tables for line in run_tables.answer_lines(group, group.id in named)]

@@ -1,4 +1,4 @@
-"""Results of the interactive commands are drawn like those of the study."""
+"""Results of the interactive commands are drawn like the results of studies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tests.report.hands import ASKED, write_asked, write_measured
 
 
 def section(folder: Path) -> tuple[Section, Run]:
-    """Return the report section of a folder, and its rows."""
     run = hand_folder.read(folder)
     return by_hand.section(run, 1), run
 
@@ -30,7 +29,6 @@ def heads(found: Section) -> list[str]:
 
 
 def column(found: Section, head: str) -> list[Any]:
-    """Return the sort keys of a table column."""
     place = heads(found).index(head)
     return [line.values[place].sort for line in found.tables[0].bodies[0].lines]
 

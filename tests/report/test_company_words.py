@@ -23,7 +23,6 @@ WORKLOAD = Workload((Participant("a", "rust", "block"), Participant("b", "rust",
 
 
 def group(*values: dict[str, Any], flow: str = "commands", **changes: Any) -> Group:
-    """Return the table of a flow, with a row for each transport."""
     run = Run(Path("results/made-up"), {}, [])
     pattern = WORKLOAD.flow(flow).pattern
     cell = cells.cell(workload=WORKLOAD, flow=flow, pattern=pattern, **changes)

@@ -48,7 +48,7 @@ def test_a_pair_decided_without_a_least_factor_is_more_than_one() -> None:
 
 
 class Decided(TableRanking):
-    """A table with the given comparison."""
+    """A table whose comparison is already known."""
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__("", SimpleNamespace(cells=(comparison.a, comparison.b)))

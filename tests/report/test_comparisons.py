@@ -23,7 +23,7 @@ QUIET = [1.0, 1.01, 0.99, 1.02, 0.98, 1.01, 1.0, 0.99]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Return a run with both sides of three cells: unix is 50 % slower, tcp is unchanged, and lcm lost too many
+    """Return a run with two sides of three cells: unix is 50 % slower, tcp is unchanged, and lcm lost too many
     trials."""
     unix, tcp, lcm = sides("unix"), sides("tcp"), sides("lcm", wait="spin")
     levels = [(unix[0], 20.0), (unix[1], 30.0), (tcp[0], 40.0), (tcp[1], 40.0), (transport("shm"), 10.0)]

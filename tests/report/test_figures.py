@@ -14,7 +14,7 @@ from tests.report.rows import cell, run_of
 
 
 def test_every_figure_is_as_the_schema_of_vega_lite_has_it(run: Path, objects: Path) -> None:
-    """Reports are written without this validation because it is slow."""
+    """Reports are written without validating the figures, because validation is slow."""
     assert schemapi.DEBUG_MODE, "nothing would be checked"
     for folder in (run, objects):
         runs = [read(folder)]

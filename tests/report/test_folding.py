@@ -34,7 +34,6 @@ def test_rows_are_as_high_as_their_names() -> None:
 
 
 def visible_text(whole: str) -> str:
-    """Return the visible text of a figure."""
     return " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", whole))
 
 

@@ -20,7 +20,7 @@ def test_places_span_what_overlaps() -> None:
             )
         ]
     )
-    # Without an interval, `e` may have any rank, so every other row may be one rank lower.
+    # Without an interval, `e` may have any rank, so every other row may have a rank one lower.
     assert [rank.text for rank in ranks(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
 
 

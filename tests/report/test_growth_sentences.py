@@ -1,4 +1,4 @@
-"""Tests for the sentence about latency growth within a trial."""
+"""Tests for the report's sentence about latency growth within a trial."""
 
 from __future__ import annotations
 

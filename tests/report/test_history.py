@@ -1,4 +1,4 @@
-"""The history of synthetic runs shows the planned changes in the table, in JSON and on the page, and names bad runs."""
+"""The history of synthetic runs shows the planned changes in the table, in JSON and on the page, and lists bad runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for labels beside dots, and for labels without enough space."""
+"""Tests for labels next to dots, and for labels without enough space."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
 
 
 def draw(many: int, apart: float) -> dict[str, Any]:
-    """Draw a figure with many rows. Each is `apart` times slower than the previous one and uses more CPU, except for
-    the first."""
+    """Draw a figure with many rows, each `apart` times slower than the previous one. All rows but the first use more
+    CPU than the previous one."""
     rows = [
         cell(f"transport{number}", 50.0 * apart**number, cpu_us_per_message=100.0 * apart**number)
         for number in range(many)

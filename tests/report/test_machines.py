@@ -1,4 +1,4 @@
-"""A report on several machines ranks each machine separately and marks rows whose rank differs."""
+"""A report on several machines ranks the rows of each machine separately, and marks rows whose rank differs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tests.report.rows import cell, run_of
 
 
 def marks(found: machine_order.Comparison) -> dict[str, str]:
-    """Return the last column of the table, by row."""
     return {name: machine_table.mark(name, found.flips) for name in found.rows[0]}
 
 

@@ -69,8 +69,8 @@ def test_a_requested_precision_gets_the_budget_that_reaches_it(width: float, sai
 
 
 def undecided_run(*rounds: int | None, **about: Any) -> Run:
-    """Return a run of 20 rounds with a requirement. Each row needs the given number of rounds for a decision; a trial
-    takes 2 s."""
+    """Return a run of 20 rounds with a requirement. Each row needs the given number of rounds for a decision, and a
+    trial takes 2 s."""
     made = [
         row_with_interval(name, us, require="undecided", require_rounds=many)
         for name, us, many in zip(("zenoh", "nng", "mqtt"), (10.0, 10.1, 10.2), rounds, strict=False)
@@ -80,7 +80,7 @@ def undecided_run(*rounds: int | None, **about: Any) -> Run:
 
 
 def test_an_undecided_requirement_gets_the_time_that_it_needs() -> None:
-    said = next_sentence(undecided_run(26, 35))  # 80 s so far, and 15 more rounds with two trials of 2 s
+    said = next_sentence(undecided_run(26, 35))  # 80 s until now, and 15 more rounds with two trials of 2 s
     assert said == (
         "To decide whether zenoh (Rust) and nng (Rust) meet p99 < 1ms, "
         "run `hopmeter run quick --require 'p99 < 1ms' --messages 125 --budget 3m`."

@@ -1,4 +1,4 @@
-"""A search for the highest sustained rate reports the rate, and why the next higher rate failed."""
+"""A search for the highest sustained rate reports the rate, and why the next higher rate was not sustained."""
 
 from __future__ import annotations
 

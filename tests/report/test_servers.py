@@ -1,4 +1,5 @@
-"""Tests for parallel servers and concurrent pairs: each server, the excess over the ideal, and the total throughput."""
+"""Tests for parallel servers and concurrent pairs: the servers' rows, the excess over the ideal, and the total
+throughput."""
 
 from __future__ import annotations
 
@@ -39,7 +40,6 @@ def draw(module: Any, run: Run) -> Figure:
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
-    """Return the rows from which the figure draws its marks."""
     whole = figure.chart.to_dict()
     parts = [whole.get("data", {}).get("values", []), *whole.get("datasets", {}).values()]
     parts += [layer.get("data", {}).get("values", []) for layer in whole["layer"]]

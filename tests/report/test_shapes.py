@@ -15,11 +15,10 @@ from tests.report.rows import cell, run_of
 
 TEN = np.arange(1, 11)
 QUARTILES = (2 + 11 / 12, 5.5, 8 + 1 / 12)
-"""The quartiles of the numbers 1 to 10 by Hyndman and Fan's type 8. NumPy's default, type 7, gives 3.25 and 7.75."""
+"""The quartiles of the numbers 1 to 10 by Hyndman and Fan's type 8; NumPy's default, type 7, would be 3.25 and 7.75."""
 
 
 def row_of(monkeypatch: pytest.MonkeyPatch, latencies_us: Numbers) -> Row:
-    """Return a row with one good trial of one hop."""
     trial = Trial(0, latencies_us, latencies_us, latencies_us, (Hop(latencies_us, 0),), 0)
     monkeypatch.setattr(distributions, "trials", lambda _: [trial])
     return run_of(cell("shm", 10, 9, 11)).rows[0]

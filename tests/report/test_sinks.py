@@ -1,4 +1,4 @@
-"""Sinks that behave differently are shown separately, not only as a mixture."""
+"""Sinks that behave differently are shown separately, not only in a common distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published study results appear next to the measured ones, and intervals decide the studies' claims."""
+"""Published study results appear next to the measured ones, and a study's claims are decided by intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_byte
 
 
 def row(transport: str, language: str, p90: float, around: float | None = 0.05, **more: Any) -> dict[str, Any]:
-    """Return a row of the relay chain, with an interval of `around` on both sides."""
     ends = (None, None) if around is None else (p90 * (1 - around), p90 * (1 + around))
     own = {"chain_per_hop_p90_us": p90, "chain_per_hop_p90_low_us": ends[0], "chain_per_hop_p90_high_us": ends[1]}
     return cell(transport, p90, *ends, language=language, **CHAIN) | own | more
@@ -70,7 +69,7 @@ def test_the_numbers_that_decide_stand_beside_the_answer() -> None:
 
 
 def unresolved_row(transport: str, language: str, **more: Any) -> dict[str, Any]:
-    """Return a row with few messages: the mean is known, median and p90 are not resolved."""
+    """Return a row with few messages: the mean is known, but the median and p90 are not resolved."""
     none = dict.fromkeys(("chain_per_hop_p90_us", "response_p50_us"))
     return row(transport, language, 50.0, None, service_count=3) | none | more
 
@@ -156,7 +155,7 @@ def test_independent_of_the_resolution() -> None:
 
 
 def test_one_process_against_two_whatever_the_settings() -> None:
-    """Within one process, the scenario lets ROS 2 pass pointers; between two processes the setting has no effect."""
+    """Within one process, the scenario lets ROS 2 pass pointers; between two processes, the setting has no effect."""
     rows = [
         cell("ros2", p50, placement=placement, profile=profile, payload="image:320x240")
         | {"service_p50_us": p50, "service_p50_low_us": p50 * 0.9, "service_p50_high_us": p50 * 1.1}
@@ -233,7 +232,7 @@ ASKED = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "di
 
 
 def asks_for(figure: known.Published, ask: scenario.Ask) -> bool:
-    """Return whether a set of cells contains those that a published figure needs."""
+    """Return whether a set of cells contains the cells that a published figure needs."""
     axes = ask.axes | {"rate_hz": ask.axes["rate"]}
     named = {"all", figure.transport} & {*axes["transport"]} and {"each", "one", figure.language} & {*axes["language"]}
     rate = [] if figure.column == "highest_rate_hz" else ["rate_hz"]

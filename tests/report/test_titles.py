@@ -1,4 +1,4 @@
-"""Tests for the approved titles of tables and the first sentence about each table."""
+"""Tests for the approved titles of tables, and for the first sentence about each table."""
 
 from __future__ import annotations
 

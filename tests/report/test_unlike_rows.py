@@ -1,4 +1,4 @@
-"""Rows with different languages, builds or versions are compared only with a note."""
+"""Rows with different languages, builds or versions are compared, but with a note."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_debug_builds_are_known_by_their_flags(build: str, is_debug: bool) -> No
 
 
 def test_several_versions_of_a_library_are_named() -> None:
-    """Two runs in one report, before and after an upgrade."""
+    """One report contains two runs, before and after an upgrade."""
     runs = [
         in_rounds(row_in("nng", "rust", p50, library_version=version), row_in("tcp", "rust", 50.0), **QUICK)
         for version, p50 in (("nng 1.10.1", 33.0), ("nng 1.11.0", 30.0))

@@ -124,7 +124,6 @@ def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
 
 
 def test_settings_may_choose_the_version_of_a_library() -> None:
-    """The rows of a run differ in a setting, such as the ROS 2 rmw."""
     runs = [run_of(GOOD | {"library_version": version, "profile": f"rmw={version}"}) for version in ("one", "other")]
     assert [warning.code for warning in warnings(runs)] == []
     runs += [run_of(GOOD | {"library_version": "newer", "profile": "rmw=other"})]

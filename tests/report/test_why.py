@@ -1,4 +1,4 @@
-"""Tests for the folded list of reasons for a row's slowest messages."""
+"""Tests for the folded list of reasons why a row's slowest messages were slow."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_each_receiver_of_a_flow_has_an_arrow_and_a_late_flow_is_marked(workload
 
 @pytest.fixture
 def gateway(workload: Workload) -> Workload:
-    """The detector receives frames over a different transport from the one for its objects."""
+    """A workload whose detector receives frames over a different transport from the transport of its objects."""
     frames, *others = workload.flows
     split = tuple(
         replace(each, transports=("iceoryx2", "zenoh")) if each.name == "detector" else each

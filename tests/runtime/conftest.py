@@ -54,7 +54,7 @@ def fake_plan(**given: Any) -> Plan:
 
 
 def programs(cell: Cell, capabilities: Capabilities) -> dict[int, Readiness]:
-    """Use the fake node for each node of a cell."""
+    """Use the fake node for all nodes of a cell."""
     return dict.fromkeys(range(len(topology(cell).nodes)), capabilities.ready["fake", "rust"])
 
 
@@ -65,13 +65,13 @@ def with_equal_sides(plan: Plan) -> Plan:
 
 @dataclass
 class Bench:
-    """Executes single trials of the fake node."""
+    """Runs single trials with the fake node."""
 
     folder: Path
     broker: BrokerTable | None = None
 
     def duet(self, *breaks: str, **given: Any) -> list[TrialResult]:
-        """Run a duet in which the sides fail in the given ways."""
+        """Run a duet whose sides fail in the given ways."""
         cells = [fake_plan(settings={"fake": {"breaks": each}}, **given).cells[0] for each in breaks]
         capabilities = fake_capabilities()
         with Alarm() as alarm, ScratchDir() as ground:

@@ -1,4 +1,5 @@
-"""A node without an instrument that follows the protocol in docs/internals.md, or violates it as its spec requests."""
+"""A node without an instrument that follows the protocol in docs/internals.md, or violates the protocol as its spec
+requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A separate launcher for tests that kill or interrupt one; it runs the fake node into the given folder."""
+"""A separate launcher for tests that kill or interrupt a launcher; it runs the fake node in the given folder."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: 
 
 def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "PATIENCE_S", 0.3)
-    before = set(psutil.Process().children())  # such as the resource tracker that Python's shared memory starts once
+    before = set(psutil.Process().children())  # includes the resource tracker that Python's shared memory starts once
     with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
         make_broker(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
@@ -125,7 +125,7 @@ def test_memory_that_processes_share_counts_once_in_all() -> None:
     assert alone is not None and alone > SHARED_BYTES
     ours, theirs = os.pipe(), os.pipe()
     if (child := os.fork()) == 0:
-        shared[:: mmap.PAGESIZE]  # write to each page
+        shared[:: mmap.PAGESIZE]  # write to every page
         os.write(ours[1], b"ready")
         os.read(theirs[0], 1)
         os._exit(0)

@@ -33,7 +33,7 @@ def start_broker(transport: str, folder: Path, *, anonymous: bool = False) -> It
 
 
 def ask_as_stranger(transport: str, address: str) -> bytes:
-    """Return what the broker answers an unauthenticated client, until it disconnects or has sent enough."""
+    """Return the broker's answer to an unauthenticated client, until the broker disconnects or has sent enough."""
     host, port = address.partition(" ")[0].rpartition("@")[2].split(":")
     heard = b""
     with socket.create_connection((host, int(port)), timeout=10) as stranger:

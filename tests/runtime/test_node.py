@@ -13,7 +13,7 @@ from tests.waiting import wait_for
 
 
 def test_the_end_of_a_node_is_announced_until_it_was_seen(tmp_path: Path) -> None:
-    """A node may exit while its last messages are read, and its file descriptor must stay watched until then."""
+    """A node may exit while its last messages are being read, and its file descriptor must stay watched until then."""
     command = (sys.executable, "-c", "import time; time.sleep(60)")
     node = LocalNode(
         Start("node 0", "python", command, {"transport": "t", "endpoints": []}, tmp_path / "spec", tmp_path / "log"),

@@ -1,4 +1,4 @@
-"""Files that a killed node opened under its own names are removed; files in use are not."""
+"""Files that a killed node opened under its own names are removed, unless another process uses them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def patterns(tmp_path: Path) -> Patterns:
 
 @pytest.fixture
 def left(tmp_path: Path, patterns: Patterns) -> OpenFiles:
-    """Create the files of a killed program: a segment, its lock and its semaphore."""
     found = OpenFiles(patterns)
     with program(tmp_path / "seg_1", "creates", "maps") as pid:
         assert found.note(pid)

@@ -1,4 +1,4 @@
-"""Tests for the order of trials: each round belongs to one table and has no breaks."""
+"""Tests for the order of trials: each round belongs to one table, and no other trial interrupts the round."""
 
 from __future__ import annotations
 

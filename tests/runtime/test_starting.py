@@ -1,4 +1,4 @@
-"""A started program ends with its launcher, however the launcher ends."""
+"""A started program ends with its launcher, in whichever way the launcher ends."""
 
 from __future__ import annotations
 

@@ -36,14 +36,12 @@ with ScratchDir() as ground:
 
 
 def swept_from(namespace: tuple[str, ...]) -> list[str]:
-    """Return the output of a cleanup in another container or on another host."""
     done = subprocess.run([*containers.inside(namespace), *SWEEP], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout.replace("'", '"')))
 
 
 def write_note(home: Path, **fields: Any) -> Path:
-    """Write a note like a launcher."""
     folder = home / "cache/live"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "1.json"
@@ -52,7 +50,7 @@ def write_note(home: Path, **fields: Any) -> Path:
 
 
 def former(boot: str, directory: Path) -> dict[str, Any]:
-    """Return the note's fields in the old format without a host name."""
+    """Return the note's fields in the old format, which has no host name."""
     return {"boot": boot, "launcher": [os.getpid(), 1], "directory": str(directory)}
 
 
@@ -71,7 +69,6 @@ def abandoned(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def killed(launched: Launched, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Return the note of a launcher that was killed while its node hung."""
     launcher = launched("hangs", 1)
     wait_for(lambda: [note for note in notes(tmp_path / "home") if note["nodes"]])
     (note,) = notes(tmp_path / "home")

@@ -84,7 +84,7 @@ def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, timeout: str, 
     result = bench.trial(breaks, timeout=timeout)
     assert not result.good
     assert lacking(result.reason, says) == []
-    assert result.wall_s < 60  # otherwise the process hangs for 15 minutes
+    assert result.wall_s < 60  # the process would otherwise hang for 15 minutes
 
 
 def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""In a trial over two transports, each has its own broker and folder, and nothing remains afterwards."""
+"""In a trial over two transports, each transport has its own broker and folder, and nothing remains after the trial."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def broker(title: str, mode: str) -> BrokerTable:
 
 
 def capabilities(mode: str) -> Capabilities:
-    """Return two transports with different names and brokers; the broker of `other` has a failure mode."""
+    """Return two transports with different names and brokers; `other` has a broker that fails in the given way."""
     one = fake_capabilities(broker("broker of fake", "well"))
     manifest = fake_capabilities(broker("broker of other", mode)).manifests["fake"]
     other = manifest.model_copy(update={"name": "other"})

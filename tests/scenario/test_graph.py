@@ -35,7 +35,7 @@ def refusal(folder: Path, text: str) -> str:
 
 
 def check_fault(folder: Path, text: str, at: str, expected: str) -> None:
-    """Check an error; `at` is a part of the line that the message must name."""
+    """Check that the error names the number of the line that contains `at`."""
     said = refusal(folder, text)
     line = next(number for number, each in enumerate(text.splitlines(), 1) if at in each)
     assert lacking(said, f"{expected} {folder}/s.toml:{line}:") == []

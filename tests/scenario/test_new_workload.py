@@ -1,4 +1,4 @@
-"""The example workload has every key; neither it nor an imported topology overwrites a file."""
+"""The example workload contains every key; neither the example nor an imported topology overwrites a file."""
 
 from __future__ import annotations
 

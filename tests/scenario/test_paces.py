@@ -1,4 +1,4 @@
-"""The scenario and the instrument support the same paces, and agree on which have a schedule."""
+"""The scenario and the instrument support the same paces, and agree on which paces have a schedule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ INSTRUMENT = Path(__file__).parents[2] / "instrument/src"
 
 
 def passage(file: str, pattern: str) -> str:
-    """Return the only match of a pattern in a source file."""
     [found] = re.findall(pattern, (INSTRUMENT / file).read_text())
     return str(found)
 

@@ -1,4 +1,4 @@
-"""The question of a run without a scenario is derived from its options."""
+"""The question of a run without a scenario file is derived from the options."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ APPROVED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "Which transport is fastest for the file a1x2.bin at 1,000 Hz, without touching the payload?",
     ),
 ]
-"""Questions with approved wording."""
+"""Questions whose wording is approved."""
 
 
 @pytest.mark.parametrize(("given", "settings", "said"), APPROVED)

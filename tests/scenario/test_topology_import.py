@@ -1,4 +1,4 @@
-"""Topologies of ros2-performance become workloads: rates, sizes, receivers, and a list of omitted parts."""
+"""Topologies of ros2-performance become workloads with rates, sizes, receivers, and a list of omitted parts."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def subscriber(name: str, *topics: str, **keys: Any) -> dict[str, Any]:
 
 
 def convert(folder: Path, *nodes: dict[str, Any]) -> dict[str, Any]:
-    """Convert a topology with these nodes, and check that hopmeter can read the resulting scenario."""
+    """Convert a topology with these nodes, and check that hopmeter accepts the resulting scenario."""
     (folder / "made.toml").write_text(scenario_text(folder, list(nodes)))
     return files.load(folder / "made.toml")[1]
 
@@ -203,7 +203,7 @@ def test_several_files_are_one_topology(tmp_path: Path) -> None:
 
 
 def test_names_that_become_alike_stay_apart(tmp_path: Path) -> None:
-    """Nodes and topics may differ only by capitals, by a truncated part, or by their namespace."""
+    """Names of nodes and topics may differ only by capitals, by a truncated part, or by their namespace."""
     long = "x" * 40
     senders = [publisher(name, "t") for name in ("Cam", "cam", f"{long}1", f"{long}2")]
     spaces = [publisher("n", "t", topic_name="t") | {"node_namespace": space} for space in ("/left", "/right")]
@@ -232,7 +232,7 @@ def test_a_message_of_unknown_size_is_left_out_alone(tmp_path: Path) -> None:
 def test_the_shipped_topologies_are_as_they_were_imported(
     tmp_path: Path, name: str, participants: int, flows: int
 ) -> None:
-    """Importing the topology of a shipped scenario yields the scenario again."""
+    """The topology of a shipped scenario must convert to the same scenario again."""
     text = files.every()[name].read_text()
     table = tomllib.loads(text)
     assert (len(table["participant"]), len(table["flow"])) == (participants, flows)
@@ -244,7 +244,6 @@ def test_the_shipped_topologies_are_as_they_were_imported(
 
 
 def _nodes(table: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes that a scenario's flows connect."""
     senders = dict.fromkeys(flow["from"] for flow in table["flow"].values())
     nodes: dict[str, Any] = {name: {"publishers": [], "subscribers": []} for name in [*senders, *table["participant"]]}
     for name, flow in table["flow"].items():

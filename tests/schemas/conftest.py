@@ -16,7 +16,6 @@ Built = Callable[[str, str, str], Library]
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Return the library of a payload, a codec and a language; build it if its content changed."""
     log = tmp_path_factory.mktemp("logs") / "build.log"
 
     @functools.cache

@@ -1,7 +1,7 @@
-"""Encode ROS 2 messages with rclpy, and decode those that hopmeter encoded.
+"""Encode ROS 2 messages with rclpy, and decode messages that hopmeter has encoded.
 
-The input is a JSON list of [name, values, hopmeter's bytes]. For each entry, the output has rclpy's bytes of the
-values, and of the message that rclpy decodes from hopmeter's bytes.
+The input is a JSON list of [name, values, hopmeter's bytes]. The output has two results for each entry: the values
+encoded by rclpy, and hopmeter's bytes decoded and encoded again by rclpy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rosidl_parser.definition import AbstractNestedType, BasicType, NamespacedTy
 
 
 def message_class(name: str) -> Any:
-    """Return the class of a message or of a service part, such as `std_srvs/srv/SetBool_Request`."""
     package, kind, words = name.split("/")
     found: Any = importlib.import_module(f"{package}.{kind}")
     for word in words.split("_"):

@@ -1,4 +1,4 @@
-"""Invalid schemas: the error contains the compiler's line, or names the missing part."""
+"""Invalid schemas: the error contains the compiler's line, or names what is missing."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ PAIRS = [(codec, one, other) for codec in CODECS for one, other in product(langu
 HEADERS = {"protobuf": "hopmeter_probe.pb.h", "flatbuffers": "hopmeter_probe_generated.h", "cdr": "messages.hpp"}
 LINKS = {"protobuf": ["-lprotobuf"], "flatbuffers": [], "cdr": ["-lfastcdr"]}
 PADDING = 16
-"""The padding at the end of an empty table. Python has no verifier, so it does not detect that these bytes are
-missing."""
+"""The padding at the end of an empty table; Python has no verifier, so it does not detect missing padding."""
 HOSTILE = """
 import json, random, sys
 from pathlib import Path
@@ -216,7 +215,7 @@ def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_payloads_need_no_alignment(built: Built, codec: str) -> None:
-    """A payload follows a header, and some transports place frames at any offset."""
+    """A payload may begin at any offset: it follows a header, and some transports place frames at any offset."""
     for language in ("c++", "rust"):
         loaded = load_codec(built("message:robot-state", codec, language).folder)
         encoded = loaded.encode()

@@ -1,4 +1,4 @@
-"""Tests for a schema's imports: the compiler lists them, and the user names folders that hopmeter cannot guess."""
+"""Tests for a schema's imports, which the compiler lists, and for import folders that hopmeter cannot guess."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_include_of_flatbuffers_is_found_wherever_it_is(tmp_path: Path, form:
 
 
 def test_files_of_a_folder_are_named_from_one_folder(tmp_path: Path) -> None:
-    """A file without imports gets the name that its neighbours use to import it, or the name in its package."""
+    """A file without imports has the name by which its neighbours import it, or the name in its package."""
     write(
         tmp_path,
         {

@@ -1,6 +1,6 @@
 """Tests for schema names that need escaping, because each language has its own keywords.
 
-All types of a schema are built at once, because each is a field of the built type.
+All types of a schema are built at once, because the built type has a field of each type.
 """
 
 from __future__ import annotations
@@ -92,7 +92,6 @@ FOLDER = "class/from 2-x"
 
 @pytest.fixture(scope="module")
 def payloads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return a payload for each codec."""
     home = tmp_path_factory.mktemp("names")
     (home / FOLDER).mkdir(parents=True)
     (home / FOLDER / "old-style 1.proto").write_text(OLD)

@@ -1,6 +1,7 @@
 """The codec cdr encodes every message of the ROS 2 packages on PyPI like rclpy, apart from padding.
 
-Building a library compares the bytes of C++ and Rust with those that this test compares.
+The test compares hopmeter's Python bytes with rclpy's; the bytes of C++ and Rust are compared with Python's when their
+library is built.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Codec:
         return self.encode(self.store.deserialize_cdr(encoded, self.name))
 
     def is_padding(self, at: int) -> bool:
-        """Return whether a byte is padding: decoding ignores its value."""
+        """Return whether a byte is padding, whose value decoding ignores."""
         altered = bytearray(self.bytes)
         altered[at] ^= 0xFF
         return self.encode_again(bytes(altered)) == self.bytes
@@ -72,7 +73,8 @@ class Codec:
 
 @pytest.fixture(scope="module")
 def encoded() -> list[tuple[Codec, bytes, bytes]]:
-    """Return rclpy's bytes for each message's values, and for the message that rclpy decodes from hopmeter's bytes."""
+    """Return two byte strings for each message: its values encoded by rclpy, and hopmeter's bytes decoded and encoded
+    again by rclpy."""
     codecs = [Codec(name) for name, _ in shipped_files()]
     codecs += [Codec(part, name) for name in shipped_services() for part in parts_of(name)]
     asked = json.dumps([[each.name, each.values, each.bytes.hex()] for each in codecs])

@@ -1,4 +1,4 @@
-"""Tests for ROS 2 message definitions: valid files, and the refused line with the reason."""
+"""Tests for ROS 2 message definitions: valid files, and invalid lines, which are refused with a reason."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """A package with one message that uses messages of the same package, of a neighbouring package and of ROS 2."""
+    """Create a package with one message that uses messages of the same package, of a neighbouring package and of ROS
+    2."""
     write(tmp_path / "my_msgs/msg/State.msg", "std_msgs/Header header\nWheel[2] wheels\ngeo_msgs/Pose pose\n")
     write(tmp_path / "my_msgs/msg/Wheel.msg", "float32 speed\n")
     write(tmp_path / "geo_msgs/msg/Pose.msg", "float64 x\n")

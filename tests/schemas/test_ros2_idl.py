@@ -1,4 +1,4 @@
-"""`.idl` files, which ROS 2's own parser reads, yield the same fields as `.msg` and `.srv` files."""
+"""ROS 2's own parser reads `.idl` files; these files yield the same fields as `.msg` and `.srv` files."""
 
 from __future__ import annotations
 

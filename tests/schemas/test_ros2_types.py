@@ -100,7 +100,7 @@ def test_another_definition_in_an_installation_is_refused(tmp_path: Path, instal
     prefix = install(tmp_path, {"a/msg/A": installed})
     with refuses(UsageError, "E-SCHEMA"):
         missing_packages(ros_type("int8 x"), [prefix])
-    with refuses(UsageError, "E-SCHEMA"):  # the package exists, but not the type
+    with refuses(UsageError, "E-SCHEMA"):  # the package exists, but the type does not
         missing_packages(RosType("a/msg/B", {"a/msg/B": "int8 x"}), [prefix])
     with refuses(UsageError, "E-SCHEMA"):
         read_installed("a/msg/C", [prefix])

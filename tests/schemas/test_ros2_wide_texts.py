@@ -1,6 +1,6 @@
 """Tests for wstring fields against bytes from rclpy's `serialize_message`.
 
-The bytes agree for rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp and rmw_cyclonedds_cpp of Kilted.
+In Kilted, rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp and rmw_cyclonedds_cpp write the same bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Tests for messages in one program: shared files exist once, and incompatible versions are detected."""
+"""Tests for several messages in one program: files that messages share exist once, and incompatible versions are
+detected."""
 
 from __future__ import annotations
 
@@ -62,7 +63,6 @@ def build(home: Path, name: str, kind: str, codec: str, language: str, log: Path
 
 
 def verdicts(*libraries: Library) -> list[str]:
-    """Return the verdicts on messages in one program."""
     words = [sys.executable, "-c", PROGRAM, *(str(each.folder) for each in libraries)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -72,7 +72,7 @@ def verdicts(*libraries: Library) -> list[str]:
 
 @pytest.mark.parametrize(("codec", "language"), EACH)
 def test_messages_that_share_a_file_are_in_one_program(tmp_path: Path, log: Path, codec: str, language: str) -> None:
-    """The shared file imports nothing, so only its package determines the folder of its name."""
+    """The shared file has no imports, so only its package determines the folder in its name."""
     write(tmp_path, CODECS[codec])
     named = (("common/pose", "common.Pose"), ("robot/state", "robot.State"), ("arm/joint", "arm.Joint"))
     libraries = [build(tmp_path, *each, codec, language, log) for each in named]

@@ -65,12 +65,10 @@ def test_the_text_format_is_read_as_protoc_writes_it() -> None:
 
 
 def kind(base: int, index: int = -1, **more: int) -> dict[str, int]:
-    """Return a type as flatc describes it."""
     return {"base_type": base, "index": index, **more}
 
 
 def flat(**kinds: dict[str, int]) -> dict[str, object]:
-    """Return the values of a table with fields of these types."""
     return flat_values([{"name": name, "type": each} for name, each in kinds.items()])
 
 

@@ -43,7 +43,7 @@ def two_modes(rng: Generator, shape: Shape) -> Trials:
 
 
 def drift(rng: Generator, shape: Shape) -> Trials:
-    """The machine becomes 80 % slower during the run, also within a round; the order within a round is random."""
+    """The machine becomes 80 % slower during the run, also within a round, whose order is random."""
     place = np.argsort(rng.random(shape), axis=1) / shape[1]
     return 0.1 * rng.normal(size=shape) + 0.6 * (np.arange(shape[2]) + place) / shape[2], np.zeros(shape)
 
@@ -69,7 +69,7 @@ def stolen_and_repeated(rng: Generator, shape: Shape) -> Trials:
 
 
 def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
-    """One of ten trials takes 2.5 to 6 times as long without any visible steal."""
+    """One of ten trials takes 2.5 to 6 times as long, without visible steal."""
     late = rng.random(shape) < 0.1
     return 0.1 * rng.normal(size=shape) + np.where(late, rng.uniform(math.log(2.5), math.log(6), shape), 0), np.zeros(
         shape
@@ -89,7 +89,8 @@ def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
 
 
 def resample(table: str, rng: Generator, shape: Shape) -> Trials:
-    """Draw rounds of equal cells, and shuffle each round's trials among the cells so that the cells are equal."""
+    """Draw rounds of equal cells from recorded ones. Each round's trials are shuffled among the cells, so that the
+    cells are equal."""
     values, steal = recorded_trials(table)
     tables, cells, rounds = shape
     columns = np.argsort(rng.random((tables, 1, values.shape[1])), axis=2)[:, :, :rounds]

@@ -1,9 +1,8 @@
 """Simulate how often the ranking decides wrongly and rightly: `python -m tests.statistics.simulation`.
 
-Prints the tables of error rates, missed intervals and power in docs/method.md.
-
-All numbers apply to the complete stopping rule: looks at `look_rounds`, with the levels of `spend`. Cells stop once all
-their pairs are decided, and a wrong decision at any look counts.
+Prints the tables of error rates, missed intervals and power in docs/method.md. All numbers apply to the complete
+stopping rule: looks at `look_rounds`, with the levels of `spend`. A cell stops once all its pairs are decided, and a
+wrong decision at any look counts.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def decide_once(trials: Trials, references: int = 0) -> NDArray[np.bool_]:
 
 
 def best_is_wrong(setting: Setting, cells: int, rounds: int, tables: int = 1000) -> float:
-    """Return how often the apparently best of equal cells beats any other cell."""
+    """Return how often the apparently best of equal cells is called better than another cell."""
     values, steal = draw(setting, (tables, cells, rounds), 5)
     model = fit_noise(values, steal, np.ones(values.shape, bool))
     tests = compare_cells(model, steal, values)
@@ -99,8 +98,9 @@ def interval_coverage(setting: Setting, levels: Sequence[float], rounds: int, ta
 class Outcome:
     r"""The decisions of the complete stopping rule about each pair; the axes are table and pair.
 
-    `signs` is the sign of first minus second, -1 or 1, for a pair that any look decided, and 0 for an undecided pair.
-    `low` and `high` are the final intervals. A pair that only an earlier look decided keeps the interval of that look.
+    `signs` is the sign of the first cell's value minus the second's: -1 or 1 for a decided pair, and 0 for an undecided
+    pair. `low` and `high` are the final intervals. A pair that only an earlier look decided keeps the interval of that
+    look.
     """
 
     signs: Floats
@@ -172,7 +172,7 @@ def wrong_tables(setting: Setting, levels: Sequence[float], rounds: int, tables:
 
 
 def true_differences(levels: Sequence[float]) -> Floats:
-    """Return the true value of first minus second for each pair."""
+    """Return the true value of the first cell minus that of the second cell, for each pair."""
     first, second = np.triu_indices(len(levels), 1)
     differences: Floats = np.round(np.log(levels)[first] - np.log(levels)[second], 9)
     return differences
@@ -200,8 +200,8 @@ def power(
 
 
 def precise_coverage(setting: Setting, within: float, rounds_that_fit: int, tables: int = 1000) -> tuple[float, float]:
-    """Stop at the first look that resolves the level of a share, and return the final coverage and how many tables stop
-    early.
+    """Stop at the first look that resolves the level of a share. Return the final coverage, and the share of tables
+    that stop early.
 
     The true level is 0, so the noise must be symmetric.
     """
@@ -259,7 +259,7 @@ def _missed_text(setting: Setting, levels: Sequence[float], tables: int) -> str:
 
 
 def _is_too_large(setting: Setting, cells: int) -> bool:
-    """Return whether the recording has fewer cells."""
+    """Return whether the recording has fewer cells than the setting needs."""
     return setting in RECORDED and cells > 12
 
 

@@ -26,7 +26,7 @@ BEYOND = 0.01
 ALPHA = 0.05
 ROUNDS = (5, 8, 12, 24)
 FAR = 10
-"""The ratio of a clearly met limit to the cell's p99."""
+"""A clearly met limit as a multiple of the cell's p99."""
 LATE = 0.05
 """The share of messages that exceed a clearly missed limit."""
 
@@ -36,12 +36,12 @@ def independent(rng: Generator, trials: int) -> Floats:
 
 
 def levels_differ(rng: Generator, trials: int) -> Floats:
-    """The level varies by 20 % between trials."""
+    """Latencies whose level varies by 20 % between trials."""
     return independent(rng, trials) * rng.lognormal(0, 0.2, (trials, 1))
 
 
 def rare_mode(rng: Generator, trials: int) -> Floats:
-    """A little over 1 % of the messages take 25 times as long."""
+    """A little over 1 % of the messages take 25 times as long as the others."""
     return rng.lognormal(0, 0.2, (trials, MESSAGES)) * np.where(rng.random((trials, MESSAGES)) < 0.012, 25, 1)
 
 
@@ -54,12 +54,12 @@ def frequent_stalls(rng: Generator, trials: int) -> Floats:
 
 
 def rare_stalls(rng: Generator, trials: int) -> Floats:
-    """Eight trials last one second in total, and one in seven runs contains no stall."""
+    """Latencies with rare stalls: eight trials last one second in total, and one in seven runs contains no stall."""
     return _stalls(rng, trials, per_s=2, mean_ms=8)
 
 
 def _stalls(rng: Generator, trials: int, per_s: float, mean_ms: float) -> Floats:
-    """Return one message per millisecond; messages that are due during a stall wait until its end."""
+    """Return the latencies of one message per millisecond; messages that are due during a stall wait until its end."""
     due, before = np.arange(MESSAGES), 50
     latencies = rng.lognormal(math.log(0.1), 0.3, (trials, MESSAGES))
     for values in latencies:
@@ -105,16 +105,18 @@ def quantile(setting: Setting, share: float) -> float:
 
 @dataclass(frozen=True)
 class Rates:
-    """Shares of the simulated runs."""
+    """Shares of the simulated runs with each kind of result."""
 
     too_high: float
-    """The whole interval is above the true p99, so a cell that just meets its limit would miss it."""
+    """The share of runs whose whole interval is above the true p99, so that a cell that just meets its limit would miss
+    it."""
     too_low: float
-    """The whole interval is below the true p99, so a cell that just misses its limit would meet it."""
+    """The share of runs whose whole interval is below the true p99, so that a cell that just misses its limit would
+    meet it."""
     clear_met: float
-    """A limit of ten times the p99 is judged as met."""
+    """The share of runs in which a limit of ten times the p99 is judged as met."""
     clear_missed: float
-    """A limit that 5 % of the messages exceed is judged as missed."""
+    """The share of runs in which a limit that 5 % of the messages exceed is judged as missed."""
 
     @property
     def coverage(self) -> float:

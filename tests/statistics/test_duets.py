@@ -1,4 +1,4 @@
-"""Tests for the ratio of two sides from their turns: noise that affects both sides does not change it."""
+"""Tests for the ratio of two sides from their turns, which noise that affects both sides does not change."""
 
 from __future__ import annotations
 

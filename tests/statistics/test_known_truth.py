@@ -80,7 +80,7 @@ def test_intervals_hold_whatever_the_rounds(setting: Setting, levels: list[float
 
 
 def test_references_take_nothing_from_the_choices() -> None:
-    """Three of six choices take 1.5 times as long, and so do three of six references."""
+    """Three of six choices take 1.5 times as long as the others, and so do three of six references."""
     with_references = power(RECORDED[0], 1.5, 8, tables=100, references=6)
     assert with_references > power(RECORDED[0], 1.5, 8, tables=100) + 0.1
 
@@ -154,7 +154,7 @@ def test_ratios_are_found_in_recorded_noise_and_more_rounds_find_more(setting: S
 
 @pytest.mark.parametrize(("table", "rounds", "least"), [("timing", 5, 0.85), ("timing", 12, 0.95), ("image", 12, 0.8)])
 def test_a_recorded_quick_look_is_decided(table: str, rounds: int, least: float) -> None:
-    """The test counts pairs whose medians over all 12 rounds differ by a factor of at least 1.5."""
+    """The test counts pairs whose medians over all 12 rounds differ at least by a factor of 1.5."""
     values, steal = recorded_trials(table, "quick_look")
     rows = [
         Observation(str(cell), at, math.exp(values[cell, at]), steal[cell, at])

@@ -44,8 +44,8 @@ def test_p99_is_covered_and_rarely_judged_wrongly_whatever_the_rounds(setting: S
 
 
 def test_stalls_rarer_than_the_run_is_long_are_its_limit() -> None:
-    """docs/method.md states this coverage: one second of messages may contain no stall if stalls occur twice a
-    second."""
+    """If stalls occur twice a second, one second of messages may contain no stall; docs/method.md states the resulting
+    coverage."""
     assert 0.65 <= simulate(rare_stalls, 8, 300).coverage < LEAST
     assert simulate(rare_stalls, 24, 300).coverage >= 0.9
 
@@ -62,7 +62,7 @@ def test_the_truth_is_true() -> None:
 
 
 def tail(*late: int, lost: int = 0, messages: int = 125) -> Tail:
-    """Return the tail of trials in which the given number of messages take 900 and all others 50."""
+    """Return the tail of trials in which the given number of messages take 900 and all other messages take 50."""
     trials = [np.array([900] * many + [50] * (messages - many - lost)) for many in late]
     return count_late(trials, [lost] * len(trials), 0.01)
 

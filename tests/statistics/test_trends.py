@@ -22,12 +22,12 @@ def independent(rng: Generator) -> Floats:
 
 
 def bursts(rng: Generator) -> Floats:
-    """One of ten blocks is much slower."""
+    """Noise in which one of ten blocks is much slower than the others."""
     return independent(rng) + np.where(rng.random((SERIES, BLOCKS)) < 0.1, rng.exponential(3, (SERIES, BLOCKS)), 0)
 
 
 def autoregression(rng: Generator, share: float) -> Floats:
-    """Neighbouring blocks have this correlation."""
+    """Noise in which neighbouring blocks have the given correlation."""
     drawn = rng.normal(size=(SERIES, BLOCKS + 50))
     for at in range(1, BLOCKS + 50):
         drawn[:, at] += share * drawn[:, at - 1]
@@ -35,7 +35,7 @@ def autoregression(rng: Generator, share: float) -> Floats:
 
 
 def busy_spells(rng: Generator, blocks: float) -> Floats:
-    """The machine is busy for the given mean number of blocks, then idle for equally many."""
+    """Noise of a machine that is busy for the given mean number of blocks, and then idle for equally many."""
     change = rng.random((SERIES, BLOCKS)) < 1 / blocks
     is_busy = (rng.integers(2, size=(SERIES, 1)) + np.cumsum(change, axis=1)) % 2
     return 0.5 * is_busy + 0.1 * rng.normal(size=(SERIES, BLOCKS))
@@ -75,7 +75,7 @@ def test_a_planned_trend_is_found_and_its_interval_contains_it() -> None:
 
 
 def test_growth_that_bends_is_found() -> None:
-    """A leak adds a constant time per message, which is a curve on a logarithmic scale."""
+    """A leak that adds a constant time per message is a curve on a logarithmic scale."""
     low, high = fit_trend(1 + 0.42 * np.arange(BLOCKS) / BLOCKS).bounds(0.05)
     assert 1.3 < low < 1.42 < high < 1.5
 

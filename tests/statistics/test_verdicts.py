@@ -1,4 +1,4 @@
-"""Tests for verdicts from one interval, and for the significance level that looks spend."""
+"""Tests for verdicts from one interval, and for the significance level that each look spends."""
 
 import math
 

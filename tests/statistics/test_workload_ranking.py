@@ -25,7 +25,6 @@ CHANCE = 2.6
 @pytest.mark.parametrize("cells", [3, 5])
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_equal_transports_are_rarely_told_apart(name: str, cells: int) -> None:
-    """All criteria together."""
     for rounds in (5, 12):
         share = simulation.false_tables(SETTINGS[name], cells, rounds, TABLES)
         assert share <= MOST_FALSE + CHANCE * (MOST_FALSE * (1 - MOST_FALSE) / TABLES) ** 0.5

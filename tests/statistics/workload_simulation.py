@@ -1,8 +1,8 @@
 """Simulate error rates and power of the workload ranking: `python -m tests.statistics.workload_simulation`.
 
 Prints the tables in docs/method.md. All numbers apply to the complete rule: deadlines, then the worst p99 of a flow,
-then CPU. Each criterion has its share of the significance level and tests only undecided pairs. Many tables are fitted
-at once; `decide_one` ranks one table with the code of a run.
+then CPU. Each criterion has its own share of the significance level and tests only pairs that earlier criteria left
+undecided. Many tables are fitted at once; `decide_one` ranks one table with the code of a run.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ CPU_NOISE = 0.2
 
 @dataclass(frozen=True)
 class Effects:
-    """Differences between the last transports and the others: in missed deadlines, the p99 of one flow, and CPU.
+    """Differences between the last transports and the others: in missed deadlines, in the p99 of one flow, and in CPU.
 
-    `cells` is the number of transports at the end that differ, all by the same amount. If `punctual` is not 0, all
-    other transports except the last `punctual` ones miss ten times as many deadlines.
+    `cells` is the number of transports at the end that differ from the others, all by the same amount. If `punctual` is
+    not 0, all other transports except the last `punctual` ones miss ten times as many deadlines.
     """
 
     missed: float = 1.0
@@ -71,7 +71,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Workload:
-    """The noise between trials, the share of missed deadlines, and how many misses come together."""
+    """The noise between trials, the share of missed deadlines, and the number of consecutive misses."""
 
     noise: Setting
     share: float
@@ -162,7 +162,7 @@ def _decide_pairs(
 ) -> Floats:
     """Step down through the undecided pairs of each table; `others` are p-values that must be small too.
 
-    `alpha` may differ between tables. P-values are divided by it, so that the level of all tables is 1.
+    P-values are divided by `alpha`, which may differ between tables, so that the level of all tables is 1.
     """
     p_values, differences = tests
     p_values = p_values if others is None else np.maximum(p_values, others)

@@ -11,13 +11,11 @@ Cause = tuple[int, int, int]
 
 
 def raw_causes(endpoint: int, rows: Sequence[Cause]) -> bytes:
-    """Return a file's content."""
     head = struct.pack("<8sIIIIQ", b"HMCAUSES", 1, 24, endpoint, 0, len(rows)).ljust(64, b"\0")
     return head + b"".join(struct.pack("<QQII", seq, cause_seq, cause, 0) for seq, cause, cause_seq in rows)
 
 
 def write_causes_of(samples: Path, endpoint: int, rows: Sequence[Cause]) -> Path:
-    """Write the file next to the raw samples of an endpoint."""
     path = samples.with_suffix(".causes")
     path.write_bytes(raw_causes(endpoint, rows))
     return path

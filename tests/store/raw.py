@@ -12,7 +12,7 @@ NONE = -(2**63)
 
 
 def raw_bytes(endpoint: int, rows: Sequence[dict[str, Any]], unrecorded: int = 0) -> bytes:
-    """Return a file's content; times that a row omits are marked as not applicable."""
+    """Return the bytes of a raw sample file; times that a row omits are marked as not applicable."""
     head = HEAD.pack(b"HMSAMPLE", 1, 64, endpoint, 0, len(rows), unrecorded).ljust(4096, b"\0")
     return head + b"".join(_record(endpoint, row) for row in rows)
 

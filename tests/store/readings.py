@@ -15,7 +15,7 @@ NONE = -(2**63)
 
 @dataclass(frozen=True)
 class Step:
-    """A reading, and the counter increments since the previous reading."""
+    """A reading, given by the counter increments since the previous reading."""
 
     seq: int
     mark: int
@@ -28,7 +28,8 @@ class Step:
 
 
 def write_readings(path: Path, endpoint: int, steps: Sequence[Step]) -> Path:
-    """Write the file. If `queued_us` is None, the kernel did not count the wait for a core."""
+    """Write a file of thread readings. If `queued_us` is None, the kernel did not count the time spent waiting for a
+    core."""
     cpu = queued = faults = slept = 0
     content = HEAD.pack(b"HMTHREAD", 1, READING.size, endpoint, 0, len(steps), 0)
     for step in steps:

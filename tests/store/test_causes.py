@@ -1,4 +1,4 @@
-"""Raw cause files are merged into one Parquet file, and damage is reported."""
+"""Raw cause files are merged into one Parquet file, and damaged files are reported."""
 
 from __future__ import annotations
 

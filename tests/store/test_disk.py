@@ -1,5 +1,5 @@
-"""Tests for writing files: a file is replaced only after everything was written, links are followed, and pipes stay
-pipes."""
+"""Tests for writing files: a file is replaced only after the new content was written, links are followed, and pipes
+stay pipes."""
 
 from __future__ import annotations
 

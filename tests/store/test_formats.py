@@ -26,7 +26,7 @@ from hopmeter.store.samples import Samples
 from tests.coded import refuses
 
 STORED = Path(__file__).parent / "format1"
-"""A run over `unix` with its floors, as hopmeter stored it in format 1."""
+"""A stored run over `unix` with its floors, which an older hopmeter wrote in format 1."""
 
 
 @pytest.fixture
@@ -72,14 +72,15 @@ def test_a_scenario_and_a_stored_run_may_name_a_column_as_it_was_called(stored: 
 
 
 def without_codes(value: Any) -> Any:
-    """Messages of the old format have no codes."""
+    """Return the value without message codes, because messages in the old format have none."""
     if isinstance(value, list):
         return [without_codes(each) for each in value]
     return split_code(value)[0] if isinstance(value, str) else value
 
 
 def as_stored(value: Any) -> Any:
-    """Return the value without codes. Processors add in different orders, so the last digits of a number may differ."""
+    """Return the value without message codes, and with tolerance for the last digits of numbers, because processors add
+    in different orders."""
     return pytest.approx(value, rel=1e-9) if isinstance(value, float) else without_codes(value)
 
 

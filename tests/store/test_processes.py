@@ -1,4 +1,4 @@
-"""Tests for process names in a trial, and for the divisors of their values."""
+"""Tests for process names in a trial, and for the divisors of a process's values."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 from . import unix_sockets
 
 AT = 30
-"""The number of the send that misbehaves: after the probes and the warm-up, before the last message."""
+"""The number of the misbehaving send: after the probes and the warm-up, before the last message."""
 
 
 class Publisher:
