@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # true for type checkers; importing `typing` would cost more than this whole module
+TYPE_CHECKING = False  # type checkers read it as true; importing `typing` would be slower than this module
 if TYPE_CHECKING:
     from hopmeter.api.advising import Advice as Advice
     from hopmeter.api.advising import advise as advise
@@ -50,5 +50,5 @@ def __getattr__(name: str) -> object:
 
     try:
         return version("hopmeter")
-    except PackageNotFoundError:  # a checkout that was never installed
+    except PackageNotFoundError:  # hopmeter runs from a checkout and was never installed
         return "0+unknown"

@@ -27,7 +27,7 @@ class HopmeterError(Exception):
 
 
 class UsageError(HopmeterError):
-    """The user gave an unusable option, scenario or folder. Nothing was measured."""
+    """The user gave an unusable option, scenario or folder. Nothing has been measured."""
 
     exit_code = 2
 
@@ -39,7 +39,7 @@ class StoppedError(HopmeterError):
 
 
 class RefusedValueError(ValueError):
-    """A value that cannot be used. The caller knows where the value came from, and adds that to the message."""
+    """A value that cannot be used. The caller adds the value's origin to the message."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(code, what)

@@ -21,8 +21,8 @@ kind: `E` for an error, `W` for a warning about figures, `D` for a reason to dro
 `python -m hopmeter.messages > docs/messages.md` writes this document from `hopmeter/messages.toml`.
 """
 TRACEBACK = ": Traceback (most recent call last)"
-"""The beginning of the traceback in a reason, which tables omit; the trial's log and `trials.parquet` contain all of
-it."""
+"""The text that begins a traceback in a failure reason. Tables omit tracebacks; the trial's log and `trials.parquet`
+contain them."""
 
 
 def tag(code: str, text: str) -> str:
@@ -31,7 +31,8 @@ def tag(code: str, text: str) -> str:
 
 
 def split_code(text: str) -> tuple[str, str | None]:
-    """Split a message into its text and its code. The code is None if there is none, as in runs of earlier versions."""
+    """Split a message into its text and its code. The code is None if the message has no code, as in runs of earlier
+    versions."""
     found = CODE.search(text)
     return (text[: found.start()], found[1]) if found else (text, None)
 

@@ -37,7 +37,7 @@ BUDGET = "3m"
 SHORTER_S = (2.0, 1.0, 0.5, 0.25)
 """The trial durations to try, longest first, until enough rounds fit into the budget."""
 MARGIN = 1.2
-"""The factor by which trials may take longer than planned."""
+"""Trials may take longer than planned by this factor."""
 UNTIL_BEST = {"until": "best"}
 
 
@@ -54,7 +54,8 @@ class Advice:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the run supports a recommendation. If not, `lines` names a command that would decide."""
+        """Whether the run supports a recommendation. If the run supports none, `lines` names a command whose results
+        could support one."""
         return self._found.take is not None
 
     @property
@@ -83,7 +84,8 @@ class Advice:
 
     @property
     def named_rows(self) -> list[Row]:
-        """The rows of the recommended and the current transport. A missing row is left out."""
+        """The result rows of the recommended transport and of the user's current transport, as far as these rows exist.
+        """
         return [row for row in (self._found.take, self._found.now_row) if row is not None]
 
     @property
@@ -129,12 +131,13 @@ def advise(
     cluster: str | None = None,
     **options: Any,
 ) -> Advice:
-    """Measure a scenario or a workload, and recommend a transport. With `run`, use a stored run and measure nothing.
+    """Measure a scenario or a workload, and recommend a transport. If `run` is given, use this stored run and measure
+    nothing.
 
     Without a scenario, `payload` and `rate` describe the messages. By default, hopmeter measures all installable
     transports that are ready on this machine. With `build`, hopmeter first builds missing transports if it can. `now`
-    is your current transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names and
-    meanings of `hopmeter run`. The default budget is 3 minutes.
+    names your current transport. `hosts` and `cluster` have the same meaning as in `hopmeter.run`. All other options
+    have the names and meanings of `hopmeter run`. The default budget is 3 minutes.
 
     Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C.
     """
@@ -165,7 +168,7 @@ def prepare(
     """Plan a run with trials that fit into the budget. Return the plan and the install command of each transport that
     is not ready.
 
-    Missing parts are built first if the request says so.
+    With `asked.build`, missing adapters and codecs are built first.
     """
     not_ready: dict[str, str] = {}
 
@@ -180,8 +183,8 @@ def prepare(
 
 
 def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run over the transports that the user named. By default, use all installable transports that are ready
-    or, if requested, can be built."""
+    """Plan a run of the transports that the user named. By default, plan all installable transports that are ready or
+    that can be built on request."""
     capabilities = planning.local_capabilities(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
@@ -252,7 +255,7 @@ def _fit_budget(prepared: Prepared) -> Prepared:
 
 
 def _mark(prepared: Prepared, made: plan.Plan) -> Prepared:
-    """Replace the plan of a prepared run, and record why parts could not be built."""
+    """Replace the plan of a prepared run, and record why adapters or codecs could not be built."""
     if not prepared.failures:
         return replace(prepared, plan=made)
     from hopmeter.api.building import mark

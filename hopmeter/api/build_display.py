@@ -1,4 +1,4 @@
-"""Build and install parts one by one, and print a line for each result."""
+"""Build adapters, codecs and message code one by one, and print a line for each result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hopmeter.system.terminal import Console
 
 
 def announce_adapters(console: Console, targets: Sequence[Target]) -> None:
-    """Print the adapters to be built, and the expected build time."""
+    """Print the names of the adapters to build, and the expected build time."""
     console.print(
         f"building {formatting.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
         highlight=False,
@@ -47,7 +47,7 @@ def build_adapters(
     status = console.status(_progress(under_way))
     with closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
-            status.stop()  # a running status line would also capture the JSON lines on stdout
+            status.stop()  # while a status line is shown, Rich would also redirect the JSON lines on stdout
             under_way.remove(outcome.target.title)
             _show(console, outcome, as_json)
             yield outcome
@@ -99,7 +99,7 @@ def build_message(
 
 
 def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool) -> int | None:
-    """Build the code of a message. Return its encoded size in bytes, or None if no codec encodes it."""
+    """Build the code of a message type. Return its encoded size in bytes, or None if no codec encodes it."""
     if isinstance(target, TypeTarget):
         build_types(target, log)
         return None

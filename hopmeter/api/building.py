@@ -32,9 +32,10 @@ TYPE_S = 30
 
 def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
     """Build the missing parts of dropped cells, and plan again. If a part cannot be built, the reason is recorded in
-    its cells.
+    the cells that need the part.
 
-    Some missing parts are known only after the adapter is built, so this repeats until nothing new is missing.
+    Some missing parts are known only after the adapter is built. Planning and building are therefore repeated until no
+    new part is missing.
     """
     console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
     failures: dict[str, str] = {}
@@ -104,8 +105,8 @@ def _words(error: HopmeterError) -> str:
 
 
 def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
-    """Build on all hosts each part that any host lacks. If a host cannot build a part, the cells that need the part
-    name it."""
+    """Build every part that a host lacks on all hosts. If a host cannot build a part, the reason is recorded in the
+    cells that need the part."""
     every = {part.title: part for each in parts.values() for part in each}
     adapters = [part for part in every.values() if isinstance(part, Target)]
     messages = [part for part in every.values() if isinstance(part, MessageTarget)]

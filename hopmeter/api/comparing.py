@@ -83,8 +83,8 @@ def compare(
     """Compare `new` with `old`, cell by cell. Each side is a run or the name of a baseline.
 
     Without `new`, compare the two sides of the run `old`, which was measured with `against`. A comparison of two single
-    runs has ratios but no verdicts, because the machine drifts between runs. The options have the names and meanings of
-    `hopmeter compare`. A failed gate raises no error; see `failures`.
+    runs gives ratios but no verdicts, because the machine's performance drifts between runs. The options have the names
+    and meanings of `hopmeter compare`. A failed gate raises no error; see `failures`.
     """
     markdown, xml = (None if each is None else Path(each) for each in (summary, junit))
     request = Request.of(_as_list(fail_if), markdown, xml, _as_list(export))
@@ -116,7 +116,7 @@ def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
 def _judge(
     compare_metric: Callable[[str], list[Change]], shares: list[Change], metric: str, request: Request
 ) -> Comparison:
-    """Compare percentiles and, if there are deadlines, the shares of missed deadlines. Then apply the gate."""
+    """Compare percentiles and, if there are deadlines, the shares of missed deadlines."""
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
     changes = {name: compare_metric(name) for name in names if name != MISSED} | ({MISSED: shares} if shares else {})
     if request.gate and request.gate.asks_for_deadlines and not shares:

@@ -60,7 +60,7 @@ def _export(text: str) -> tuple[Path, Export]:
 
 
 def check_second_side(request: Request, decides: bool) -> None:
-    """Raise UsageError if there is a gate but the comparison cannot give a verdict."""
+    """Raise UsageError if a gate is requested but the comparison cannot give a verdict."""
     if request.gate is not None and not decides:
         raise UsageError(
             "E-GATE",

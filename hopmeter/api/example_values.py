@@ -12,8 +12,8 @@ MOST_MESSAGES = 1000
 
 
 def example_values(row: Row) -> dict[str, Any]:
-    """Return the settings, payload size, rate, message count and topic of a row. For a workload, these are the values
-    of the busiest flow."""
+    """Return the settings, payload size, rate, message count and topic of a row. For a workload, return the settings,
+    size, rate, count and topic of the busiest flow."""
     settings = {name.upper(): value for name, value in row.cell.carriage.settings.items()}
     flow = busiest_flow(row)
     rate_hz = flow.rate_hz if flow else row["rate_hz"]

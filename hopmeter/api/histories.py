@@ -24,8 +24,8 @@ def history(*places: RunPath, transport: str | Iterable[str] = (), language: str
     """Return the median and p99 of each cell in each run below the directories `places`, by default `results`.
 
     `level` is the median of the runs between two changes. In the first run after a change, `change` is the ratio of the
-    new to the old level. In all other runs, `change` is null. The significance of changes is corrected for the number
-    of returned transports and languages.
+    new to the old level. In all other runs, `change` is null. The significance of each change is corrected for multiple
+    comparisons across all returned transports and languages.
     """
     found = read_history([Path(each) for each in places], _as_list(transport), _as_list(language))
     return table((row for each in found.series for row in _rows(series_json(each))), tables.HISTORY)
@@ -40,8 +40,8 @@ def read_history(places: Sequence[Path], transport: Sequence[str], language: Seq
 
 
 def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
-    """Remove the rows of other transports and languages, so that the significance correction covers only the rows
-    shown."""
+    """Remove the rows of other transports and languages, so that the correction for multiple comparisons covers only
+    the rows shown."""
     for run in runs:
         run.rows = [
             row for row in run.rows if all(not words or row.get(name) in words for name, words in wanted.items())
@@ -49,7 +49,7 @@ def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
 
 
 def _rows(series: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each point of a series."""
+    """Yield a table row for each point of a cell's history."""
     changes = {each["run"]: each["ratio"] for each in series["changes"]}
     for point in series["points"]:
         yield series | point | {"change": changes.get(point["run"])}
@@ -60,7 +60,7 @@ def _as_list(words: str | Iterable[str]) -> list[str]:
 
 
 def series_json(series: Series) -> dict[str, Any]:
-    """Return a series in JSON form, with its points and changes."""
+    """Return the points and changes of a cell's history in JSON form."""
     row = series.latest
     names = ("transport", "language", "profile", *CONDITIONS)
     return {

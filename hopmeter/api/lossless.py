@@ -13,10 +13,10 @@ from hopmeter.scenario.requirement import Requirement, parse
 def add_lossless(
     toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Return the scenario. If the scenario requires that no message is lost, add the lossless settings of the chosen
-    transports.
+    """Return the scenario, with the lossless settings of the chosen transports if the scenario requires that no message
+    is lost.
 
-    Settings already in the scenario take precedence.
+    Settings that are already in the scenario take precedence over the added settings.
     """
     wanted = parse_requirements(given.get("require") or toml.get("require") or [])
     if not any(each.metric == "lost" and each.limit == 0 for each in wanted):

@@ -121,7 +121,7 @@ def resume(asked: Path, consoles: Consoles, hosts: HostSession | None = None) ->
 
 
 def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -> Outcome:
-    """Resume the run. The run directory is unchanged until all checks have passed, so that a finished run keeps its
+    """Resume the run. The run directory is not renamed before all checks have passed, so that a finished run keeps its
     name."""
     from hopmeter.runtime.inputs.run_files import check_unchanged
 
@@ -160,14 +160,14 @@ def _prepare_again(
 
 
 def sweep_leftovers(console: Console) -> None:
-    """Remove what killed commands left behind, and print what was removed."""
+    """Clean up after hopmeter commands that were killed, and print each removed directory."""
     for directory in scratch_dir.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
 def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
-    """Run the trials and analyse them. Files are decoded and copied before `begin` creates the run directory, so that a
-    damaged file leaves no directory."""
+    """Run the trials and analyse them. Payload files are decoded and copied before `begin` creates the run directory. A
+    damaged payload file therefore leaves no run directory."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.inputs.frames import decode_payloads
     from hopmeter.runtime.inputs.recordings import write_recordings
@@ -185,7 +185,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 
 
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
-    """Run the trials, with file payloads if needed. Return whether all trials were executed."""
+    """Run the trials. Return whether all trials were executed."""
     from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
     from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
     from hopmeter.analysis.cells.rate_search import Hunt

@@ -25,7 +25,7 @@ CONFLICTS = (
     ("trials", "budget", "both set the number of trials"),
     ("trials", "until", "--trials fixes the number of trials, but --until may end the run earlier"),
 )
-"""Pairs of mutually exclusive options, with the reason."""
+"""Pairs of mutually exclusive options, each with the reason for the conflict."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
 """Options of `hopmeter run` that a Python program passes to `hopmeter.compare` instead."""
 HELP = "`hopmeter run --help` explains the options"
@@ -58,8 +58,8 @@ def check_resume_alone(resume: Path, *others: object) -> None:
 
 
 def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are also scenario keys, in the format of a scenario file. Raises UsageError for mutually
-    exclusive options."""
+    """Return the options that are also scenario keys, in the format of a scenario file. Raises UsageError if two
+    options exclude each other."""
     from hopmeter.scenario.resolve import DEFAULTS
 
     options = rename_old_names(
@@ -78,8 +78,8 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def parse_axis(name: str, value: Any) -> list[Any]:
     """Return the values of an axis. For example, `10,100` becomes [10.0, 100.0].
 
-    A list of cores such as `0,1` is a single value. Programs may also pass a number or a list. Raises UsageError if
-    there is no value.
+    A core list such as `0,1` is a single value. Python programs may also pass a number or a list. Raises UsageError if
+    no value is given.
     """
     if name == "cores" and isinstance(value, str) and value[:1].isdigit():
         return [value]

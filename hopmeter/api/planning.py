@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # loads NumPy, and most plans have no hosts
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 ASSUMED = "You gave no hosts: the plan assumes that {hosts} have the same transports and cores as this machine."
 LATENCY_FILE = "/dev/cpu_dma_latency"
-"""A process that writes 0 to this file keeps idle cores awake as long as it holds the file open."""
+"""Idle cores stay awake while a process holds this file open and has written 0 to it."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ def _plan(
     hosts: HostSession | None,
     dry: bool,
 ) -> Prepared:
-    """Plan the cells of a scenario with the given options. Unless `full` is set, use the scenario's short form."""
+    """Plan the cells of a scenario with the given options."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     capabilities = local_capabilities(hosts)
     wanted = scenario.override(toml, given, settings, capabilities.manifests)
     if against and wanted.no_idle_states == "both" and capabilities.may_keep_awake:
-        # two sides are compared only with idle cores kept awake
+        # Two sides are compared only with idle cores kept awake.
         wanted = wanted.model_copy(update={"no_idle_states": True})
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
@@ -121,8 +121,8 @@ def _plan(
 def name_question(
     wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None
 ) -> scenario.Scenario:
-    """Return the scenario with a question that matches the given options, or with the title from the command line. If
-    the scenario's own question still applies, the scenario is unchanged."""
+    """Return the scenario with a question that matches the given options, or with the title from the command line.
+    Return the scenario unchanged if its own question still applies."""
     own = scenario.has_own_question(given, settings) or against
     words = (
         str(given["title"]) if "title" in given else scenario.question(wanted, given, settings, against) if own else ""
@@ -175,7 +175,7 @@ def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
 
 
 def _requested_transports(made: Plan) -> set[str]:
-    """Return the transports that the user named. A named transport counts even if it is not ranked."""
+    """Return the transports that the user named. Transports that are named but not ranked are included."""
     own = {flow.transport for flow in made.scenario.flow.values() if flow.transport}
     return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
@@ -198,7 +198,7 @@ def _build_commands(what: Sequence[str]) -> str:
 
 
 def check_still_ready(made: Plan, capabilities: Capabilities) -> None:
-    """Raise UsageError if a transport or core that a resumed run needs is no longer available."""
+    """Raise UsageError if a resumed run needs a transport or core that is no longer available."""
     from hopmeter.plan.placement.background_load import load_of
     from hopmeter.plan.rules import adapters
 

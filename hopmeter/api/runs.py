@@ -66,8 +66,7 @@ class Run:
 
     @property
     def ranking(self) -> pa.Table:
-        """A table with a row for each ranked cell: its possible ranks, its median, and its latency relative to the best
-        cell.
+        """A table with the possible ranks, the median and the latency relative to the best cell, for each ranked cell.
 
         Cells with the same `group` are ranked together. References have no rank and come last in their group.
         """
@@ -85,14 +84,15 @@ class Run:
 
     @property
     def processes(self) -> pa.Table:
-        """A table with a row for each process of each trial: CPU, memory, context switches. The table is empty for runs
-        of earlier versions."""
+        """A table with the CPU time, memory and context switches of each process of each trial. The table is empty for
+        runs of earlier versions."""
         if not (self.path / "processes.parquet").exists():
             return table([], PROCESSES)
         return self._query("SELECT * EXCLUDE (run) FROM processes")
 
     def samples(self, cell: str) -> pa.Table:
-        """Return all samples of a cell, with a row for each message at each endpoint and times in ns.
+        """Return all samples of a cell as a table with a row for each message at each endpoint. All times are in
+        nanoseconds.
 
         `cell` is the id of a cell, or its number such as `c3`. Raises UsageError for an unknown cell.
         """
@@ -100,8 +100,8 @@ class Run:
         return self._query("SELECT * EXCLUDE (run) FROM samples WHERE cell = $cell ORDER BY trial", cell=found)
 
     def messages(self, cell: str | None = None) -> pa.Table:
-        """Return a row for each message that arrived, with its `delay` in seconds. By default, all cells are
-        included."""
+        """Return a table with a row for each message that arrived, with its `delay` in seconds. By default, the table
+        covers all cells."""
         from hopmeter.report.notebook import messages
 
         found = messages(self.path).to_arrow()
@@ -138,7 +138,7 @@ class Run:
 def open_run(path: RunPath) -> Run:
     """Open a run directory or a file that `hopmeter pack` wrote.
 
-    Raises UsageError if there is no run or no result, and StoreError if the run is damaged.
+    Raises UsageError if `path` contains no run or the run has no results, and StoreError if the run is damaged.
     """
     return Run(run_results.read(Path(path)))
 
@@ -158,7 +158,7 @@ def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
 
 
 def pair_rows(run: run_results.Run) -> Iterator[dict[str, Any]]:
-    """Yield each comparison of two cells, by table. Whole workloads have one comparison for each criterion."""
+    """Yield each comparison of two cells, table by table. Two whole workloads are compared once for each criterion."""
     for group, ranking in run.rankings.items():
         for each in ranking.comparisons:
             yield {"group": group, **asdict(each)}

@@ -30,18 +30,18 @@ def run(
     """Run a scenario, by default `quick`, or resume the run in the directory `resume`, and return the results.
 
     All options have the names and meanings of `hopmeter run`, such as `transport=["zenoh", "shm"]`, `budget="30s"` or
-    `set={"hwm": [10, 1000]}`. A value is a command-line string, a number, or a list. This function prints nothing by
-    default. With `progress`, this function prints notes and progress on stderr.
+    `set={"hwm": [10, 1000]}`. Each value is a command-line string, a number, or a list. With `progress`, notes and
+    progress are printed on stderr; by default, nothing is printed.
 
     With `build`, hopmeter first builds the missing parts of the cells: adapters, message code and codec frameworks.
-    Cells are dropped with the reason if their parts could not be built.
+    Cells are dropped, with the reason, if a part that they need could not be built.
 
-    `hosts` is a file that lists other machines, and `cluster` is the address of a Dask scheduler. Dask's configuration
-    names the certificates.
+    `hosts` is a file that lists other machines, and `cluster` is the address of a Dask scheduler. The Dask
+    configuration names the TLS certificates for the scheduler.
 
     Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. The exception's
-    message and its attribute `folder` name the directory with the finished trials. Ctrl-C ends a run only in the main
-    thread.
+    message and its attribute `folder` name the directory with the finished trials. Ctrl-C ends a run only if `run` was
+    called from the main thread.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)

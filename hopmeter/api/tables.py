@@ -1,4 +1,4 @@
-"""Result rows as Arrow tables. The columns and types of a table do not depend on its rows."""
+"""Convert result rows to Arrow tables. The columns and types of each table are fixed, even if the table has no rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ HISTORY = {
 
 
 def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Return the rows that were ranked by rounds, table by table: the choices by rank, then the references."""
+    """Return the rows that were ranked by rounds. In each ranking table, the choices come first, by rank, and then the
+    references."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row.get("rounds") is not None:

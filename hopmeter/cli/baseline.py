@@ -40,7 +40,7 @@ def baseline(
 
 
 def _describe(found: Baseline) -> list[str]:
-    """Return text lines with a baseline's runs, its directory, and the smallest change that it detects."""
+    """Return lines of text with a baseline's runs, its directory, and the smallest change that it can detect."""
     from hopmeter.comparison import between_runs, run_facts
     from hopmeter.comparison.baselines import baselines_folder
     from hopmeter.report.comparisons import words

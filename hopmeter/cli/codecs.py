@@ -63,8 +63,7 @@ def install_frameworks(names: Sequence[str], transports: Sequence[str], settings
 
 
 def _pairs(names: Sequence[str], chosen: Sequence[Manifest]) -> Iterator[tuple[str, Manifest | None, bool]]:
-    """Yield each framework, its transport (if any), and whether the installation must succeed. Some frameworks conflict
-    with a transport."""
+    """Yield each framework, its transport (if any), and whether its installation must succeed."""
     from hopmeter import manifest
     from hopmeter.build import frameworks
 

@@ -1,4 +1,4 @@
-"""`hopmeter history`: shows each cell over all runs, and the runs at which it changed."""
+"""`hopmeter history`: shows the latency of each cell over all runs, and the runs at which the latency changed."""
 
 from __future__ import annotations
 

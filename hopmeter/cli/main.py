@@ -32,7 +32,8 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # The reader has closed the output. Python would fail when it flushes stdout at exit, so stdout is set to None.
+        # The reader of the pipe has closed it. Python would fail when it flushes stdout at exit, so stdout is set to
+        # None.
         sys.stdout = None
         sys.exit(0)
 
@@ -48,7 +49,7 @@ def _stop() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning on one line, without Python's source position."""
+    """Print a warning on one line, without the source line that Python adds."""
     print(f"hopmeter: {message}", file=sys.stderr)
 
 

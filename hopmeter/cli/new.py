@@ -17,7 +17,7 @@ new = typer.Typer(no_args_is_help=True, help="Create something new from a templa
 
 @new.callback()
 def _new() -> None:
-    """Create something new from a template."""
+    """Create a transport or a workload from a template."""
 
 
 @new.command(epilog="Example: hopmeter new transport my-bus --language rust,python")
@@ -68,7 +68,7 @@ def workload(
 
 
 def _possible() -> list[str]:
-    """Return the languages for a new adapter. Rust is available only in a checkout."""
+    """Return the languages for a new adapter. Rust adapters can be created only in a source checkout."""
     from hopmeter.build.template import FOLDERS
 
     return [language for language in FOLDERS if language != "rust" or paths.checkout()]

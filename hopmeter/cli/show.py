@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Format = Literal["markdown", "csv", "json"]
 STDOUT = Path("/dev/stdout")
-"""The path of standard output. Messages are written to stdout directly, without a temporary file."""
+"""The path of standard output. Message rows are written to stdout directly, without a temporary file."""
 
 
 def register(app: typer.Typer) -> None:

@@ -70,8 +70,8 @@ def _not_ready(name: str, error: UsageError) -> Readiness:
 
 
 def _about(one: Manifest | None) -> dict[str, Any]:
-    """Return the facts about a transport that do not depend on the language. All facts are None if the manifest is
-    invalid."""
+    """Return the facts about a transport that do not depend on the language. Every fact is None if the transport's
+    manifest is invalid."""
     return {
         "summary": one.summary if one else None,
         "installable": one.installable if one else None,

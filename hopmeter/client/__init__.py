@@ -15,7 +15,7 @@ __all__ = ["CallFailedError", "ConnectError", "Session", "TimedOutError", "conne
 
 
 def __getattr__(name: str) -> Any:
-    """Return `Session` for its deprecated name `House`, with a warning."""
+    """Return `Session` if its deprecated name `House` is imported, and issue a warning."""
     if name != "House":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import warnings

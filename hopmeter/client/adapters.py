@@ -70,8 +70,8 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
 
 
 def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
-    """Raise UsageError if this program lacks an environment variable that a setting needs. Libraries read these
-    variables only when they are loaded."""
+    """Raise UsageError if this program lacks an environment variable that a setting needs. Libraries read
+    such variables only when the libraries are loaded."""
     lacking = {
         name: text for name, text in manifest.for_settings(settings).variables.items() if os.environ.get(name) != text
     }
@@ -85,8 +85,8 @@ def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
 
 
 def away(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings plus those that the transport needs to reach another machine. Raises ConnectError if
-    the transport cannot reach another machine."""
+    """Return the given settings, plus the settings that the transport needs to reach another machine. Raises
+    ConnectError if the transport cannot reach another machine."""
     settings = {**manifest.network_settings(given), **given}
     if why := manifest.why_local(settings):
         others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]

@@ -37,7 +37,7 @@ class Native:
             )
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next reply, or None if none arrives in time."""
+        """Return the next reply, or None if no reply arrives in time."""
         return self._replies.next(min(timeout_s, LOOK_S))
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Client:
         raise ConnectError("E-REPLY-LATE", what, "check whether the handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
-        """Return the reply to call `number`, or None at the deadline. Late replies to earlier calls are skipped."""
+        """Return the reply to call `number`, or None at the deadline. Late replies to earlier calls are ignored."""
         while (left := deadline - time.monotonic()) > 0:
             message = self._half.next(left)
             if message is not None and message.number == number:

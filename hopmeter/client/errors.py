@@ -24,7 +24,7 @@ class CallFailedError(HopmeterError):
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Convert adapter errors in the `with` block to a ConnectError with a remedy."""
+    """Convert adapter errors raised in the `with` block to a ConnectError with a remedy."""
     try:
         yield
     except AdapterError as failed:

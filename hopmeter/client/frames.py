@@ -1,5 +1,5 @@
-"""Frames: hopmeter's 64-byte header, then an object's packed frames. With this header, adapters can carry the frames
-unchanged."""
+"""Frames: hopmeter's 64-byte header, followed by an object's packed frames. Adapters transport these frames unchanged,
+because the header is the same as in measurements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from hopmeter.codecs.packing import pack_into, packed_bytes
 
 HEADER = struct.Struct("<4sHHQIIQqqQII")
-"""The header fields: magic, version, flags, run, pair (the kind), 0, seq (the number), due, sent, length, checksum,
-0."""
+"""The header fields, in order: magic, version, flags, run, pair (the frame's kind), 0, seq (the message number), due
+time, send time, length, checksum, 0."""
 MAGIC = b"HOPM"
 VERSION = 1
 ALIGN = 64
@@ -41,8 +41,8 @@ class Message(NamedTuple):
     due_ns: int = 0
     """The due time of the message on CLOCK_MONOTONIC, which all processes of one machine share."""
     sent_ns: int = 0
-    """The time when the message was sent. By default, this is when the frame was written; the sender may report the
-    time before encoding."""
+    """The time when the message was sent. By default, this is the time at which the frame was written; the sender may
+    instead report the time before encoding."""
     arrived_ns: int = 0
     """The time when the transport delivered the frame to this link end, before the payload was copied."""
 
@@ -53,7 +53,7 @@ def outgoing(
     """Return the frame's length, without the header, and a function that writes the frame into one or two transport
     buffers.
 
-    `times` are the due time and the send time in nanoseconds. By default, both are the time of writing.
+    `times` are the due time and the send time in nanoseconds. By default, both times are the time of writing.
     """
     length = packed_bytes(frames)
 

@@ -20,7 +20,8 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.open_files import OpenFiles
 
 Method = Callable[[Any, Link], Any]
-"""Opens the transport's side of a link, for example `lambda transport, link: transport.publisher(link)`."""
+"""A function that opens the transport's side of a link, for example `lambda transport, link:
+transport.publisher(link)`."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Asked:
     broker: str
     largest_bytes: int
     settings: dict[str, Any]
-    """Only the settings that the user gave, without defaults."""
+    """The settings that the user gave. Default settings are not included."""
     host: str = LOOPBACK
     """The address to which link ends bind."""
     share: str | None = None
@@ -83,8 +84,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connect to the bound link end of this name as soon as it exists. Raises ConnectError if no such link end appears
-    in time."""
+    """Connect to the bound link end of this name as soon as the binding side has published it. Raises ConnectError if
+    no such link end appears in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -116,7 +117,7 @@ class _OpenTransport:
 
 
 class TransportCache:
-    """The open transports of this process. If both ends of a link are in one process, they share a transport."""
+    """The open transports of this process. If both ends of a link are in this process, they share one transport."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -134,7 +135,8 @@ class TransportCache:
         uses it."""
         with self._lock:
             if record.run not in self._open:
-                # This is created before the transport opens files, so that it excludes files that are already open.
+                # The object is created before the transport opens files, so that it leaves out files that are already
+                # open.
                 open_files = OpenFiles(asked.manifest.open_leftovers, not_of=os.getpid())
                 transport = adapter(asked.manifest, asked.offer)(asked.setup(record))
                 self._open[record.run] = _OpenTransport(transport, open_files)
@@ -143,8 +145,8 @@ class TransportCache:
             return self._open[record.run].transport
 
     def note_open_files(self, record: Record) -> None:
-        """Record which files the transport of a link has opened. The process that removes the link's record needs this
-        list."""
+        """Record which files the transport of a link has opened. The process that removes the link's record needs the
+        list of these files."""
         with self._lock:
             note_open_files(record, self._open[record.run].open_files)
 
@@ -159,7 +161,7 @@ TRANSPORTS = TransportCache()
 
 
 def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOutError:
-    """Return the error for a silent peer, with the known facts about the peer."""
+    """Return the error for a peer that did not respond in time. The error states what is known about the peer."""
     if not record.lives:
         return TimedOutError(
             "E-PEER-GONE",

@@ -21,7 +21,8 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""The maximum time that a link end sleeps in its transport before it checks for `close`."""
+"""The maximum time in seconds for which a link end blocks in its transport before checking whether `close` was called.
+"""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
 """The maximum number of queued messages in callback mode. If the queue is full, the transport's thread waits."""
@@ -78,7 +79,8 @@ class Publisher:
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Send one object. The object may be changed after this call, unless its tensors are shared (`share`).
+        """Send one object. The caller may change the object after this call, unless the object's tensors are shared
+        (`share`).
 
         Raises TimedOutError if the transport stays busy, and CodecError if no codec can encode the object. Raises
         ConnectError if the object is too large or the publisher is closed.
@@ -126,7 +128,7 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None on a timeout. The timeout may be slightly short."""
+        """Return the next message, or None on a timeout. The call may return slightly before the timeout."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
@@ -158,7 +160,8 @@ class Called:
 
 
 class Subscription:
-    """The receiving side of a link, which returns messages or calls `on_message` with each message on one thread."""
+    """The receiving side of a link, which returns messages from `next`, or calls `on_message` for each message on one
+    thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None

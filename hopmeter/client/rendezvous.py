@@ -2,7 +2,7 @@
 
 A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
 on the private directory of its link end. If the process has exited, the record is stale. The next process that finds a
-stale record removes the record, the private directory and the leftovers of that link end.
+stale record removes the record, the private directory and any other files of that link end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hopmeter.system.owner_lock import Owner
 
 PREFIX = "hm-link-"
 OPENED = "open-files-"
-"""The prefix of the files in the link's directory that list open files."""
+"""The name prefix of the files that list the link's open files. These lists are in the link's private directory."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
@@ -48,7 +48,7 @@ class Record:
     leftovers: list[str]
     """Glob patterns of files that the process may leave in other directories."""
     address: str | None = None
-    """None until the link end is bound."""
+    """The address of the link end, or None until the link end is bound."""
 
     @property
     def pid(self) -> int:
@@ -98,7 +98,7 @@ class Rendezvous:
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
-        """Return the record of a link end as soon as it is bound, or None on a timeout."""
+        """Return the record of a link end as soon as the link end is bound, or None on a timeout."""
         deadline = time.monotonic() + within_s
         while True:
             record = self.look(name, kind)
@@ -197,7 +197,7 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 def note_open_files(record: Record, open_files: OpenFiles) -> None:
     """Record in the link's directory which files this process has opened. The process that removes the directory also
-    removes these files if they are unused."""
+    removes these files if no process uses them."""
     if not open_files.note(os.getpid()):
         return
     path = Path(record.directory) / f"{OPENED}{os.getpid()}.json"
@@ -214,13 +214,13 @@ def _noted_open_files(directory: Path) -> Iterator[OpenFile]:
 
 
 def _remove(record: Record) -> None:
-    """Remove the files that a link end may have left behind. Only files named by hopmeter and unused recorded files are
-    removed."""
+    """Remove the files that a link end may have left behind: files with hopmeter's names, and recorded files that no
+    process uses."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
-        if record.owner.shares_namespaces:  # in other namespaces, processes that use these files may be invisible
+        if record.owner.shares_namespaces:  # processes of other namespaces that use these files may be invisible here
             remove_unused(_noted_open_files(directory))
-        _sweep(directory, "*/*.json")  # records of link ends that use a rendezvous directory inside this directory
+        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous directory lies inside this directory
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -15,11 +15,11 @@ from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
 REPLY_S = 5.0
-"""The timeout for sending a reply over a busy transport."""
+"""The timeout in seconds for sending a reply over a busy transport."""
 CLIENTS_S = 0.025
-"""How often a server that uses two links checks for new clients."""
+"""The interval in seconds at which a server that uses two links checks for new clients."""
 GREET_S = 5.0
-"""How long a server that uses two links waits for a new client's link."""
+"""How long, in seconds, a server that uses two links waits for a new client's link."""
 log = logging.getLogger("hopmeter.connect")
 
 
@@ -54,8 +54,8 @@ class Answering:
 
 
 class NativeServer:
-    """A server over the transport's own calls. Requests are polled by a hopmeter thread or delivered by a transport
-    thread."""
+    """A server over the transport's own calls. A hopmeter thread polls for requests, or a transport thread delivers
+    them."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -102,7 +102,7 @@ class NativeServer:
 
 
 class Served:
-    """A server end in callback mode, with the handle that the transport's `serve` returned."""
+    """The server side of a link in callback mode, with the handle that the transport's `serve` method returned."""
 
     def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
         self.address = server.address
@@ -143,14 +143,14 @@ class Caller:
 
 class DuplexServer:
     """A server with two links for each client. The server finds new clients in the rendezvous directory, and closes the
-    links of clients that left."""
+    links of clients that have exited."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._asked, self._name, self._answering = asked, name, answering
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """Clients that could not be reached. Each of these clients is reported once."""
+        """Clients that could not be reached. Each unreachable client is reported once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()

@@ -101,8 +101,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """Return an address template with its placeholders in capitals, such as `127.0.0.1:PORT DIRECTORY/redis.sock`. The
-    user replaces the placeholders."""
+    """Return an address template with its placeholders in capitals, such as `127.0.0.1:PORT DIRECTORY/redis.sock`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 
@@ -124,7 +123,7 @@ def _largest(manifest: Manifest, asked: int | None) -> int:
 
 
 class Session:
-    """Opens link ends, and closes them all at the end of the `with` block."""
+    """A session, which opens link ends and closes all of them at the end of the `with` block."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -152,8 +151,8 @@ class Session:
     ) -> Subscriber:
         """Open a subscriber to the publisher of this name, which may start up to `within_s` later.
 
-        `on_object` is called with each object on one thread. Without `on_object`, call `receive`. `as_` and `device`
-        have the same meaning as in `decode`.
+        `on_object` is called with each object on one thread. Without `on_object`, call the subscriber's `receive`
+        method. `as_` and `device` have the same meaning as in `decode`.
         """
         asked = self._ready(name, "pubsub")
         return self._close_later(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
@@ -161,8 +160,8 @@ class Session:
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
-        """Open a server that replies to each call with the return value of `handler`. Calls are handled one by one on
-        the server's own thread."""
+        """Open a server that replies to each call with the return value of `handler`. The server handles calls one by
+        one on its own thread."""
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":

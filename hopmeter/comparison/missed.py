@@ -107,7 +107,7 @@ def _share(log_odds: float) -> float:
 
 
 def compare_sides(run: Run) -> list[Change]:
-    """Return the change of each row with deadlines and two sides. The list is empty if the run has no deadlines."""
+    """Return the change of each row with deadlines and two sides. Return an empty list if the run has no deadlines."""
     trials, by_id = trial_values.values(run), {row.id: row for row in run.rows}
     news = [row for row in matching.deadline_rows(run) if row.cell.comparison.side == NEW]
     return judge_tables([_compare_sides(by_id[row.cell.comparison.counterpart], row, trials) for row in news])
@@ -125,7 +125,7 @@ def _compare_sides(old: Row, new: Row, trials: trial_values.Values) -> Change:
 
 
 def compare_runs(old: Runs, new: Runs) -> list[Change]:
-    """Return the change of each row with deadlines between two runs or baselines. The list is empty if no run has
+    """Return the change of each row with deadlines between two runs or baselines. Return an empty list if no run has
     deadlines."""
     before, after = ([_counts(run) for run in side.runs] for side in (old, new))
     keys = dict.fromkeys(key for run in (*after, *before) for key in run)

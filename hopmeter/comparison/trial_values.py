@@ -21,7 +21,7 @@ def values(run: Run) -> Values:
 
 
 def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
-    """Return the missed deadlines of a row's good trials, by round. The list is empty if the run did not record
+    """Return the missed deadlines of a row's good trials, by round. Return an empty list if the run did not record
     deadlines."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
@@ -52,8 +52,8 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
 
 
 def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
-    """Return the values of both sides of each duet, computed from neighbouring turns. The list is empty if there was no
-    duet."""
+    """Return the values of both sides of each duet, computed from neighbouring turns. Return an empty list if there was
+    no duet."""
     found = []
     earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
     for number in earlier.keys() & afters.keys():

@@ -84,7 +84,8 @@ def _threads(kernel: Kernel) -> set[str]:
 
 
 def _slower_cores(kernel: Kernel) -> list[int]:
-    """Return the cores with less capacity than the fastest core. Empty if the kernel reports no capacities."""
+    """Return the cores with less capacity than the fastest core. Return an empty list if the kernel reports no
+    capacities."""
     capacities = {
         int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
         for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")

@@ -86,7 +86,8 @@ def joint_environment(codec: str, offer: Offer) -> str | None:
 
 
 def apart(codec: str) -> tuple[str, ...]:
-    """Return the packages of a codec that conflicts with hopmeter's own packages. Empty for most codecs."""
+    """Return the packages of a codec that conflicts with hopmeter's own packages. Return an empty tuple for most
+    codecs."""
     return tuple(getattr(_module(codec), "APART", ()))
 
 

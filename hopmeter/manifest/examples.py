@@ -65,7 +65,7 @@ class Example:
 
     @property
     def build_script(self) -> str:
-        """Return the build script of a Rust program that generates code. Empty for other programs."""
+        """Return the build script of a Rust program that generates code. Return an empty string for other programs."""
         path = self.path.parent / "build.rs"
         return path.read_text(encoding="utf-8") if self.language == "rust" and path.is_file() else ""
 
@@ -80,7 +80,7 @@ class Example:
 
     @property
     def build(self) -> list[str]:
-        """Return the commands that build the program. Empty if the program needs no build."""
+        """Return the commands that build the program. Return an empty list if the program needs no build."""
         return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
 
     @property
@@ -97,7 +97,7 @@ class Example:
     def note(self) -> str:
         """Return the reason why a user who makes calls gets a program that sends messages.
 
-        Empty if the program fits the pattern.
+        Return an empty string if the program fits the pattern.
         """
         if self.pattern == "pubsub" or self.manifest.rpc == "native":
             return ""

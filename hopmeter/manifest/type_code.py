@@ -21,7 +21,7 @@ Form = Literal["message", "octets", "call"]
 
 
 def prefixes(offer: Offer) -> list[Path]:
-    """Return the directories of the installation that a transport uses. Empty if the user has none."""
+    """Return the directories of the installation that a transport uses. Return an empty list if the user has none."""
     if offer.user is not None:
         return [Path(each) for each in offer.user.location.split(":") if each]
     return [interpreter.folder(offer.environment_name)]

@@ -17,8 +17,8 @@ __all__ = ["boxes", "messages", "write", "write_csv"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return an exported function. Its module is imported on first use, because the drawing libraries take seconds to
-    load."""
+    """Return an exported function, importing the function's module on first use because the drawing libraries take
+    seconds to load."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{'report_file' if name == 'write' else 'notebook'}"), name)

@@ -28,11 +28,11 @@ from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
-"""If there are more questions than this, one sentence summarizes all of them."""
+"""If there are more questions than this number, one sentence summarizes the answers to all questions."""
 
 
 def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return the answer in sentences, the most important first. For a run with two sides, the sentences compare the
+    """Return the answer in sentences, the most important first. For a run with two sides, the sentences compare the two
     sides."""
     two = [run for run in runs if is_comparable(run)]
     if not two:
@@ -76,7 +76,8 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that the answer already describes, so that the report does not repeat their first sentence."""
+    """Return the groups that the answer already describes, so that the report does not repeat the first sentence of
+    these groups."""
     if any(map(is_comparable, runs)):
         return []
     if whole := [group for group in groups if is_whole(group)]:
@@ -91,8 +92,8 @@ def _measured_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _ordered_groups(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that rank several rows. If there are no such groups, return those with a single ranked row,
-    unless the run compares ways to copy."""
+    """Return the groups that rank several rows. If no group ranks several rows, return the groups with a single ranked
+    row, unless the run compares copy methods."""
     compared = [group for group in groups if ranks(group)]
     several = [group for group in compared if len(ranks(group)) > 1]
     return several or ([] if copy_sentences(runs) else compared)
@@ -103,8 +104,8 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
-    """Return the sentences of each question. Groups that differ only in idle states form one question: the group with
-    cores kept awake determines the order."""
+    """Return the sentences of each question. Groups that differ only in idle states form one question. The group with
+    cores kept awake determines its order."""
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
         return [summary(groups)]
@@ -118,7 +119,7 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
 
 
 def deciding_group(family: Sequence[Group]) -> Group:
-    """Return the first group with idle cores kept awake, or the first group if there is none."""
+    """Return the first group with idle cores kept awake, or the first group if no group keeps cores awake."""
     return next((group for group in family if group.conditions[conditions.IDLE]), family[0])
 
 
@@ -129,7 +130,7 @@ def _for(group: Group, sentence: str) -> str:
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:
-    """Return sentences on the fastest codec over each transport. The list is empty if no transport was measured with
+    """Return sentences on the fastest codec over each transport. Return an empty list if no transport was measured with
     several codecs."""
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
@@ -139,7 +140,7 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 def summary(groups: Sequence[Group]) -> str:
     """Return one sentence about many groups: how often each row was significantly fastest, and how many groups have no
-    such row."""
+    significantly fastest row."""
     firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")

@@ -32,14 +32,14 @@ COLUMNS = {
     "trial": pl.Int64,
     "pair": pl.Int64,
 }
-"""The columns of the message table. The first five columns are those of the study of native objects."""
+"""The columns of the message table. The first five columns are the columns of the published study of native objects."""
 TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "normal", "color": theme.SOFT}
 
 
 def boxes(*runs: Path) -> alt.TopLevelMixin:
     """Draw a notched box for each codec, transport and language of these runs, on a logarithmic axis in ms.
 
-    Groups that are not comparable have separate charts, one below the other. Raises UsageError if no cell has a
+    Groups that are not comparable are drawn in separate charts, one below the other. Raises UsageError if no cell has a
     latency.
     """
     found = [read(run) for run in runs]

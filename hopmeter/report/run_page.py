@@ -34,7 +34,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
 
 
 def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
-    """Return the report sections, from comparisons across all runs to details."""
+    """Return the report sections, ordered from comparisons of all runs to details."""
     found, style = groups(runs), Style.of(runs)
     named = {group.id for group in groups_in_answer(runs, found)}
     across = list(figures.across(found, style)) if with_figures else []

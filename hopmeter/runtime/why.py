@@ -17,7 +17,7 @@ MOST_MESSAGES = 100_000
 
 
 def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:
-    """Return a `why` trial for each cell that has a good trial and no `why` trial yet. The list is empty if the
+    """Return a `why` trial for each cell that has a good trial and no `why` trial yet. Return an empty list if the
     scenario does not request `why`."""
     if not plan.scenario.why:
         return []

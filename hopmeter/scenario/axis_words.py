@@ -12,7 +12,7 @@ from hopmeter.model.language_names import language_name
 from hopmeter.system.humanize import first, join
 
 MOST_NAMES = 2
-"""The maximum number of transports, languages or codecs that a question names. Further ones are only counted."""
+"""The maximum number of transports, languages or codecs that a question names. Any further names are only counted."""
 UNITS = {"m": "min"}
 TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
 COUNT = re.compile(r"\d+")
@@ -21,7 +21,8 @@ CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs o
 
 
 def names(words: Sequence[str], one: str, more: str = "") -> str:
-    """Join names, and count those beyond `MOST_NAMES`: `shm and tcp`, or `shm, tcp and 3 other transports`."""
+    """Join names, and replace the names beyond `MOST_NAMES` with their count: `shm and tcp`, or `shm, tcp and 3 other
+    transports`."""
     return join(first(words, MOST_NAMES, one, more))
 
 
@@ -50,7 +51,7 @@ def _languages(values: Sequence[Any]) -> str:
 
 
 def _with_prepositions(named: Sequence[str]) -> list[str]:
-    """Return the names with a preposition wherever it changes: `in C++`, `Rust`, `from C++ to Python`."""
+    """Return the names with a preposition wherever the preposition changes: `in C++`, `Rust`, `from C++ to Python`."""
     prepositions = ["from" if " to " in each else "in" for each in named]
     before = ["", *prepositions]
     return [
@@ -92,7 +93,7 @@ def _work(values: Sequence[Any]) -> str:
 
 
 def _one_work(value: str) -> str:
-    """Return `1 ms of work` for `spin:1ms`. Work that is not a time is returned unchanged."""
+    """Return `1 ms of work` for `spin:1ms`. Return work that is not given as a time unchanged."""
     found = TIME.fullmatch(value)
     if found is None:
         return "no work" if value == "none" else f"work {value}"
@@ -101,7 +102,7 @@ def _one_work(value: str) -> str:
 
 
 def format_values(values: Sequence[str], most: int = 3) -> str:
-    """Return `1, 2 and 5`. More than `most` values are shortened to `1 to 20`."""
+    """Return a list of values such as `1, 2 and 5`, or for more than `most` values a range such as `1 to 20`."""
     distinct = list(dict.fromkeys(values))
     return join(distinct) if len(distinct) <= most else f"{distinct[0]} to {distinct[-1]}"
 

@@ -32,7 +32,7 @@ def find_shipped(name: str) -> Path:
 def find(asked: str) -> Path:
     """Return the path of a scenario, given its name or path.
 
-    The suffix `.toml` is optional unless a built-in scenario has the same name.
+    The suffix `.toml` may be omitted from the path unless a built-in scenario has the same name.
     """
     if asked.endswith(SUFFIX):
         return Path(asked)
@@ -43,7 +43,7 @@ def find(asked: str) -> Path:
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """Return a scenario and its TOML table. Raises UsageError, which lists all errors at once."""
+    """Return a scenario and its TOML table. Raises a UsageError that lists all errors in the file."""
     written, text = toml_files.read_with_text(path)
     table = rename_old_names(written, str(path))
     _check_tables(table, path, text)
@@ -55,9 +55,8 @@ def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
 
 
 def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
-    """Raise UsageError if all tables of a workload are empty, because the scenario would then be treated as an ordinary
-    one.
-    """
+    """Raise UsageError if all tables of a workload are empty, because such a scenario would be read as one without a
+    workload."""
     named = [name for name in ("participant", "flow", "path") if name in table]
     if named and not any(table[name] for name in named):
         said = (

@@ -31,7 +31,7 @@ def receivers(flow: Flow) -> list[str]:
 
 
 def causes(flow: Flow) -> list[str]:
-    """Return the flows that cause a flow's messages, or that provide the latest message for them."""
+    """Return the flows that cause a flow's messages, or whose latest message is sent along with them."""
     return [*(flow.after or []), *filter(None, (flow.latest, flow.during))]
 
 
@@ -126,9 +126,7 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
 
 
 def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check `returns`, the only allowed cycle:
-
-    a flow waits until its messages come back as messages of another flow.
+    """Check `returns`, the only allowed cycle: a flow waits until its messages come back as messages of another flow.
     """
     key = f"flow.{name}"
     if not flow.returns:

@@ -15,7 +15,7 @@ from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
 OF_FLOWS = (*(each.key for each in CONDITIONS if each.scope != "run"), "messages", "warmup")
-"""The scenario keys that a workload specifies for each flow instead, or that follow from its flows."""
+"""The scenario keys that a workload sets for each flow and not for the whole scenario, or that its flows imply."""
 NO_WHY = (
     "a workload has no readings of its threads, because a participant's threads serve several flows; measure the flow "
     "alone, in a scenario without participants"
@@ -73,7 +73,7 @@ def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
 def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
     """Check the default values for participants.
 
-    Languages must be single words, and waits must apply to all flows of a participant.
+    A default language must be a single word, and a default wait must be possible for all flows of a participant.
     """
     for language in getattr(scenario, "language", None) or []:
         if language not in ("one", *LANGUAGES):
@@ -84,7 +84,7 @@ def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
 
 
 def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:
-    """Check that at least one flow uses the scenario's transport, if one is given."""
+    """Check that at least one flow uses the scenario's transport, if the scenario names a transport."""
     if has_own_transports(scenario.flow) and getattr(scenario, "transport", None) is not None:
         yield "E-VALUES-CONFLICT", "transport: each flow has a transport of its own, so no flow uses this one; omit it"
 
@@ -114,7 +114,7 @@ def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iter
 
 
 def _alone_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check that a flow has a deadline, and that at least one other flow does not cause its messages."""
+    """Check, for a flow measured alone, that the flow has a deadline and that it does not depend on all other flows."""
     urgent = [name for name, flow in flows.items() if flow.deadline]
     if not urgent:
         yield "E-VALUES-CONFLICT", "alone: no flow has a deadline; give one to the flows that you want to measure alone"

@@ -54,7 +54,7 @@ def _file_of(named: Path | None, topologies: Sequence[Path]) -> Path:
 def _topology_text(topologies: Sequence[Path]) -> tuple[str, list[str]]:
     """Return a topology's scenario text, and notes about it.
 
-    The text is validated like a scenario that a user wrote.
+    The scenario text is validated like a scenario that a user wrote.
     """
     title = topologies[0].stem.replace("_", " ").replace("-", " ").title()
     graph = read_topology(topologies)

@@ -1,4 +1,4 @@
-"""Checks that a pace's parameter is given if and only if the scenario uses that pace."""
+"""Checks that each pace's parameter is given if and only if the scenario uses the pace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Selects the case of a scenario for a payload that no case contains: the case with the closest payload in size.
 
-A case's rate and number of messages suit its payload's size, so another payload uses one case instead of all.
+Each case's rate and number of messages suit the size of its payload. Any other payload therefore uses a single case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hopmeter.system import humanize
 Case = dict[str, Any]
 KEY = "payload"
 LENGTH = {"messages", "duration"}
-"""Keys that exclude each other."""
+"""The keys for a trial's length, of which a case may set only one."""
 UNITS = {
     "rate": ("rate", " Hz"),
     "messages": ("messages of a trial", ""),
@@ -31,7 +31,7 @@ UNITS = {
 def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[Case]:
     """Return the cases that measure any of the payloads, each limited to the payloads that it measures.
 
-    The result is empty if all cases have the same payloads, or if a payload is invalid.
+    Return an empty list if all cases have the same payloads, or if a payload is invalid.
     """
     nearest = _nearest(cases, payloads)
     fitting = [{**case, KEY: [each for each in payloads if nearest.get(each) in own_payloads(case)]} for case in cases]
@@ -39,7 +39,8 @@ def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[C
 
 
 def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iterable[str] = ()) -> list[str]:
-    """Return a sentence for each payload that no case contains, with the values that it takes from the closest case.
+    """Return a sentence for each payload that no case contains, with the values that the payload takes from the closest
+    case.
 
     Keys that are `given` on the command line are not mentioned.
     """
@@ -54,7 +55,7 @@ def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iter
 def _case_values(cases: Sequence[Case], given: Iterable[str]) -> str:
     """Return the values that cases set in addition to their payload, such as `the rate (30 Hz)`.
 
-    Empty if they set nothing else.
+    Return an empty string if the cases set only their payload.
     """
     left_out = {KEY, *given, *(LENGTH if LENGTH & set(given) else ())}
     values: dict[str, list[Any]] = {}
@@ -78,9 +79,9 @@ def own_payloads(case: Mapping[str, Any]) -> list[str]:
 
 
 def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
-    """Return the closest payload in size among the cases, for each payload.
+    """Map each given payload to the payload of a case that is closest in size.
 
-    Empty if the cases have the same payloads.
+    Return an empty dict if all cases have the same payloads.
     """
     known = list(dict.fromkeys(each for case in cases for each in own_payloads(case)))
     if len({tuple(own_payloads(case)) for case in cases}) < 2:
@@ -92,7 +93,7 @@ def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
 
 
 def _distance(one: str, other: str) -> tuple[bool, float]:
-    """Return a sort key for the distance of two payloads: the log ratio of their frame sizes.
+    """Return a sort key for the difference between two payloads: the log ratio of their frame sizes.
 
     Equal payloads sort first.
     """

@@ -1,4 +1,4 @@
-"""Composes the question of a run if its options select different cells from the scenario's.
+"""Composes the question of a run whose options select cells that the scenario does not have.
 
 The question is derived from the options instead of the scenario's title.
 """
@@ -19,7 +19,7 @@ from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 from hopmeter.system.humanize import byte_size, first, join, plural
 
 FIRST = ("transport", "payload", "rate", "language")
-"""The conditions at the beginning of the sentence. Phrases for the other conditions follow."""
+"""The conditions that the beginning of the question covers. The other conditions follow as phrases."""
 MOST_SETTINGS = 2
 """The maximum number of settings of the old side that a question lists."""
 MOST_VALUES = 3
@@ -33,16 +33,15 @@ CALLS = (["rpc"], ["scatter"])
 
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
-    """Return whether the options select different cells from the scenario's, so that the scenario's question does not
-    apply.
-    """
+    """Return whether the options select other cells than the scenario does, so that the scenario's question does not
+    apply."""
     return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 
 def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None = None) -> str:
     """Return the question, such as `Which of zeromq and nng is faster for a message of 1 kB at 100 Hz in Python?`.
 
-    With two sides, the question is whether a transport became faster or slower.
+    For a run with two sides, the question is whether a transport became faster or slower.
     """
     who = name_transports(given.get("transport", []))
     what = _than(who, against) if against else _highest_rate(who) if scenario.search else _who(who)
@@ -53,7 +52,7 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
 
 
 def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a phrase for each given condition that the beginning of the sentence does not cover."""
+    """Yield a phrase for each given condition that the beginning of the question does not cover."""
     several = asks(scenario)
     is_call = not scenario.flow and _calls(several)
     left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if _has_parameter(given) else [])}

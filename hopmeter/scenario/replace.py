@@ -20,7 +20,7 @@ from hopmeter.system.toml_files import one_of, validate
 SOURCE = "the command line"
 Table = dict[str, Any]
 TOGETHER = ({"messages", "duration"}, {"trials", "budget"}, {"trials", "until"})
-"""Keys that exclude each other: a given key replaces the others.
+"""Keys that exclude each other: a key given on the command line replaces the others.
 
 In a search, trials and budget do not exclude each other.
 """
@@ -33,9 +33,9 @@ def override(
 ) -> Scenario:
     """Return the scenario with values overridden by the command line.
 
-    If cases differ in a condition, values that occur in some cases select those cases. For example, `--payload timing`
-    selects one case of a scenario that also has an image. Any other payload selects the case with the closest payload
-    in size. Any other value replaces the values of every case.
+    If cases differ in a condition, a given value that occurs in some cases selects these cases. For example, `--payload
+    timing` selects one case of a scenario that also has an image. Any other payload selects the case with the closest
+    payload in size. Any other value replaces the values of every case.
     """
     changed = copy.deepcopy(table)
     if _fixes_length(given) and "search" not in table:
@@ -50,7 +50,7 @@ def override(
 
 
 def _forget_parameters(table: Table, given: Mapping[str, Any]) -> None:
-    """Remove the parameters of paces that the command line replaces."""
+    """Remove the parameters of each pace that the command line replaces with another pace."""
     if "pace" in given:
         named = {PACES[each].parameter for each in _as_list(given["pace"]) if each in PACES}
         for part in (table, *table.get("case", [])):
@@ -58,7 +58,7 @@ def _forget_parameters(table: Table, given: Mapping[str, Any]) -> None:
 
 
 def _replace_settings(table: Table, settings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Replace the given settings in all cases. Other settings are unchanged."""
+    """Replace the given settings in all cases. All other settings keep their values."""
     for name, values in settings.items():
         table.setdefault("settings", {}).setdefault(name, {}).update(values)
         for case in table.get("case", []):
@@ -128,7 +128,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
-    """Return the requested values that a case also has.
+    """Return the requested values that a case contains.
 
     If the case names groups of transports or languages, all requested values are returned.
     """

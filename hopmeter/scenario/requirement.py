@@ -11,9 +11,9 @@ from hopmeter.model.units import UNITS_NS
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency percentile, mapped to column names."""
 METRICS = {**LATENCIES, "miss_share": "missed_share"}
-"""The words for metrics with a different name. Earlier versions used `miss_share`."""
+"""The words that differ from the name of their metric. `miss_share` is a word of earlier versions."""
 SHARES = ("lost", "missed_share", "miss_share")
-"""The metrics that are shares of messages."""
+"""The metrics whose values are shares of all messages."""
 FORMS = (
     'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%", "cpu < 5%" (of a core) '
     'or "missed_share < 1%" (of the deadlines of a workload)'

@@ -15,7 +15,7 @@ TRIALS = 5
 MESSAGES = 1000
 LEAST_ROUNDS = {"order": 5, "best": 5, "require": 5}
 PRECISION_ROUNDS = 8
-"""The minimum number of rounds before an interval's precision is tested."""
+"""The number of rounds after which the precision of the intervals is first tested."""
 
 
 def decision(until: str | None, require: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def decision(until: str | None, require: Sequence[str]) -> str:
 
 
 def least_rounds(scenario: Scenario) -> int:
-    """Return the minimum number of rounds for which a budget must suffice."""
+    """Return the number of rounds that must at least fit into a budget."""
     return LEAST_ROUNDS.get(decision(scenario.until, scenario.require), PRECISION_ROUNDS)
 
 
@@ -48,7 +48,7 @@ class Ask:
 def asks(scenario: Scenario) -> list[Ask]:
     """Return the cases of a scenario.
 
-    A scenario without cases yields a single case that represents the scenario itself.
+    For a scenario without cases, return a single case with the scenario's own conditions.
     """
     cases: Sequence[Axes] = scenario.case or [scenario]
     return [_ask(scenario, case) for case in cases]

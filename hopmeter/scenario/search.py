@@ -55,7 +55,8 @@ class Search(BaseModel):
         return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
-        """Return the error if a key of a scenario or a case contradicts the search, or an empty string if none does."""
+        """Return the error message if a key of a scenario or case contradicts the search, or an empty string if no key
+        does."""
         if axes.rate is not None:
             return "rate: a search sets the rates; give the first rate as search.start"
         if axes.pace not in (None, ["open"]):

@@ -50,7 +50,7 @@ class Library:
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that the build recorded. Empty if the library has not been built."""
+        """Return the facts that the build recorded. Return an empty dict if the library has not been built."""
         return read_facts(self.folder)
 
 
@@ -95,7 +95,7 @@ def sources(codec: str, language: str) -> list[Path]:
 
 
 def languages(codec: str) -> list[str]:
-    """Return the languages that have codec libraries for a codec. Empty if the codec has no schemas."""
+    """Return the languages that have codec libraries for a codec. Return an empty list if the codec has no schemas."""
     return list(FORMATS[codec].programs) if codec in FORMATS else []
 
 

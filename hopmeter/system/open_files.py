@@ -178,7 +178,7 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
     """Return the paths of the files that a process has open or mapped, except through the descriptors `own`.
 
-    Empty if /proc denies access. A removed file's path differs from its former path.
+    Return an empty set if /proc denies access. A removed file's path differs from its former path.
     """
     found: set[str] = set()
     with contextlib.suppress(OSError):

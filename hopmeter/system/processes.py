@@ -65,7 +65,7 @@ def start_ticks(pid: int) -> int | None:
 def stat_fields(pid: int) -> list[str]:
     """Return the fields of /proc/PID/stat, starting with the state (field 3 in proc(5)).
 
-    Empty if there is no such process.
+    Return an empty list if there is no such process.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:  # noqa: PTH123 (a Path is three times as slow)

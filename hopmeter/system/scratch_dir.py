@@ -82,7 +82,7 @@ class ScratchDir:
 def _identity(place: str) -> list[int]:
     """Return a directory's device and inode, which differ from those of the same path in another container.
 
-    Empty if there is no such directory.
+    Return an empty list if there is no such directory.
     """
     with contextlib.suppress(OSError):
         found = Path(place).stat()

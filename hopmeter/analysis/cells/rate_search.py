@@ -50,8 +50,8 @@ class Hunt:
         self._ends = self._step_began + units.seconds(scenario.budget) if scenario.budget else math.inf
 
     def next_cells(self) -> list[Cell]:
-        """Return the next step of each unfinished search. The list is empty if less time remains than the previous step
-        took."""
+        """Return the next step of each unfinished search. Return an empty list if less time remains than the previous
+        step took."""
         now = self._clock()
         step_s, self._step_began = now - self._step_began, now
         if now + step_s > self._ends:

@@ -197,7 +197,7 @@ def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
 
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
-    """Return the columns of the sampled CPU use, summed over all nodes. The result is empty if CPU use was not
+    """Return the columns of the sampled CPU use, summed over all nodes. Return an empty dict if CPU use was not
     sampled."""
     tables = [read_rows(file) for file in files if file.exists()]
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]

@@ -113,7 +113,7 @@ def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
 
 
 def _medians(end: Times, start: Times) -> list[float]:
-    """Return the median delay of each fifth of the messages. The list is empty if a fifth has no messages."""
+    """Return the median delay of each fifth of the messages. Return an empty list if a fifth has no messages."""
     fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
     delays = [minus(*fifth) for fifth in fifths]
     return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []

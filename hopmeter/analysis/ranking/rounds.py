@@ -177,7 +177,7 @@ def _repeat_look(
 
 
 def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
-    """Return the good trials of each cell as observations. The result is empty if the rounds are unknown."""
+    """Return the good trials of each cell as observations. Return an empty dict if the rounds are unknown."""
     rounds = round_numbers(trials)
     found: dict[str, list[Observation]] = {}
     for trial in trials:

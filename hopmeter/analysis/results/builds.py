@@ -25,7 +25,7 @@ def is_debug_build(build: str) -> bool:
 
 
 def kind_of_build(build: str) -> str:
-    """Return `debug build` or `release build`. The result is empty if the flags are unknown, as for Python."""
+    """Return `debug build` or `release build`. Return an empty string if the flags are unknown, as for Python."""
     return DEBUG if is_debug_build(build) else RELEASE if _LEVEL.search(build) else ""
 
 

@@ -44,7 +44,7 @@ def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
 
 
 def names(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the shortest unique name of each run's machine, by the run's `id()`. The result is empty if all runs are
+    """Return the shortest unique name of each run's machine, by the run's `id()`. Return an empty dict if all runs are
     from one machine."""
     found = list(hosts(runs))
     if len(found) < 2:

@@ -68,7 +68,7 @@ def system_python() -> Interpreter:
 def mark(offer: Offer, *more: str) -> str:
     """Return a hash of the library that an adapter is built against.
 
-    Empty if the system can have only one such library.
+    Return an empty string if the system can have only one such library.
     """
     library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
     return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

@@ -37,7 +37,7 @@ OPEN_HEADS = {"take": "Result", "changes": "Next"}
 
 
 def check_example(folder: Path | None) -> None:
-    """Raise UsageError if the example directory is in use. Called before the measurement."""
+    """Raise UsageError if the example directory is already in use, before anything is measured."""
     if folder is not None:
         check_folder(folder)
 
@@ -120,7 +120,7 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
 
 
 def _show_remarks(console: Console, found: Advice) -> None:
-    """Print disturbances of the run, warnings about the recommended rows, and the dropped choices."""
+    """Print what disturbed the run, warnings about the recommended rows, and the dropped cells."""
     run = found.run.results
     remarks.print_disturbances(console, run)
     remarks.print_warnings(console, found.named_rows)

@@ -31,8 +31,8 @@ def _print_whole(console: Console, row: Row) -> None:
 
 
 def _percentile(row: Row, name: str) -> str:
-    """Return a percentile with its interval, or `lost` if it falls on a lost message. The string is empty if there are
-    too few messages."""
+    """Return a percentile with its interval, or `lost` if the percentile falls on a lost message. Return an empty
+    string if there are too few messages."""
     value = row.p50 if name == "p50" else row.tail(name)
     if value is None:
         return f"{name} {formatting.LOST}" if row.state(name) == "lost" else ""

@@ -30,7 +30,8 @@ def print_json(found: Comparison) -> None:
 
 
 def print_comparison(console: Console, found: Comparison, question: str = "") -> None:
-    """Print the question, the answer, a table for each set of conditions, and the cells that exist on only one side."""
+    """Print the question, the answer, a table for each set of conditions, and the cells that only one of the two sides
+    has."""
     if question:
         console.print()
         console.print(Text(question, style="bold"))
@@ -48,7 +49,7 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
 
 
 def report_gate(console: Console, found: Comparison) -> int:
-    """Print whether the gate failed and which changes it could not judge. Return the exit code."""
+    """Print whether the gate failed, and which changes the gate could not judge. Return the exit code."""
     return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
 
 

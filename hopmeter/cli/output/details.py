@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> None:
-    """Print the description. `ready` contains the readiness of each transport in each language."""
+    """Print a transport's description. `ready` maps each transport and language to its readiness."""
     console.print(f"[bold]{one.title}[/bold] ({one.name})")
     console.print(one.summary, markup=False)
     console.print(f"{_traits(one)}\n", markup=False)
@@ -88,8 +88,8 @@ def _choice(choice: str, placements: Collection[str]) -> str:
 
 
 def _where(setting: Setting) -> list[str]:
-    """Return the conditions under which the setting has an effect, in brackets. The list is empty if the setting always
-    has an effect."""
+    """Return the conditions under which the setting has an effect, in brackets. Return an empty list if the setting
+    always has an effect."""
     limits = (setting.languages, setting.waits, setting.patterns, setting.placements)
     words = [", ".join(limit) for limit in limits if limit]
     words += [f"{name} = {' or '.join(map(humanize.setting, values))}" for name, values in setting.where.items()]

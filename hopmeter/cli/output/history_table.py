@@ -1,4 +1,4 @@
-"""Print a history, with a table for each group of cells."""
+"""Print the history of cells over all runs, in a table for each group of cells."""
 
 from __future__ import annotations
 

@@ -57,13 +57,14 @@ def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
 
 
 def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
-    """Return a line that names the cell of the listed processes, if other cells may have different processes."""
+    """Return a line that names the cell to which the listed processes belong, if other cells may have different
+    processes."""
     is_split = any(each.transports for each in programs(shown))
     return [f"This list shows the processes and bridges of {shown.id}."] if is_split and len(cells) > 1 else []
 
 
 def _alone_lines(cells: Sequence[Cell]) -> list[str]:
-    """Return a line for each flow that is also measured alone, with the flows that cause it."""
+    """Return a line for each flow that is also measured alone, with the flows that cause its messages."""
     found = {}
     for cell in cells:
         if name := cell.comparison.alone:
@@ -88,7 +89,7 @@ VARIABLE = ("side", "profile", *AXES, conditions.IDLE, "messages", "trials")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
-    """Return the columns in which the cells differ."""
+    """Return the table columns in which the cells differ."""
     return [*ALWAYS, *(name for name in VARIABLE if len({cell[name] for cell in cells}) > 1)]
 
 
@@ -107,8 +108,8 @@ def _word(value: object) -> str:
 
 
 def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command: Sequence[str] = ()) -> None:
-    """Print the dropped cells, grouped by reason. If one command builds everything that is missing, this command
-    replaces the individual remedies."""
+    """Print the dropped cells, grouped by reason. If one command builds everything that is missing, print that command
+    in place of the individual remedies."""
     building = building_command(command, (reason for _, reason in dropped))
     print_reasons(
         console, "dropped", ((cell, without_remedy(reason) if building else reason) for cell, reason in dropped)

@@ -33,7 +33,7 @@ def print_json(run: Run) -> None:
     """Print each process of each cell as a line of JSON."""
     for row in run.rows:
         if row.cell.flow or row.cell.path:
-            continue  # the row of the whole workload lists these processes
+            continue  # the row of the whole workload already lists the processes of its flows
         for process in processes(row):
             named = {"cell": row.id, **{name: row[name] for name in ("transport", "profile")}}
             print(json.dumps({**named, **process.as_json()}))

@@ -19,7 +19,7 @@ from hopmeter.system.terminal import Console
 
 
 def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
-    """Print the next command, disturbances, warnings and dropped cells. With `has_tables`, omit warnings that the
+    """Print the next command, disturbances, warnings and dropped cells. If `has_tables` is set, omit warnings that the
     tables show as hints."""
     if any(row["status"] == "ok" for row in run.rows):
         if is_finished(run) and (command := next_sentence(run)):
@@ -38,7 +38,7 @@ def print_dropped_rows(console: Console, run: Run, rows: Iterable[Row]) -> None:
 
 
 def print_disturbances(console: Console, run: Run) -> None:
-    """Print what disturbed a run: stolen CPU time, and findings about this machine and other hosts."""
+    """Print what disturbed a run, such as stolen CPU time and problems of this machine or other hosts."""
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
@@ -51,7 +51,7 @@ def print_disturbances(console: Console, run: Run) -> None:
 
 def _print_why_slow(console: Console, run: Run) -> None:
     """Print why the slowest messages are slow, and the command that shows details. Print nothing if the run did not
-    measure this."""
+    record the causes."""
     known = [row.id for row in run.rows if why_slow.sentence(row)]
     if known:
         console.print(Text("Why the slowest messages are slow, from an additional trial of each row:"))
@@ -62,7 +62,8 @@ def _print_why_slow(console: Console, run: Run) -> None:
 
 
 def _print_failed_trials(console: Console, run: Run) -> None:
-    """Print why trials failed in cells that also have good trials. For other cells, the table shows the reason."""
+    """Print why trials failed in cells that also have good trials. If no trial of a cell succeeded, the result table
+    already shows the reason."""
     rows = {row.id: row for row in run.rows if row["status"] not in ("failed", "dropped")}
     failed = [trial for trial in run.trials if not trial.get("good") and trial["cell"] in rows]
     reasons = [(rows[trial["cell"]].cell, without_traceback(str(trial.get("reason") or ""))) for trial in failed]

@@ -28,7 +28,7 @@ OUTCOME = (
     "median_us",
 )
 OF_WORKLOAD = ("flow", "path", "missed_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
-"""Additional fields in a line for a workload, a flow or a path."""
+"""Additional fields of a `[RESULT]` line for a workload, a flow or a path."""
 NOTHING = "-"
 
 

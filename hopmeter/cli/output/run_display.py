@@ -61,7 +61,7 @@ def show_run(measure: Callable[[], Outcome], display: Display) -> int:
 
 
 def _show_results(outcome: Outcome, display: Display) -> int:
-    """Write the report, print the results, and return the exit code."""
+    """Write the report of a measured run, print the run's results, and return the exit code."""
     folder, rows, console = outcome.folder, outcome.rows, display.console
     report = _write_report(folder.path, console) if outcome.complete and display.with_report else None
     sides = _compare_sides(folder, display)
@@ -105,7 +105,7 @@ def _print_run(console: Console, run: Run, sides: Comparison | None) -> None:
 
 def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
     """Return the comparison of a run's sides, or None if there is only one side. If the run is finished, write the
-    requested files."""
+    requested comparison files."""
     if not folder.about.get("against"):
         return None
     from hopmeter.api import comparing
@@ -117,13 +117,13 @@ def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
 
 
 def _write_report(path: Path, console: Console) -> Path | None:
-    """Write the report and return its path. If this fails, print the reason and return None, because the results are
-    already stored."""
+    """Write the report and return its path. If the report cannot be written, print the reason and return None, because
+    the results are already stored."""
     try:
         from hopmeter import report
 
         return report.write([path], path / "report.html")
-    except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
+    except Exception as failed:  # noqa: BLE001 - templates and charts raise many errors; the results are stored
         named = str(failed) if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
         console.print(f"the report was not written: {named}", style="yellow", markup=False, soft_wrap=True)
         console.print(
@@ -157,7 +157,7 @@ def _print_resume_command(display: Display, folder: Any) -> None:
 
 
 def _hosts_option(folder: Any) -> list[str]:
-    """Return the hosts option for resuming a run. The list is empty for a run on this machine alone."""
+    """Return the hosts option for resuming a run. Return an empty list for a run on this machine alone."""
     words = [str(word) for word in folder.about.get("command") or ()] if folder.about.get("hosts") else []
     return [word for option in OPTIONS.values() if option in words for word in words[words.index(option) :][:2]]
 

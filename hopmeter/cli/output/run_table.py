@@ -1,4 +1,4 @@
-"""The result tables in the terminal, which rank transports as far as the intervals allow."""
+"""Print the result tables, which rank the transports as far as their confidence intervals allow."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print(Text(" ".join(_notes(run)), style="dim"))
     tables = groups([run])
     unlike, idle = unlike_sentences(tables), idle_sentence([run], tables)
-    # The caption of a whole workload already contains the hosts and the background load.
+    # The table caption of a whole workload already names the hosts and the background load.
     company = [] if any(map(is_whole, tables)) else [sentence(run.measured_rows) for sentence in COMPANY]
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
     tail, growth = tail_sentence(tables), growth_sentence(run)

@@ -1,2 +1,2 @@
-"""Parts that several commands share. Each command imports these parts when it runs, so that no command loads another
-command's libraries."""
+"""Functions that several commands share. Each command imports the functions when it runs, so that no command loads
+another command's libraries."""

@@ -32,8 +32,8 @@ class Wanted:
 
 
 def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None:
-    """Build the selected adapters or, for a scenario, the adapters and message code that it needs. Exits with 1 on
-    failure."""
+    """Build the selected adapters or, for a scenario, the adapters and message code that the scenario needs. Exits with
+    1 on failure."""
     scenario, transports = wanted.scenario, wanted.transports
     chosen = (transports, wanted.languages, wanted.settings)
     targets = needed_for(scenario) if scenario else select_targets(*chosen)
@@ -52,8 +52,8 @@ def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None
 def _installable(console: Console, targets: list[Target], named: bool) -> list[Target]:
     """Return the targets that are installed or installable, and print the others.
 
-    Broken manifests are also printed. A transport that the user named is returned even if no language is installed, so
-    that its build fails visibly.
+    Errors in manifests are printed too. A transport that the user named is returned even if no language is installed,
+    so that the user sees its build fail.
     """
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
@@ -66,8 +66,8 @@ def _installable(console: Console, targets: list[Target], named: bool) -> list[T
 
 
 def is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
-    """Return whether the build failed. A scenario needs only one built adapter, and named adapters must all be built.
-    In a build of all adapters, unavailable libraries are not failures."""
+    """Return whether the build failed. For a scenario, one built adapter is enough; adapters that the user named must
+    all be built. If all adapters are built, unavailable libraries are not failures."""
     if for_scenario:
         return bool(outcomes) and not any(outcome.good for outcome in outcomes)
     return any(not outcome.good and (named or not outcome.is_unavailable) for outcome in outcomes)

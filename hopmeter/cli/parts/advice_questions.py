@@ -134,14 +134,15 @@ def ask(console: Console, now: str | None, given: Mapping[str, Any]) -> tuple[st
 
 
 def _is_open(option: str, answers: Mapping[str, Any]) -> bool:
-    """Return whether a question is unanswered. The number of receivers applies only to messages, not to calls."""
+    """Return whether a question still needs an answer. The number of receivers is asked only for messages, not for
+    calls."""
     if option in ("loss", "limit"):
         return "require" not in answers
     return option not in answers and (option != "sinks" or answers.get("pattern") == "pubsub")
 
 
 def _answer(console: Console, question: Question) -> Any:
-    """Ask until the answer is valid, and return its value."""
+    """Ask a question until the answer is valid, and return the parsed answer."""
     while True:
         said = typer.prompt(question.text, default=question.default, err=True)
         try:

@@ -45,7 +45,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Define options for all commands."""
+    """Define the options that apply to all commands."""
 
 
 def register_all() -> None:
@@ -56,8 +56,8 @@ def register_all() -> None:
 
 
 def register_for(words: Sequence[str]) -> None:
-    """Add only the command that these words call, because loading all commands is slow. If there is no such command,
-    add all commands."""
+    """Add only the command that the first word names, because loading all commands is slow. If no command has this
+    name, add all commands."""
     if not (words and words[0] in _modules() and _register(words[0])):
         register_all()
 

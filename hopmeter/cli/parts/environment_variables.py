@@ -10,9 +10,9 @@ from hopmeter.api.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9
-"""The smallest and largest allowed number of seconds or Hz. Other values are mistakes."""
+"""The smallest and largest allowed number of seconds or Hz. Values outside this range are treated as mistakes."""
 LARGEST = 100_000
-"""The largest allowed width or height in pixels. Larger values are mistakes."""
+"""The largest allowed width or height in pixels. Larger values are treated as mistakes."""
 
 
 @dataclass
@@ -22,14 +22,14 @@ class Variables:
     given: dict[str, Any] = field(default_factory=dict)
     """The option values in command-line format."""
     used: list[str] = field(default_factory=list)
-    """A text for each used variable, such as `DURATION=5 as --duration 5s`."""
+    """A phrase for each used variable, such as `DURATION=5 as --duration 5s`."""
     ignored: list[str] = field(default_factory=list)
-    """A text for each ignored variable, such as `RATE=30 (--rate was given)`."""
+    """A phrase for each ignored variable, such as `RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
     """Command-line arguments that repeat the run without the environment variables."""
 
     def lines(self) -> list[str]:
-        """Return lines for the user, or an empty list if no variable is set."""
+        """Return lines of text about the used and the ignored variables, or an empty list if no variable is set."""
         lines = [f"environment variables used: {', '.join(self.used)}"] if self.used else []
         return lines + ([f"environment variables ignored: {', '.join(self.ignored)}"] if self.ignored else [])
 
@@ -59,7 +59,8 @@ def read_variables(
 
 
 def _option_value(option: str, word: str) -> dict[str, Any]:
-    """Return the value in the format of `scenario_options`: a list for an axis, but text for the duration."""
+    """Return the option's value in the format of `scenario_options`: a string for the duration, and a list for any
+    other option."""
     return {option: word if option == "duration" else parse_axis(option, word)}
 
 

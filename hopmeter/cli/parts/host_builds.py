@@ -28,8 +28,8 @@ def order_for(
     settings: Sequence[str],
     system_packages: bool,
 ) -> BuildOrder:
-    """Return an order to build these adapters, or those that a scenario needs, on all hosts. Raises UsageError for
-    settings that select no installation."""
+    """Return an order to build the given adapters, or the adapters that a scenario needs, on all hosts. Raises
+    UsageError for settings that select no installation."""
     if settings:
         select_targets(transports, languages, settings)
     if scenario:
@@ -48,7 +48,7 @@ def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) 
 
 
 def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> None:
-    """Build on all hosts. Exits with 1 if the build failed on any host."""
+    """Carry out the build order on all hosts. Exits with 1 if the build failed on any host."""
     console = Console(stderr=as_json, highlight=False)
     what = ", ".join([*order.transports, *order.messages]) or "all adapters"
     console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
@@ -66,5 +66,6 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
 
 
 def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
-    """Return whether an adapter failed on this host, which makes the host's own line redundant."""
+    """Return whether the build of an adapter failed on this host. The output line of the host itself is then redundant.
+    """
     return any(each.host == host and not each.ready for each in outcomes)

@@ -1,4 +1,4 @@
-"""Options that select a command's hosts: a file, or a Dask cluster."""
+"""Options that select the hosts on which a command runs: a hosts file or a Dask cluster."""
 
 from __future__ import annotations
 

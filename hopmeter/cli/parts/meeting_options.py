@@ -1,5 +1,4 @@
-"""Common parts of the interactive commands: options for the meeting point and the credentials, and the result
-directory."""
+"""Options that the interactive commands share: the meeting point, the credentials and the result directory."""
 
 from __future__ import annotations
 
@@ -62,8 +61,8 @@ CA = Annotated[
 
 
 def addresses(words: Iterable[str], names: Iterable[str], option: str) -> dict[str, str]:
-    """Return the address of each name from arguments `NAME=ADDRESS`. For a single name, `ADDRESS` is enough. Raises
-    UsageError for an unknown name."""
+    """Return the address of each name from arguments `NAME=ADDRESS`. If there is only one name, the argument may be
+    `ADDRESS` alone. Raises UsageError for an unknown name."""
     known = list(dict.fromkeys(names))
     found: dict[str, str] = {}
     for word in words:
@@ -96,7 +95,7 @@ def meeting_point_of(
 
 
 def describe_command() -> dict[str, Any]:
-    """Return facts about this command for a report: its arguments, start time, version and machine."""
+    """Return what a report says about this command: its arguments, start time, hopmeter version and machine."""
     from hopmeter.machine import description
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -105,5 +104,5 @@ def describe_command() -> dict[str, Any]:
 
 
 def result_path(side: str) -> Path:
-    """Return the default result directory of one side."""
+    """Return the default result directory of one side of an interactive measurement."""
     return paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"

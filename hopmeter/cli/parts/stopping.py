@@ -1,5 +1,5 @@
-"""Ctrl-C handling for commands that measure nothing. Such commands report what they did, and leave nothing
-incomplete."""
+"""Ctrl-C handling for commands that measure nothing. Such commands report what they did, and leave no incomplete files.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hopmeter.errors import StoppedError
 
 @contextmanager
 def stopping(left: str | Callable[[], str], remedy: str = "") -> Iterator[None]:
-    """Raise StoppedError on Ctrl-C inside the `with` block. `left` describes what was and was not done."""
+    """Raise StoppedError on Ctrl-C inside the `with` block. `left` describes what the command had done and what is left
+    to do."""
     try:
         yield
     except KeyboardInterrupt as cause:

@@ -23,7 +23,7 @@ EXTRA = "pyarrow"
 def _refuse_other(obj: Any) -> str:
     """Return the reason why an object cannot be represented.
 
-    Empty for a tensor, and for a table with a schema that survives serialization.
+    Return an empty string for a tensor, and for a table with a schema that survives serialization.
     """
     pa = import_package("pyarrow", "pyarrow")
     if type(obj) is pa.Table:

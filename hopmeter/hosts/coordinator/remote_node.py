@@ -138,7 +138,7 @@ class RemoteNode(Node):
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
-        """Return the end of the log as one line. The string is empty if there is no log or the agent does not
+        """Return the end of the log as one line. Return an empty string if there is no log or the agent does not
         answer."""
         if self._ended is not None:
             return str(self._ended["tail"])

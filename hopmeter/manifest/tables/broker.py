@@ -90,12 +90,14 @@ class BrokerTable(Strict):
 
     @property
     def needed_with(self) -> str:
-        """Return the settings that need the broker, as `NAME=VALUE`. Empty if the transport always needs the broker."""
+        """Return the settings that need the broker, as `NAME=VALUE`. Return an empty string if the transport always
+        needs the broker."""
         return ", ".join(f"{name}={' or '.join(map(str, values))}" for name, values in self.where.items())
 
     @property
     def line(self) -> str:
-        """Return the log text that shows that the broker is ready. Empty if an open port shows this."""
+        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows this.
+        """
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property

@@ -75,7 +75,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return the codec framework's name for a device (`cpu`, `gpu`). Empty for the CPU.
+    """Return the codec framework's name for a device (`cpu`, `gpu`). Return an empty string for the CPU.
 
     Raises CodecError if the framework or the device is missing, or if its memory cannot be shared as requested
     (`cuda-ipc`).

@@ -31,7 +31,7 @@ def assume_hosts(
 ) -> dict[str, HostFacts]:
     """Return assumed facts about the hosts that a scenario names, without contacting them.
 
-    Each host is assumed to be a separate machine with the transports and cores of this machine. The result is empty if
+    Each host is assumed to be a separate machine with the transports and cores of this machine. Return an empty dict if
     the scenario names no hosts.
     """
     named = dict.fromkeys(each.host for each in scenario.participant.values() if each.host)

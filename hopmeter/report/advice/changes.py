@@ -22,13 +22,13 @@ OPTIONS = (
     *IDLE_STATES,
     *HOST_OPTIONS.values(),
 )
-"""Options that define the question. Other options affect only a single run."""
+"""Options that define the question of a run. All other options affect only how the run is executed."""
 FACTOR = 10
 
 
 def changes(run: Run, asked: Question, others: Sequence[Question], found: Decision) -> list[str]:
-    """Return sentences on when another transport would be best and on what was not measured. The list is empty if the
-    run supports no recommendation."""
+    """Return sentences on when another transport would be best, and on conditions that were not measured. Return an
+    empty list if the run supports no recommendation."""
     if found.take is None:
         return []
     measured = [
@@ -53,8 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield a sentence for each other table with a different best transport, then the numbers of agreeing and undecided
-    tables."""
+    """Yield a sentence for each other table with a different best transport, then sentences with the number of tables
+    that agree and that are undecided."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:
@@ -68,7 +68,7 @@ def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
 
 
 def _parts(run: Run, found: Decision) -> Iterator[str]:
-    """Yield the flows and paths for which another transport is best."""
+    """Yield a sentence on each flow or path for which another transport is best."""
     idle = found.group.conditions[conditions.IDLE]
     for each in (decide(group) for group in parts(run) if group.conditions[conditions.IDLE] == idle):
         if each.is_decided and not _is_among(found, each):
@@ -105,7 +105,8 @@ def _name(found: Decision) -> str:
 
 
 def _is_among(found: Decision, other: Decision) -> bool:
-    """Return whether another table ranks the recommended transport among its best, in the same language and profile."""
+    """Return whether the recommended transport, in the same language and profile, is among the best rows of another
+    table."""
     mine = _key(found.take) if found.take else None
     return any(_key(row) == mine for row in other.best)
 
@@ -132,7 +133,7 @@ def _rates(rate: float) -> list[float]:
 
 
 def advise_command(run: Run, *options: str) -> str:
-    """Return the `hopmeter advise` command of this run, with `options` replacing the recorded ones."""
+    """Return the `hopmeter advise` command of this run, with `options` in place of the recorded options."""
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
     named = [word for word in options if word.startswith("--")]

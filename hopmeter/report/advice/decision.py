@@ -15,7 +15,7 @@ from hopmeter.report.answers.workload_answer import ranking_of
 from hopmeter.report.words.workload_words import is_whole
 
 SAME = 1.05
-"""Medians that differ by less than this factor count as the same. Comparisons of runs use the same factor."""
+"""Medians that differ by less than this factor count as equal. Comparisons of runs use the same factor."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Decision:
 
     group: Group
     best: tuple[Row, ...] = ()
-    """The rows that no other row beats. The first is recommended."""
+    """The rows that no other row beats. The first of these rows is recommended."""
     worse: tuple[Row, ...] = ()
     """The other rows that meet the requirements, best first."""
     undecided: tuple[Row, ...] = ()
@@ -33,7 +33,7 @@ class Decision:
     """The rows that miss a requirement, failed, or could not keep up."""
     by: str = ""
     """Why the first of `best` was selected: `order` (the only one), `cpu` (less CPU), `same` (practically equal) or
-    `now` (the current transport). Empty if no rule selects a row."""
+    `now` (the current transport). The string is empty if no rule selects a row."""
 
     @property
     def take(self) -> Row | None:
@@ -48,7 +48,8 @@ class Decision:
 
 
 def decide(group: Group, now: str | None = None) -> Decision:
-    """Choose the best row of a table. The current transport `now` is kept unless another one is better."""
+    """Choose the best row of a table. The user's current transport `now` is recommended unless another transport is
+    better."""
     rows = [row for row in group.choices if row.recommendable]
     kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in Verdict}
     eligible = kinds[Verdict.MEETS]

@@ -44,7 +44,8 @@ class RunAdvice:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions of the run. The advice answers the first; the others show when the answer would change."""
+        """The questions of the run. The advice answers the first question; the other questions show when the answer
+        would change."""
         return questions(self.run)
 
     @cached_property
@@ -66,8 +67,8 @@ class RunAdvice:
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """The five lines by key. Without a recommendation, the lines name what is undecided and the command that would
-        decide."""
+        """The five lines by key. If there is no recommendation, the lines name the undecided rows and a command that
+        could decide between them."""
         take = self.take
         if take is None:
             next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
@@ -78,7 +79,8 @@ class RunAdvice:
 
     @cached_property
     def changes(self) -> list[str]:
-        """Sentences on when the answer would change and on what was not measured, each without a final full stop."""
+        """Sentences, without a final full stop, on when the answer would change and on conditions that were not
+        measured."""
         return changes(self.run, self.questions[0], self.questions[1:], self.decision)
 
     def _take_words(self, take: Row) -> str:
@@ -89,7 +91,7 @@ class RunAdvice:
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
-        """Return a sentence about the rows that do not differ from the recommended row. The string is empty if there
+        """Return a sentence about the rows that do not differ from the recommended row. Return an empty string if there
         are no such rows."""
         if not others:
             return ""
@@ -179,7 +181,7 @@ class RunAdvice:
         return "no transport that you can install has a valid result."
 
     def _differences(self) -> str:
-        """Return the possible ratios between the best rows, formatted as the end of a sentence."""
+        """Return the possible ratios between the best rows, as a phrase that ends a sentence."""
         first, *others = self.decision.best
         group = self.decision.group
         if is_whole(group):

@@ -13,7 +13,7 @@ from hopmeter.report.words import conditions
 
 @dataclass(frozen=True)
 class Question:
-    """The table that answers a question, and the same table with other idle-state settings."""
+    """A question: the table that answers it, and the same table measured with other idle-state settings."""
 
     deciding: Group
     others: tuple[Group, ...] = ()
@@ -25,7 +25,7 @@ class Question:
 
 
 def questions(run: Run) -> list[Question]:
-    """Return the questions of a run in scenario order. A workload is a single question."""
+    """Return the questions of a run in scenario order. A workload has only one question."""
     tables = [group for group in groups([run]) if not (group.rows[0].cell.flow or group.rows[0].cell.path)]
     places = {row.id: place for place, row in enumerate(run.rows)}
     ordered = sorted(families(tables, (conditions.IDLE,)), key=lambda family: _place(family, places))

@@ -32,12 +32,12 @@ def full_name(group: Group, row: Row) -> str:
 
 
 def names(group: Group, rows: Sequence[Row]) -> str:
-    """Return the names of rows as text, shortening a long list."""
+    """Return the names of rows as text. A long list of names is shortened."""
     return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
 
 
 def result_words(group: Group, row: Row) -> str:
-    """Return a row's main result as text. For a workload, this is the missed deadlines and the worst p99."""
+    """Return a row's main result as text. For a workload, the main result is the missed deadlines and the worst p99."""
     if not is_whole(group):
         return median_words(row)
     known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
@@ -57,8 +57,8 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
 
 
 def ratio_words(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`, such as `0.9 to 1.2 times as long`. The string is empty if the
-    interval is too wide."""
+    """Return how long `other` takes relative to `one`, such as `0.9 to 1.2 times as long`. Return an empty string if
+    the interval is too wide."""
     known = compare(one, other)
     if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
         return ""
@@ -77,7 +77,7 @@ def _workload_comparison(group: Group, one: Row, other: Row) -> str:
 
 
 def why_not(row: Row) -> str:
-    """Return why a row cannot be recommended, or an empty string if it can."""
+    """Return why a row cannot be recommended, or an empty string if the row can be recommended."""
     if row["status"] == "failed":
         return "failed"
     if row["status"] == "saturated":
@@ -102,7 +102,8 @@ def settings_words(values: Mapping[str, object]) -> str:
 
 
 def lossless_of(row: Row) -> Lossless | None:
-    """Return the lossless settings of the row's transport, or None if it has none for this number of receivers."""
+    """Return the lossless settings of the row's transport, or None if the transport has none for this number of
+    receivers."""
     known = manifest.every().get(str(row["transport"]))
     lossless = known.lossless if known else None
     receivers = max((len(flow.targets) for flow in row.cell.workload.flows), default=1) if row.cell.workload else None

@@ -1,1 +1,1 @@
-"""The answers of a run in sentences: the best row, its advantage, and the command that settles open questions."""
+"""The answers of a run in sentences: the best row, its advantage, and the command that decides open questions."""

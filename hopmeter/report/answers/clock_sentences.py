@@ -14,12 +14,13 @@ from hopmeter.report.words import formatting
 from hopmeter.store.clock_file import read_clocks
 
 MOST_SHOWN = 6
-"""If there are more pairs or triangles of hosts than this, the report describes only the worst."""
+"""If there are more pairs or triangles of hosts than this number, the report describes only the worst pairs and
+triangles."""
 
 
 def claim_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return sentences on the accuracy of latencies between hosts. The list is empty if each latency is measured on a
-    single clock."""
+    """Return sentences on the accuracy of latencies between hosts. Return an empty list if each latency is measured on
+    a single clock."""
     rows = [row for run in runs for row in run.measured_rows if row.ok and row["clock_uncertainty_us"] is not None]
     if not rows:
         return []
@@ -51,7 +52,8 @@ def comparison_sentences(run: Run) -> list[str]:
 
 
 def _describe_models(models: Models) -> Iterator[str]:
-    """Yield a sentence for each pair of clocks. If there are many pairs, describe only the least certain."""
+    """Yield a sentence for each pair of clocks. If there are many pairs of clocks, describe only the least certain
+    pairs."""
     ordered = sorted(models.values(), key=lambda model: -model.uncertainty_ns)
     if len(models) > MOST_SHOWN:
         residual_ns = max(model.residual_ns for model in ordered)
@@ -78,8 +80,8 @@ def _describe_model(model: PairModel) -> str:
 
 
 def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
-    """Yield a sentence on the sum of the clock offsets around each triangle of hosts. If there are many triangles,
-    describe only the worst."""
+    """Yield a sentence on the sum of the clock offsets around each triangle of hosts. If there are many triangles of
+    hosts, describe only the worst triangles."""
     ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
     for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
         worst = "" if len(closures) <= MOST_SHOWN else f" (the worst of {len(closures)} triangles)"

@@ -1,4 +1,5 @@
-"""The answer for one table in sentences. The sentences state only orders that are statistically decided."""
+"""The answer for one table in sentences. The sentences state that a row is faster than another only if the difference
+is statistically significant."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ MOST_ROUNDS = 300
 
 
 def lead(group: Group, subject: str = "") -> str:
-    """Return the ranking of a table in words: the fastest choice, the next, and the rows that do not differ."""
+    """Return the ranking of a table in words: the fastest choice, the next fastest choice, and the rows that do not
+    differ significantly."""
     return " ".join(lead_sentences(group, subject))
 
 
@@ -46,7 +48,8 @@ def lead_sentences(group: Group, subject: str = "") -> list[str]:
 
 
 def order_sentences(group: Group) -> list[str]:
-    """Return the sentences on the order without their subject, for use below a title that names it."""
+    """Return the sentences on the order of a table's rows without their subject, for use below a title that names the
+    subject."""
     order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
     return [*order, *filter(None, [_ranked_references(group), _references(group)])]
 
@@ -57,7 +60,8 @@ def name(group: Group, row: Row) -> str:
 
 
 def details(group: Group) -> list[str]:
-    """Return sentences on the undecided pairs, the rounds that would decide them, and the failed rows."""
+    """Return sentences on the undecided pairs, the number of rounds that would decide the pairs, and the failed rows.
+    """
     undecided = "" if shows_level(group) else not_decided(group)
     return [*([undecided] if undecided else []), *without_result(group)]
 
@@ -110,7 +114,7 @@ def _why_alone(group: Group) -> str:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return the medians of unranked rows, such as `synthetic` and its floor."""
+    """Return the medians of unranked rows, such as `synthetic` and the floor."""
     if not group.measured_rows:
         return ["no transport has a valid latency."]
     return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
@@ -127,7 +131,8 @@ def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
-    """Return how much longer the next row takes, or an empty list if there is no next row."""
+    """Return a sentence on how much longer the second-fastest row takes than the fastest row, or an empty list if there
+    is no second row."""
     if not rest:
         return []
     return [f"{name(group, rest[0])} is next, and takes {how_long(first, rest[0])} as {name(group, first)}"]
@@ -149,8 +154,8 @@ def how_long(one: Row, other: Row) -> str:
 
 
 def _tie(group: Group, first: Rank) -> str:
-    """Return a sentence on the rows that do not differ from the first, with the largest ratio that is still
-    possible."""
+    """Return a sentence on the rows that do not differ significantly from the first row, with the largest ratio that is
+    still possible."""
     names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
@@ -164,7 +169,7 @@ def _tie(group: Group, first: Rank) -> str:
 
 
 def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return sentences on rows that are slower than the first but do not differ from each other."""
+    """Return sentences on rows that are slower than the first row but do not differ significantly from each other."""
     clusters: list[list[Row]] = []
     for row in rows:
         if clusters and not any(faster(other, row) or faster(row, other) for other in clusters[-1]):
@@ -204,7 +209,7 @@ def _references(group: Group) -> str:
 
 
 def _ratio(one: Row, other: Row) -> str:
-    """Return a ratio as the table shows it, such as `0.665 (0.544–0.813)`. The string is empty if the rows share no
+    """Return a ratio as the table shows it, such as `0.665 (0.544–0.813)`. Return an empty string if the rows share no
     rounds."""
     known = compare(one, other)
     if known is None or known.ratio is None:
@@ -214,7 +219,8 @@ def _ratio(one: Row, other: Row) -> str:
 
 
 def _ranked_references(group: Group) -> str:
-    """Return a sentence that all ranked rows are references. The string is empty if the table also ranks a library."""
+    """Return a sentence that all ranked rows are references. Return an empty string if the table also ranks a library.
+    """
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
     return "All these rows are references, not libraries that you can install; they are ranked only against each other."
@@ -222,7 +228,7 @@ def _ranked_references(group: Group) -> str:
 
 @dataclass(frozen=True)
 class OpenPair:
-    """Two rows in undecided order."""
+    """Two rows whose order is undecided."""
 
     one: Row
     other: Row
@@ -269,8 +275,7 @@ def not_decided(group: Group) -> str:
 
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
-    """Return an undecided pair in words. If an earlier sentence states the largest possible ratio, the ratio is
-    omitted."""
+    """Return an undecided pair in words. The largest possible ratio is omitted if an earlier sentence states it."""
     most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
     reach = "" if is_known else f"one may take {most} times as long as the other; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
@@ -278,7 +283,7 @@ def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
 
 
 def without_result(group: Group) -> list[str]:
-    """Return sentences on the failed rows and on the rows that could not keep up."""
+    """Return sentences on the failed rows and on the rows that could not sustain the rate."""
     failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
     saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
     words = [f"{formatting.join(failed)} failed."] if failed else []

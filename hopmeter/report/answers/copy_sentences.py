@@ -36,8 +36,8 @@ def _sentence(rows: Sequence[Row]) -> str:
 
 
 def _parts(row: Row) -> list[str]:
-    """Return the size, method and destination of a row's copy. The list is empty if the receivers copy in different
-    ways."""
+    """Return the size, copy method and destination of the frames that a row's receivers copy. Return an empty list if
+    the receivers copy in different ways."""
     work = str(row["work"] or "")
     return work.removeprefix(COPY).split(":") if work.startswith(COPY) and "/" not in work else []
 

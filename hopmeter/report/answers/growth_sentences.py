@@ -10,9 +10,9 @@ from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
 MOST_OPEN = 2.0
-"""A trend is undecided if its interval extends beyond this factor."""
+"""A latency trend is undecided if its confidence interval extends beyond this factor."""
 MOST_SAID = 10.0
-"""An interval that extends beyond this factor is not stated."""
+"""A trend's confidence interval is not printed if it extends beyond this factor."""
 
 
 def growth_sentence(run: Run) -> str:

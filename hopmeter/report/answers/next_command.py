@@ -1,4 +1,4 @@
-"""The command that settles what a run left undecided."""
+"""The command that decides the comparisons that a run left undecided."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hopmeter.system import humanize
 TRIALS = 12
 """On a noisy machine, this many rounds decide most differences of 50 % (docs/method.md)."""
 LONGEST_S = 7200.0
-"""The report does not suggest a run that takes longer than this."""
+"""The report does not suggest a run that takes longer than this number of seconds."""
 LENGTHS = ("--trials", "--budget", "--until")
 MORE = 4
 """Multiplying the rounds by this factor halves the smallest detectable change."""
@@ -36,8 +36,8 @@ RESUME = ("hopmeter", "run", "--resume")
 
 
 def next_sentence(run: Run) -> str:
-    """Return a sentence with the command that finishes the run or decides more, or an empty string if nothing is
-    undecided."""
+    """Return a sentence with the command that finishes the run or decides more comparisons, or an empty string if no
+    comparison is undecided."""
     if not is_finished(run):
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
@@ -54,8 +54,8 @@ def is_finished(run: Run) -> bool:
 
 
 def _separate(run: Run) -> str:
-    """Return the command that decides an open pair, or an empty string. Pairs with the fastest row come first, then
-    pairs that need few rounds."""
+    """Return the command that decides an undecided pair of rows, or an empty string. Pairs with the fastest row come
+    first, then pairs that need few rounds."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)
@@ -72,8 +72,8 @@ def _separate(run: Run) -> str:
 
 
 def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
-    """Return the command that decides between a workload's best transport and another. The string is empty if no pair
-    is open or the run would take too long."""
+    """Return the command that decides between a workload's best transport and another transport. Return an empty string
+    if no pair is undecided or the run would take too long."""
     pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
     known = [each for each in pairs if each[0] is not None]
     if not known:
@@ -91,8 +91,8 @@ def _can_separate(pair: OpenPair) -> bool:
 
 
 def _more_precise(run: Run, until: str) -> str:
-    """Return the budget that gives all medians the requested precision, or an empty string if they already have it. If
-    a median has no interval, the budget doubles."""
+    """Return the budget that gives all medians the requested precision, or an empty string if all medians already have
+    it. If a median has no interval, return twice the current budget."""
     factor, budget = rounds_factor(run), run.part("scenario").get("budget")
     if not budget or (factor is not None and factor <= 1):
         return ""
@@ -129,7 +129,8 @@ def _tidy(seconds: float) -> str:
 
 
 def _halve_changes(run: Run) -> str:
-    """Return how to detect smaller changes between the sides, or an empty string if no change is undecided."""
+    """Return how to detect smaller changes between the two sides of a run, or an empty string if no change is
+    undecided."""
     if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
         return ""
     more = MORE * _measured_rounds(run)
@@ -140,7 +141,8 @@ def _halve_changes(run: Run) -> str:
 
 
 def _decide(run: Run, further: Further) -> str:
-    """Return the command that decides the requirements for some rows, and the number of rows that need more rounds."""
+    """Return a sentence with the command that decides the requirements for some rows, and the number of rows that need
+    even more rounds."""
     several = len(set(map(_subject, run.measured_rows))) > 1
     rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
     names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))

@@ -13,16 +13,16 @@ from hopmeter.model import units
 from hopmeter.report.answers.comparison_sentences import shows_level
 
 MOST_S = 7200
-"""A longer run is suggested only if no shorter run decides anything."""
+"""A run longer than this number of seconds is suggested only if no shorter run decides a requirement."""
 
 
 @dataclass(frozen=True)
 class Further:
-    """A longer run that would settle the requirements for some rows."""
+    """A longer run that would decide the requirements for some rows."""
 
     rows: list[Row]
     others: int
-    """The number of undecided rows that this run would not decide."""
+    """The number of undecided rows that the longer run would not decide."""
     rounds: int
     seconds: float
     """The total time of all trials, including those already executed."""
@@ -34,8 +34,8 @@ def requirements_of_run(run: Run) -> list[str]:
 
 
 def further_run(run: Run) -> Further | None:
-    """Return a run that decides as many rows as possible within two hours. If no such run is short enough, return a run
-    that decides one row. Return None if no row's required number of rounds is known."""
+    """Return a run that decides as many rows as possible within two hours. If no run within two hours decides a row,
+    return a run that decides one row. Return None if no row's required number of rounds is known."""
     tables = [group for group in groups([run]) if not shows_level(group)]
     undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
     known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row.number("require_rounds"))

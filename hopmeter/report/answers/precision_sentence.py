@@ -7,7 +7,7 @@ from hopmeter.report.words import formatting
 
 
 def precision_sentence(run: Run) -> str:
-    """Return how many medians reached the requested precision, and the widest interval. The string is empty if no
+    """Return how many medians reached the requested precision, and the widest interval. Return an empty string if no
     precision was requested."""
     until = str(run.part("scenario").get("until") or "")
     rows = _rows_in_question(run)
@@ -38,8 +38,8 @@ def rounds_factor(run: Run) -> float | None:
 
 
 def _rows_in_question(run: Run) -> list[Row]:
-    """Return the rows that determine, by their precision, when the run ends. Rows with idle cores kept awake take
-    precedence."""
+    """Return the rows that determine, by their precision, when the run ends. Rows measured with idle cores kept awake
+    take precedence over other rows."""
     rows = [row for row in run.measured_rows if row.ok]
     rows = [row for row in rows if row.cell.comparison.ranked] or rows
     awake = [row for row in rows if row.cell.nodes.no_idle_states]
@@ -47,8 +47,8 @@ def _rows_in_question(run: Run) -> list[Row]:
 
 
 def _width(row: Row) -> float | None:
-    """Return the larger distance from the median to an interval bound, relative to the median. Return None if
-    unknown."""
+    """Return the larger distance from the median to an interval bound, relative to the median. Return None if the
+    interval is unknown."""
     if row.bounds is None or not row.p50:
         return None
     return max(row.p50 - row.bounds[0], row.bounds[1] - row.p50) / row.p50

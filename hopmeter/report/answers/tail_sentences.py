@@ -10,7 +10,8 @@ from hopmeter.report.words import conditions, formatting
 
 
 def tail_sentence(groups: Sequence[Group]) -> str:
-    """Return the number of rounds that p99 needs in each table, or an empty string if no table needs more."""
+    """Return a sentence on the number of rounds that p99 needs in each table, or an empty string if no table needs more
+    rounds."""
     needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
     if not needed:
         return ""
@@ -26,8 +27,8 @@ def _name(group: Group) -> str:
 
 
 def _rounds(group: Group) -> int:
-    """Return the number of rounds that the rows of a table need for p99. The number is 0 if no row is known to need
-    more."""
+    """Return the number of rounds that the rows of a table need for p99, or 0 if no row is known to need more rounds.
+    """
     return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
 
 

@@ -9,12 +9,13 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 MOST_GROUPS, MOST_ROWS = 6, 8
-"""With more groups than this, the tables and the figure *Overhead of the calls* are easier to read than sentences."""
+"""If there are more groups or rows than this, no sentences are written, because the tables and the figure *Overhead of
+the calls* are easier to read."""
 WAYS = {"parallel": "with all servers called at once", "sequential": "with the servers called one after another"}
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence for each group with requested work. The list is empty if there are too many groups."""
+    """Return a sentence for each group with requested work. Return an empty list if there are too many groups."""
     found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
@@ -24,8 +25,8 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
-    """Return each row's median time beyond the requested work. The group's title is added if another group has the same
-    work."""
+    """Return each row's median time beyond the requested work. The sentence includes the group's title if another group
+    requests the same work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
     work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"

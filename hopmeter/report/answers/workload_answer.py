@@ -22,14 +22,15 @@ BEST = {
 }
 BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better p99 in its worst flow", CPU: "uses less CPU"}
 ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
-"""The name of each criterion in sentences about rows that do not differ."""
+"""The name of each criterion in sentences about rows that do not differ significantly."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
 """The reason why a criterion was not applied."""
 MOST_NAMES = 4
 
 
 def answer_sentences(group: Group) -> list[str]:
-    """Return sentences on the ranking and, if there are any, the requirements of a whole workload."""
+    """Return sentences on the ranking of the transports for a whole workload, and on the workload's requirements if
+    there are any."""
     rows = ranked_rows(group)
     if not rows:
         return [*_without_rank(group), *_failures(group)]
@@ -79,8 +80,8 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
-    """Return what the first row does better than the rows behind it, such as `A misses the fewest deadlines: 2 % (…), B
-    4 % (…)`."""
+    """Return in which respect the first row is better than the rows that rank below it, such as `A misses the fewest
+    deadlines: 2 % (…), B 4 % (…)`."""
     does = BETTER[criterion] if left else BEST[criterion]
     return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
 
@@ -90,7 +91,8 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
-    """Return the criteria in which the first row does not differ from the others, and the missed deadlines."""
+    """Return a sentence on the criteria in which the first row does not differ from the other rows, and on the missed
+    deadlines."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
@@ -160,8 +162,8 @@ def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
 
 
 def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None:
-    """Return the number of rounds that would decide the pair by some criterion in 80 % of cases. Return None if too
-    many rounds would be needed."""
+    """Return the number of rounds that would decide the pair by at least one criterion in 80 % of cases. Return None if
+    too many rounds would be needed."""
     pairs = [pair for criterion in ranking.pairs if (pair := ranking.pair(criterion, one, other))]
     known = [needed for pair in pairs if (needed := pair_rounds_needed(pair)) is not None]
     more = max(min(known, default=0), 1 + min(ranking.rounds[one], ranking.rounds[other]))
@@ -169,8 +171,8 @@ def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None
 
 
 def undecided_sentences(group: Group) -> list[str]:
-    """Return a sentence on the undecided pairs and the rounds that would decide them. The list is empty if no pair is
-    undecided."""
+    """Return a sentence on the undecided pairs and the number of rounds that would decide each pair. Return an empty
+    list if no pair is undecided."""
     words = [
         f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)
     ]

@@ -19,7 +19,7 @@ CAUTION = (
     "rely on a difference between rows only if another run confirms it."
 )
 TRANSIENT = ("Load before the run", "Stolen since boot, %")
-"""Machine facts that change from minute to minute."""
+"""Facts about a machine that change from minute to minute, such as its load."""
 
 
 def page(folders: Sequence[Path]) -> Page:
@@ -46,7 +46,7 @@ def _question(participants: set[str]) -> str:
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
-    """Return the machine facts of each command, or a single entry if they are equal."""
+    """Return the machine facts of each command, or a single entry if all commands ran under the same conditions."""
     known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
     alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
     return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

@@ -44,8 +44,8 @@ Names = tuple[str, str]
 
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
-    """Return whether these are directories of programs that were started by hand. Raises UsageError if only some
-    directories are."""
+    """Return whether these directories were written by `hopmeter listen`, `publish` or `ask`. Raises UsageError if only
+    some of the directories were."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
@@ -104,7 +104,7 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
     """Return a row with the statistics of these delays, for use by the run figures. The `lost` messages count as slower
-    than all others."""
+    than all received messages."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}

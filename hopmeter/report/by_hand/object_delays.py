@@ -47,7 +47,7 @@ def _title(run: Run, end: str) -> str:
 
 
 def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
-    """Return the outcome of each middleware and plugin. The dictionary is empty for directories written by earlier
+    """Return the outcome of each middleware and plugin. Return an empty dict for directories written by earlier
     versions."""
     recorded = run.about.get("outcomes")
     known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []

@@ -52,7 +52,7 @@ def _detail(each: Change) -> str:
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
     """Return Bencher Metric Format. The output contains the new side's value of each cell, and the ratio with its
-    bounds. The value is a latency in ns or a share of missed deadlines."""
+    bounds. The new side's value is a latency in ns or a share of missed deadlines."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})

@@ -54,7 +54,7 @@ def unit(each: Change) -> str:
 
 
 def value(each: Change, side: Side | None) -> str:
-    """Return the value of one side as text, in the unit that `unit` returns."""
+    """Return the value of one side as text, in the unit that the function `unit` returns."""
     known = None if side is None else side.value
     return formatting.number(100 * known if each.is_share and known is not None else known)
 
@@ -79,7 +79,7 @@ def points(difference: float) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Return a ratio as a change, such as `+12 %`, or as a multiple such as `3.4×` if it is at least 2."""
+    """Return a ratio as a change, such as `+12 %`, or as a multiple such as `3.4×` if the ratio is at least 2."""
     if ratio >= MULTIPLE:
         return multiple(ratio)
     return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
@@ -93,8 +93,8 @@ def multiple(ratio: float) -> str:
 
 
 def interval(each: Change) -> str:
-    """Return the interval of the change, such as `+9 % to +15 %`, or as multiples if its upper end is at least 2. The
-    text is empty if there is no interval."""
+    """Return the interval of the change, such as `+9 % to +15 %`, or as multiples if the upper bound is at least 2.
+    Return an empty string if there is no interval."""
     if each.low is None or each.high is None:
         return ""
     if each.is_share:
@@ -104,7 +104,7 @@ def interval(each: Change) -> str:
 
 
 def shown_verdict(each: Change) -> str:
-    """Return the verdict for a table. The string is empty for two single runs, because such a comparison has no
+    """Return the verdict for a table. Return an empty string for two single runs, because such a comparison has no
     verdict."""
     return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
@@ -155,7 +155,8 @@ def _sentence(changes: Sequence[Change], drift: str) -> str:
 
 
 def _one(each: Change) -> str:
-    """Return the verdict on the only cell, such as `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`."""
+    """Return the verdict on the only compared cell, such as `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`.
+    """
     said = f"{each.name} is {verdict(each)}"
     return said if each.low is None or each.verdict == UNDECIDED else f"{said}: {interval(each)}"
 
@@ -175,8 +176,8 @@ def _drift(drift: Mapping[str, float]) -> str:
 
 
 def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[str]:
-    """Return a warning that the machine changed between the runs. The list is empty if the control cells changed little
-    or nothing is decided."""
+    """Return a warning that the machine changed between the runs. Return an empty list if the control cells changed
+    little or the comparison has no decided change."""
     is_decided = any(each.estimate for each in changes)
     if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
         return []

@@ -23,9 +23,9 @@ PLAIN = (
     "datum.value < 1000 ? format(datum.value, '.3~r')"
     " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"
 )
-"""A Vega expression that formats a tick label like `formatting.number`."""
+"""A Vega expression that formats a tick label as `formatting.number` does."""
 SYMBOL = 46.0
-"""The width of a legend symbol including its gaps, in pixels."""
+"""The width of a legend symbol in pixels, including the gaps around the symbol."""
 ROOM = int((theme.WIDTH - SYMBOL) // folding.WIDE)
 """The number of characters on one line of a legend."""
 ROW = 26
@@ -75,8 +75,8 @@ class Style:
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """Return the dash channel for the column `series`. If both channels share a legend object, Vega merges their
-        legends."""
+        """Return the dash channel for the column `series`. Vega merges the legends of colour and dash pattern if both
+        channels use the same legend object."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -123,7 +123,7 @@ def ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _fine_ticks(low: float, high: float, room: int) -> list[float]:
-    """Return evenly spaced round values for an axis that spans less than a decade."""
+    """Return evenly spaced round values for a logarithmic axis that spans less than a factor of ten."""
     for step in (step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)):
         first = math.ceil(low / step)
         if (many := math.floor(high / step) - first + 1) <= min(room, 6):
@@ -133,7 +133,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Remove values with overlapping ticks on a logarithmic axis."""
+    """Remove values whose tick labels would overlap on a logarithmic axis."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:
@@ -167,8 +167,8 @@ def table(rows: Data) -> alt.InlineData:
 
 
 def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
-    """Return a chart with one line for each row. A line has a dot at `p50`, a bar from `low` to `high`, a tick at `p99`
-    and an optional ring at `ring`."""
+    """Return a chart with one line for each row. Each line shows a dot at `p50`, a bar from `low` to `high`, a tick at
+    `p99` and, optionally, a ring at `ring`."""
     names = list(named)
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))

@@ -1,4 +1,4 @@
-"""The axis of codec figures, which shows the position and name of each codec."""
+"""The vertical axis of codec figures, with the name of each codec next to the codec's boxes."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def fold_labels(names: Sequence[str], room: int) -> dict[str, Any]:
 def axis_labels(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
     """Return the arguments for an axis that wraps names.
 
-    All names get as many lines as the longest, because an axis shifts all labels equally. `above` is the fraction of a
-    label's lines that are above its tick. `key` is the Vega datum field that identifies the name.
+    All names get as many lines as the longest name, because an axis shifts all labels equally. `above` is the fraction
+    of a label's lines that are above its tick. `key` is the Vega datum field that identifies the name.
     """
     most = line_count(names)
     lines = [_pad(fold(name, AXIS), most, above) for name in names]
@@ -48,5 +48,5 @@ def line_count(names: Sequence[str]) -> int:
 
 
 def row_height(names: Sequence[str], least: float) -> float:
-    """Return a row height in pixels that fits the axis labels."""
+    """Return a row height in pixels that leaves room for the wrapped axis labels."""
     return max(least, LINE * line_count(names) + 8)

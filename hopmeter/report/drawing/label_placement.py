@@ -75,9 +75,10 @@ CHOICES: tuple[tuple[Side, float, float], ...] = (
     ("right", -8.0, -12.0),
     ("right", -8.0, 13.0),
 )
-"""The preferred offsets of a label, best first. All these offsets are so small that no line to the dot is needed."""
+"""The preferred offsets of a label, best first. At these offsets, a label is so close to its dot that no connecting
+line is needed."""
 NUMBER = 0.7
-"""The factor that moves labels of one or two digits closer to their dots."""
+"""The factor by which the offset of a label with one or two digits is reduced."""
 RINGS = (20.0, 28.0, 37.0, 47.0, 58.0, 70.0)
 """The distances at which a numeric label is tried if it does not fit next to its dot."""
 AROUND: tuple[tuple[Side, float, float], ...] = tuple(
@@ -88,8 +89,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """Return a label for each dot, in the given order. Each label takes the first free position, or the position that
-    covers the least."""
+    """Return a label for each dot, in the given order. Each label takes the first free position or, if no position is
+    free, the position that covers the least."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:

@@ -1,4 +1,4 @@
-"""The individual servers of a scatter: their reply times, and which server replies last."""
+"""The individual servers of a scatter: the reply time of each server, and which server replies last."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ServerTimes:
 
 @dataclass(frozen=True)
 class ScatterRow:
-    """A row of a scatter and its servers."""
+    """A result row of a scatter, with the times of its servers."""
 
     row: Row
     name: str
@@ -36,7 +36,7 @@ class ScatterRow:
 
 
 def scatter_rows(group: Group) -> list[ScatterRow]:
-    """Return the scatter rows with a median for at least one server. The list is empty for other patterns."""
+    """Return the scatter rows with a median for at least one server. Return an empty list for other patterns."""
     if group.conditions["pattern"] != "scatter":
         return []
     found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured_rows]

@@ -27,11 +27,11 @@ NOISE = (
     (re.compile(r' class="[^"]*"'), ""),
     (re.compile(r' font-family="[^"]*"'), ""),
 )
-"""Patterns for Vega's SVG attributes and paths that the page does not use."""
+"""Patterns that match the SVG attributes and paths that Vega writes but the page does not use."""
 FILE_NAMES = re.compile(r"(?:group-\d+|sweep|across)-[a-z0-9-]+\.(?:svg|png)")
 """The pattern of the figures' file names."""
 GEOMETRY = re.compile(r' (?:d|transform|points|x|y|[xyr][12]?|c[xy]|width|height|stroke-width)="[^"]*"')
-"""SVG attributes with values that are rounded to a tenth of a pixel. Texts and labels keep all digits."""
+"""SVG attributes with values that are rounded to a tenth of a pixel. The digits in texts and labels are not rounded."""
 DECIMALS = re.compile(r"(\d+\.\d)\d+")
 EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>")
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')

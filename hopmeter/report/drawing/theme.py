@@ -22,7 +22,7 @@ PAPER = "#ffffff"
 SERIES = ("#0067a5", "#c8510a", "#00795a", "#a4508b", "#3b8fc4", "#9a6b00", "#5b4fa2", "#6b7680")
 SERIES_DARK = ("#56b4e9", "#f0883e", "#3fbf97", "#dd8fc0", "#9ad3f5", "#e0b040", "#a79df0", "#a9b4be")
 MISSED, MISSED_DARK = "#b3261e", "#ff8f85"
-"""Red, for missed deadlines and lost messages."""
+"""The red of missed deadlines and lost messages, in light and dark mode."""
 DASHES = ([1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2])
 
 VARIABLES = {

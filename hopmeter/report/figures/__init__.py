@@ -28,6 +28,6 @@ def draw(group: Group, style: Style) -> list[Figure]:
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield the figures that compare several groups."""
+    """Yield the figures that show several groups of rows."""
     for module in modules("across"):
         yield from module.across(groups, style)

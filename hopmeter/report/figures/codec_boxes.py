@@ -15,9 +15,10 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 1
 THICK, WAIST = 0.36, 0.17
-"""Half the box height, and half its height at the notch, in rows."""
+"""Half the height of a box, and half its height at the notch, as fractions of the row height."""
 UNIT = 1000.0
-"""Microseconds per millisecond. The study shows times in milliseconds."""
+"""Microseconds per millisecond. The figures show times in milliseconds, as the published study of native objects does.
+"""
 CAPTION = (
     "The time of each message until the receiver has the whole object. Box: the middle half of the messages. Notch: "
     "the 95 % interval of the median; a notch that is wider than the box folds back. Whiskers: the messages within "
@@ -84,7 +85,7 @@ def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
 
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:
-    """Return the interval of the median, or None if too few trials succeeded."""
+    """Return the confidence interval of the median, or None if too few trials succeeded."""
     return each.row.bounds
 
 

@@ -15,14 +15,15 @@ from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 2
 PARTS = {"encode": theme.SERIES[1], "transport": theme.SERIES[7], "decode": theme.SERIES[0]}
-"""The parts of the time in drawing order, with their colours."""
+"""The parts of an object's time (encoding, transport, decoding) in drawing order, with their colours."""
 THICK = 0.34
 BAR = 170.0
 """The length of a full bar in pixels. Row names are to the right of the bars."""
 
 
 def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
-    """Yield a figure for each set of conditions where encoding, transport and decoding add up to the total time."""
+    """Yield a figure for each set of conditions under which encoding, transport and decoding add up to the total time.
+    """
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         placed = [each for each in codec_rows.placed_rows(family) if parts(each)]
         if placed:
@@ -38,8 +39,8 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 
 
 def parts(each: PlacedBox) -> dict[str, float] | None:
-    """Return the mean time of each part in microseconds. Return None if the parts do not add up to the total, or if the
-    transport itself encodes."""
+    """Return the mean time in microseconds of encoding, transport and decoding. Return None if the parts do not add up
+    to the total, or if the transport itself encodes."""
     row = each.row
     whole, encode, decode = (row.get(f"{name}_mean_us") for name in ("service", "encode", "decode"))
     adds_up = row["pattern"] == "pubsub" and not row.cell.axes.is_ring and row["sinks"] == 1
@@ -57,7 +58,7 @@ def _words(each: PlacedBox) -> str:
 
 
 def _data(each: PlacedBox) -> list[dict[str, Any]]:
-    """Return a datum for each part of the bar. Each part starts where the previous one ends."""
+    """Return a datum for each part of the bar. Each part starts where the previous part ends."""
     found, start, data = parts(each) or {}, 0.0, []
     whole = sum(found.values())
     for name, us in found.items():

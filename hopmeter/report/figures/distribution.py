@@ -16,12 +16,12 @@ from hopmeter.report.words import formatting
 ORDER = 30
 ROW = 34
 OVERLAP = 0.92
-"""The fraction of the row height that the tallest bin fills."""
+"""The height of the tallest bin as a fraction of the row height."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, or None without data. Each ridge is scaled to its tallest bin, so its height does not show the
-    number of messages."""
+    """Return the figure, or None without data. Each ridge is scaled to its tallest bin, so the height of a ridge does
+    not show the number of messages."""
     ranges = [(row, known) for row in group.measured_rows if (known := bulk(row))]
     if not ranges:
         return None

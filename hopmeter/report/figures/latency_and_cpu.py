@@ -18,7 +18,7 @@ from hopmeter.report.words import formatting
 ORDER = 50
 HEIGHT = 260
 MOST = 40
-"""If there are more unlabelled rows than this, only rows on the front get names."""
+"""If there are more unlabelled rows than this number, only rows on the Pareto front get names."""
 CAPTION = (
     "CPU: user and system time of all processes. The dashed line is the Pareto front: no row is both faster and "
     "cheaper than a row on this line."
@@ -50,7 +50,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """Return the Pareto front: the rows that no other row beats in both CPU and latency, by rising CPU."""
+    """Return the Pareto front: the rows that no other row beats in both CPU and latency, in order of increasing CPU."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -68,8 +68,8 @@ class Names:
 
 
 def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
-    """Return names for all dots if they fit. Otherwise, name the rows on the front where possible and number the
-    others."""
+    """Return names for all dots if they fit. If they do not, name the rows on the Pareto front where possible, and
+    number the other rows."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
@@ -97,7 +97,7 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 
 
 def _legend(names: Sequence[str]) -> alt.Legend | None:
-    """Return the legend that explains the numbers, or None if there are none."""
+    """Return the legend that explains the numbers of the dots, or None if no dot has a number."""
     return fit_legend(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
 
 
@@ -141,8 +141,8 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
-    """Return labels that share an offset from their dots. With `halo`, return the labels' background outlines
-    instead."""
+    """Return labels that share an offset from their dots. If `halo` is set, return the background outlines of the
+    labels."""
     first = alike[0]
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo

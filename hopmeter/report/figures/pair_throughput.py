@@ -37,7 +37,8 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _memory_mb_s(rows: Sequence[Row]) -> float | None:
-    """Return the copy speed of one core in MB/s, as measured before the run. Return None if the runs differ."""
+    """Return the copy speed of one core in MB/s, as measured before the run. Return None if the copy speed differs
+    between the runs."""
     known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
     one = next(iter(known)) if len(known) == 1 else None
     return one * 1000 if one else None
@@ -70,7 +71,7 @@ def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) 
 
 
 def _copying(memory: float | None, left: float) -> list[Any]:
-    """Return a dashed, labelled line at the copy speed. The list is empty if the speed is unknown."""
+    """Return a dashed, labelled line at the copy speed. Return an empty list if the speed is unknown."""
     if memory is None:
         return []
     data = table([{"mb_s": memory, "at": left, "name": "copy speed of one core"}])

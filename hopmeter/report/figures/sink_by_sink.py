@@ -1,4 +1,4 @@
-"""Figure of the time until a message reaches each sink and all sinks, for sinks that differ."""
+"""Figure of the time until a message has reached each sink and all sinks, for sinks that behave differently."""
 
 from __future__ import annotations
 

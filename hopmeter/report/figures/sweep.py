@@ -17,7 +17,7 @@ HEIGHT = 260
 STEPS = 3
 """The minimum number of values in a sweep."""
 MARKED = 5
-"""If the axis has at most this many values, each value has a tick."""
+"""If a sweep has at most this many values, the axis shows a tick for each value."""
 AXES = {
     "rate_hz": "messages per second",
     "payload_bytes": "payload, bytes",
@@ -35,7 +35,7 @@ TITLES = {
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a figure for each condition that varies while the others are equal."""
+    """Yield a figure for each condition that varies while all other conditions are equal."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -44,7 +44,8 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Return the sets of groups that differ only in this condition and have enough values of it."""
+    """Return the sets of groups that differ only in the condition `axis` and contain enough different values of this
+    condition."""
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     found = families((group for group in groups if group.conditions[axis] is not None), free)
     return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]

@@ -30,7 +30,7 @@ end at the receiver."""
 SPREAD, LINE = 22.0, 13.0
 """In pixels: the distance between flows of the same participants, and between the labels of these flows."""
 LARGE = 10
-"""CPU percentages of at least this value have no decimals."""
+"""CPU percentages of at least this value are shown without decimals."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
@@ -64,8 +64,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
-    """Return a workload for drawing, in which each process is a participant. Each bridge precedes the flow that it
-    leads to. `axis` is the default transport."""
+    """Return a workload for drawing, in which each process is a participant. Each bridge precedes the flow to which the
+    bridge leads. `axis` is the default transport."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
@@ -88,7 +88,8 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
 
 
 def _shortest(carrier: Carrier, workload: Workload) -> str:
-    """Return the name of a carrier's transport. The settings are included if other carriers use the same transport."""
+    """Return the name of a carrier's transport. The name includes the settings if other carriers use the same
+    transport."""
     others = {each.carrier.name for each in workload.flows if each.carrier}
     alike = [name for name in others if name.split()[0] == carrier.transport]
     return carrier.transport if len(alike) == 1 else carrier.name
@@ -102,8 +103,8 @@ def _late_flows(group: Group) -> set[str]:
 
 
 def _cpu_texts(group: Group) -> dict[str, str]:
-    """Return the CPU use of each participant as text, such as `12 % CPU`. If the transports differ, the text shows a
-    range."""
+    """Return the CPU use of each participant as text, such as `12 % CPU`. If CPU use differs between the transports,
+    the text shows a range."""
     shares: dict[str, list[float]] = {}
     for row in group.rows:
         for process in processes(row):
@@ -122,7 +123,7 @@ def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> lis
     for target in flow.targets:
         between = [each.name for each in workload.flows if {flow.source, target} <= {each.source, *each.targets}]
         place = between.index(flow.name) - (len(between) - 1) / 2
-        # `aside` has the same sign for flows in both directions
+        # `aside` has the same sign for flows in both directions between two boxes
         aside = SPREAD * (place if flow.source < target else -place)
         label = flow.name if found else _label(flow)
         edge: dict[str, Any] = dict(_edge(places[flow.source], places[target], aside))

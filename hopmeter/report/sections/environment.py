@@ -20,8 +20,8 @@ from hopmeter.report.words.steal_sentences import describe as describe_steal
 Facts = list[tuple[str, str]]
 
 COUNTED = re.compile(r" for \d+ of \d+ frames received")
-"""Matches the part of `carried_by` that differs in each cell. A separate warning reports frames that took another
-path."""
+"""Matches the part of `carried_by` that differs in each cell. A separate warning reports frames that did not take the
+requested route."""
 
 MACHINE = (
     ("cpu_model", "Processor"),
@@ -95,8 +95,8 @@ def versions(runs: Sequence[Run]) -> Facts:
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """Return the path that messages took over each transport (device, shared memory, rmw), and the size of its mapped
-    shared memory."""
+    """Return how each transport carried the messages (device, shared memory, rmw), and the size of the mapped shared
+    memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
@@ -108,8 +108,8 @@ def paths(runs: Sequence[Run]) -> Facts:
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the paths of a transport. If the runs took different paths, each path is shown with the names of its
-    runs."""
+    """Return the routes by which a transport carried messages. If the routes differ between runs, each route is shown
+    with the names of its runs."""
     every = {name for names in ways.values() for name in names}
     return [
         way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
@@ -137,7 +137,7 @@ def builds(run: Run) -> Facts:
 
 
 def instrument(run: Run) -> Facts:
-    """Return the instrument's own cost, which is part of each latency."""
+    """Return the instrument's own cost, which is included in each latency."""
     own = run.part("instrument")
     named = (
         ("clock_ns", "Reading the clock", "ns"),
@@ -194,7 +194,7 @@ def repeat_section(runs: Sequence[Run]) -> Section:
 
 
 def command(run: Run) -> str:
-    """Return the command of a run with its seed, which makes the trials run in the same order."""
+    """Return the command of a run, including the seed so that the trials run in the same order."""
     words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) -> Section:
-    """Return the section of a group. `in_answer` omits sentences that the page's answer already contains."""
+    """Return the section of a group. If `in_answer` is set, sentences that the page's answer already contains are
+    omitted."""
     table = group_table(group, in_answer)
     return Section(
         table.label,

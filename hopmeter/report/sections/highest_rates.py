@@ -31,7 +31,7 @@ CAPTION = (
 @dataclass(frozen=True)
 class Search:
     """One search: its row at the highest sustained rate, and why the next rate failed. If no rate was sustained, `row`
-    is the first row."""
+    is the first row of the search."""
 
     name: str
     row: Row

@@ -54,7 +54,8 @@ def _wanted_cores(echo: Echo) -> str:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with this section, or an empty list if no echo was measured with several numbers of pairs."""
+    """Return a list with the section on throughput limits, or an empty list if no echo was measured with several
+    numbers of pairs."""
     title, lines = "What limits several pairs at once", list(map(_line, echoes(runs)))
     return [Section(title, tables=[table(title.lower(), COLUMNS, lines, CAPTION)], id="limits")] if lines else []
 

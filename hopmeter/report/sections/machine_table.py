@@ -24,7 +24,7 @@ CAPTION = Markup(
 
 
 def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
-    """Return a list with this section, or an empty list if all runs come from one machine."""
+    """Return a list with the section that compares machines, or an empty list if all runs come from one machine."""
     names = machine_names.names(runs)
     if not names:
         return []

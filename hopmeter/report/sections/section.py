@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hopmeter.report.tables.model import Table
 
-if TYPE_CHECKING:  # the terminal and pages without figures do not need this slow import
+if TYPE_CHECKING:  # slow to import, and not needed for the terminal or for pages without figures
     from hopmeter.report.drawing.charts import Figure
 
 
 @dataclass(frozen=True)
 class Note:
-    """A warning for the reader. `grave` means that values are wrong or missing, not merely less certain."""
+    """A warning for the reader. `grave` means that some values are wrong or missing, not merely less certain."""
 
     text: str
     title: str = ""
@@ -44,7 +44,7 @@ class Section:
     id: str = ""
     style: str = ""
     fold: Fold = ""
-    """Whether the reader can collapse the section, and its initial state."""
+    """Whether the reader can collapse the section, and whether it is collapsed initially."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Page:
     question: str
     answer: Sequence[str]
     facts: Sequence[str]
-    """The scenario, time, size and seed, shown above the question."""
+    """The scenario, start time, size and seed of the runs, shown above the question."""
     sections: Sequence[Section]
     badge: str = ""
 

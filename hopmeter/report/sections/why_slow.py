@@ -20,7 +20,7 @@ WORDS = {
     "unknown": "unknown",
 }
 LEAST_SHARE = 0.005
-"""A part with a smaller share of the latency is not mentioned."""
+"""A cause with a smaller share of the latency than this is not mentioned."""
 MOST_ROWS, MOST_PARTS = 4, 2
 """The maximum number of rows in a run's summary, and of parts for each row."""
 EXPLANATION = (
@@ -31,7 +31,8 @@ EXPLANATION = (
 
 
 def sections(group: Group) -> list[Section]:
-    """Return a list with this section, or an empty list if the run did not measure the slowest messages."""
+    """Return a list with the section on slow messages, or an empty list if the run did not analyse its slowest
+    messages."""
     found = [(group.label(row), text) for row in group.rows if (text := sentence(row))]
     if not found:
         return []
@@ -52,14 +53,14 @@ def _name(group: Group, row: Row) -> str:
 
 
 def _short(row: Row) -> str:
-    """Return the mean latency of a row's slowest messages, and its largest parts."""
+    """Return the mean latency of a row's slowest messages, and the largest parts of this latency."""
     mean = formatting.microseconds(row["why_mean_us"])
     return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
 
 def sentence(row: Row) -> str:
-    """Return the breakdown of a row's slowest messages, such as `slowest 1 % (20 messages), at least 812 µs …`. The
-    string is empty if the run did not measure the slowest messages."""
+    """Return the breakdown of a row's slowest messages, such as `slowest 1 % (20 messages), at least 812 µs …`. Return
+    an empty string if the run did not measure the slowest messages."""
     messages = row["why_messages"]
     if not messages:
         return row["why_note"] or ""
@@ -76,14 +77,14 @@ def sentence(row: Row) -> str:
 
 
 def _which(messages: int) -> str:
-    """Return which messages count as the slowest, such as `1 % (20 messages)`. A short trial gives only the number,
-    because the share is larger."""
+    """Return which messages count as the slowest, such as `1 % (20 messages)`. For a short trial, return only the
+    number, because the share is larger."""
     named = f"{formatting.count(messages)} messages"
     return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
 
 
 def _parts(row: Row) -> Sequence[str]:
-    """Return the parts of the latency with their shares, largest first."""
+    """Return the parts of the slowest messages' latency with their shares, largest first."""
     shares = {name: row.get(f"why_{name}") or 0.0 for name in (*PARTS, "unknown")}
     shown = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
     return [f"{formatting.percent(shares[name])} {WORDS[name]}" for name in shown]

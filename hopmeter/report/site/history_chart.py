@@ -68,7 +68,7 @@ def _chart(series: Sequence[Series], places: dict[int, int], ends: Ends) -> alt.
 
 
 def _x(series: Sequence[Series], places: dict[int, int]) -> alt.X:
-    """Return the horizontal axis of runs, with some of their dates."""
+    """Return the horizontal axis, which shows the dates of some of the runs."""
     days = {str(places[id(point.run)]): _day(point) for each in series for point in each.points}
     known = sorted(map(int, days))
     shown = known[:: -(-len(known) // DATES)]

@@ -39,7 +39,7 @@ def write(runs: Sequence[Run], out: Path) -> Path:
     pages = dict(_page_names(runs))
     with writing(out):
         (out / PAGES).mkdir(parents=True, exist_ok=True)
-    write_json(out / MARKER, _marker(old))  # allows the next command to update the site after an interruption
+    write_json(out / MARKER, _marker(old))  # lets the next command update the site if this command is interrupted
     for run in runs:
         _write_page(run, out / PAGES / pages[id(run)], old)
     _write_text(out / "index.html", _index(found, {key: f"{PAGES}/{name}" for key, name in pages.items()}))
@@ -55,7 +55,7 @@ def _marker(pages: dict[str, str]) -> dict[str, Any]:
 
 
 def _stored_pages(out: Path) -> dict[str, str]:
-    """Return the pages of the previous site with their run directories. The result is empty for a new site. Raises
+    """Return the pages of the previous site with their run directories. Return an empty dict for a new site. Raises
     UsageError if the directory is not a site."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
@@ -72,7 +72,7 @@ def _stored_pages(out: Path) -> dict[str, str]:
 
 
 def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
-    """Yield the page name of each run. Runs with the same name get a number."""
+    """Yield the page name of each run. If several runs have the same name, a number is added to the page name."""
     used: dict[str, int] = {}
     for run in runs:
         name = run.name if NAMES.fullmatch(run.name) else "run"
@@ -81,7 +81,8 @@ def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
 
 
 def _write_page(run: Run, page: Path, old: dict[str, str]) -> None:
-    """Copy the report of a run, or render one without figures if the run has none. Up-to-date pages are skipped."""
+    """Copy the report of a run, or render a report without figures if the run has none. Pages that are up to date are
+    skipped."""
     report = run.folder / "report.html"
     is_same = old.get(page.name) == str(run.folder.resolve())
     if is_same and page.exists() and page.stat().st_mtime_ns > _changed_ns(run.folder):

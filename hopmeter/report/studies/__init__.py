@@ -1,1 +1,1 @@
-"""Studies that hopmeter's scenarios repeat: their published values and claims, compared with the results of a run."""
+"""Studies that hopmeter's scenarios repeat: their published values and claims, compared with the user's results."""

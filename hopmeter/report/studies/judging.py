@@ -1,4 +1,5 @@
-"""Test the claims of a study. A claim is unresolved if an interval contains a bound."""
+"""Test the claims of a study. A claim is unresolved if the interval of a measured value contains one of the claim's
+bounds."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ class Comparison:
     words: str
 
     def answer(self, claim: Claim) -> Answer:
-        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if it is outside, and `not
-        resolved` otherwise."""
+        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if the whole interval is
+        outside, and `not resolved` otherwise."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -67,12 +68,13 @@ def _merge(runs: Sequence[Run]) -> Run:
 
 
 ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
-"""If any comparison gives one of these answers, the claim gets that answer. The first takes precedence."""
+"""If any comparison gives one of these answers, the claim gets that answer. Earlier answers take precedence over later
+answers."""
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
     """Return the deciding comparison in words: the comparison nearest to a bound. For a claim that does not hold, the
-    comparison farthest beyond a bound decides."""
+    deciding comparison is the one farthest beyond a bound."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""

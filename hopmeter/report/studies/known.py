@@ -21,7 +21,7 @@ class Strict(BaseModel):
 
 
 class Study(Strict):
-    """A study that published values."""
+    """A published study, with values that hopmeter's scenarios can repeat."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Published(Strict):
     hardware: str
     statistic: str
     column: str | None
-    """The result column with the same meaning, or None if there is none."""
+    """The result column with the same meaning, or None if no column has this meaning."""
     value: float | None
     unit: str
     note: str | None
@@ -66,9 +66,9 @@ class Claim(Strict):
 
     The test compares `column` of the rows that match `of` with another value. That value is `column` of the rows that
     match `than`, another column of the same row (`than_column`), or the lower value along an axis (`along`). Without
-    these keys, the test applies to the value itself. The ratio or value must be between `at_least` and `at_most`. Two
-    rows are compared if they belong to one run and agree in all conditions except those that the claim names or lists
-    in `differ`.
+    the keys `than`, `than_column` and `along`, the test applies to the value of `column` itself. The ratio or value
+    must be between `at_least` and `at_most`. Two rows are compared if they belong to one run and agree in all
+    conditions except those that the claim names or lists in `differ`.
     """
 
     study: str
@@ -85,7 +85,7 @@ class Claim(Strict):
     along: str | None = None
     differ: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    """The settings that may differ between compared rows. If empty, all settings may differ."""
+    """The settings that may differ between compared rows. If the list is empty, all settings may differ."""
     at_least: float | None = None
     at_most: float | None = None
     test: str = ""

@@ -60,13 +60,14 @@ def _interval_end(column: str, end: str) -> str:
 
 
 def _loss(row: Row) -> Value | None:
-    """Return the share of lost messages. Losses are counted exactly, so both interval bounds equal the value."""
+    """Return the share of lost messages. Both bounds of the interval equal the share, because losses are counted
+    exactly."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
 def _gather_times_work(row: Row) -> Value | None:
-    """Return the wait for all servers divided by their work. The work is that of the slowest server or, for sequential
-    calls, the sum."""
+    """Return the wait for all servers divided by their work. Their work is the work of the slowest server or, for
+    sequential calls, the total work of all servers."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -95,7 +96,7 @@ def _cpu(row: Row, role: str) -> Value | None:
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """Return the mean latency of the blocking sink if the sinks wait differently, otherwise None."""
+    """Return the mean latency of the blocking sink, or None if all sinks wait in the same way."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
     return None if mean_us is None else Value(mean_us)
@@ -108,7 +109,7 @@ COMPUTED: dict[str, Callable[[Row], Value | None]] = {
     "waiting_sink_mean_us": _waiting_sink,
     "cpu_percent_sink": lambda row: _cpu(row, "sink"),
 }
-"""Functions for values that are not in a single result column."""
+"""Functions that compute values from several result columns."""
 
 
 def with_unit(value: float | None, column: str) -> str:

@@ -45,7 +45,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def study_section(values: StudyTable, runs: Sequence[Run]) -> Section:
-    """Return the section of one study. The section is collapsed if the run measured none of the study's conditions."""
+    """Return the section of one study. The section is collapsed if the runs measured none of the study's conditions."""
     judged = [(claim, judge(claim, runs)) for claim in claims() if claim.study == values.study.name]
     judged.sort(key=lambda each: each[1].answer == "not measured")
     is_measured = any(line.is_measured for line in values.lines) or any(

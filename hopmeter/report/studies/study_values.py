@@ -43,7 +43,7 @@ class StudyLine:
 
     @property
     def is_measured(self) -> bool:
-        """Whether any run measured this value."""
+        """Whether any of the user's runs measured the published value."""
         return any(self.here)
 
 
@@ -108,11 +108,11 @@ def _rows(one: Published, rows: Iterable[Row]) -> list[Row]:
 
 
 CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_mean": "process"}
-"""The role that each CPU column refers to. `process` means that there is only one process."""
+"""The role that each CPU column refers to. `process` stands for the only process of a cell."""
 
 
 def published_cpu(row: Row) -> dict[str, str]:
-    """Return the CPU that studies published for the row's conditions, by role."""
+    """Return the CPU use that studies published for the row's conditions, by role."""
     found: dict[str, list[str]] = {}
     for each in published_values():
         if each.column in CPU and each.value is not None and _rows(each, [row]):

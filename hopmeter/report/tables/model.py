@@ -26,7 +26,7 @@ class Column:
     key: str = ""
     """The name in CSV and JSON, which defaults to a name derived from the title."""
     place: Place = "own"
-    """Where a page shows the values: in a column, below the previous column's value, or in the row heading."""
+    """Where a page shows the column's values: in a column, below the previous column's value, or in the row heading."""
     least: int = 0
     """A narrow terminal drops the column with the lowest positive number first. A column with 0 is never dropped."""
     optional: bool = False
@@ -39,7 +39,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are right-aligned numbers. Ranks are not."""
+        """Whether the values are right-aligned numbers. Ranks are not right-aligned."""
         return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
 
     @property
@@ -61,13 +61,13 @@ class Value:
     bar: float | None = None
     """The length of the bar before the text, in percent."""
     short: str | None = None
-    """The shorter text for terminals and Markdown, if other columns contain the rest."""
+    """A shorter text for terminals and Markdown, where other columns contain the rest of the text."""
     inline: str = ""
     """Text that terminals and Markdown append instead of the notes, such as `(14.9–15.6)`."""
     below: str = ""
-    """The text to show below another value, without a column title."""
+    """The text to show if the value appears below another value, without a column title."""
     ends: tuple[float | None, float | None] | None = None
-    """The interval of `sort`, for CSV and JSON."""
+    """The confidence interval of the value in `sort`, for CSV and JSON."""
     data: Any = None
     """The value in CSV and JSON, which defaults to `sort`."""
 
@@ -115,7 +115,7 @@ class Table:
     chips: Sequence[str] = ()
     """Conditions that the title does not contain, as labels of one or two words."""
     hints: Sequence[str] = ()
-    """The cell notes as sentences, for renderers without notes."""
+    """The notes on cells as sentences, for renderers that cannot show notes on cells."""
 
     @property
     def lines(self) -> list[Line]:
@@ -124,8 +124,8 @@ class Table:
 
     @property
     def line_columns(self) -> list[int]:
-        """The indices of the columns in terminals and Markdown. The status is not a column there; `line_end` contains
-        the status."""
+        """The indices of the columns in terminals and Markdown. The status column is left out, because `line_end`
+        contains the status."""
         return [
             place
             for place, column in enumerate(self.columns)

@@ -1,4 +1,4 @@
-"""Convert a table for a page: some values move below others, and remarks move below row headings."""
+"""Convert a table for a page: some columns move below other columns, and remarks move below row headings."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ BELOW = {
 """Formats of statistics that a page shows below the previous value. Zeros are omitted."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
-"""A participant of a workload handles several flows, so its context switches are counted per second instead of per
-message."""
+"""Statistics that are given per second for a participant of a workload, because the participant handles messages of
+several flows."""
 ROW = Column("Row", short="", place="heading", key="row")
-"""The column with the row name. A page shows the name as a heading instead."""
+"""The column with the row name. A page shows the name as a row heading, not in a column."""
 NAME = Column("Process", "name", heads=True, short="process")
 PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
@@ -66,7 +66,8 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, merged by role if a role has many. Named participants of a workload remain separate."""
+        """The processes, merged by role if a role has many processes. Named participants of a workload remain separate.
+        """
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
@@ -79,8 +80,8 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows with known processes. The list is empty for a flow or path, because its processes belong to the
-    whole workload."""
+    """Return the rows with known processes. Return an empty list for a flow or path, because its processes belong to
+    the whole workload."""
     if is_part(group):
         return []
     found = [(row, processes(row)) for row in group.rows]
@@ -95,7 +96,7 @@ def statistics(rows: Sequence[ProcessRow]) -> list[str]:
 
 
 def is_sampled(rows: Sequence[ProcessRow]) -> bool:
-    """Return whether the scenario sampled the CPU of these processes."""
+    """Return whether the run sampled the CPU of these processes."""
     return "sampled_percent" in statistics(rows)
 
 
@@ -125,7 +126,8 @@ def what_used(group: Group) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns. A narrow terminal drops the last column first and always keeps the first."""
+    """Return the columns. A narrow terminal always keeps the first column and drops the other columns from the last on.
+    """
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]
@@ -164,13 +166,14 @@ def text(found: Spread) -> str:
 
 
 def between(found: Spread) -> str:
-    """Return the range, such as `12 to 13`. The string is empty if both bounds are formatted alike."""
+    """Return the range, such as `12 to 13`. Return an empty string if both bounds are formatted as the same text."""
     low, high = (formatting.number(end, 2) for end in (found.low, found.high))
     return f"{low} to {high}" if low != high else ""
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """Return the CPU that studies published for the same conditions. The list is empty if no study published any."""
+    """Return the CPU use that studies published for the same conditions, or an empty list if no study published a
+    value."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []

@@ -97,7 +97,7 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _without_result(value: Value) -> Value:
-    """Return a value without its terminal text, for a row without a result. A page still shows the latency of a
+    """Return a value that terminals leave out, for a row without a result. A page still shows the latency of a
     saturated row."""
     return replace(value, short="", inline="") if value.inline or value.line_text == formatting.NOTHING else value
 
@@ -122,7 +122,7 @@ def _name(context: Context, row: Row) -> Value:
 
 
 def _ties(group: Group, rank: Rank | None) -> str:
-    """Return a phrase that lists the rows that do not differ significantly from this row. The phrase is empty if the
+    """Return a phrase that lists the rows without a significant difference from this row. Return an empty string if the
     row has no interval."""
     if rank is None or rank.best is None or not rank.ties:
         return ""
@@ -197,7 +197,7 @@ def _missed_value(_: Context, row: Row) -> Value:
 
 
 def _scenario_columns(group: Group) -> list[str]:
-    """Return the columns that the scenario requests in addition to those in every table."""
+    """Return the columns that the scenario requests in addition to the columns of every table."""
     shown = {name for part in (*BEFORE, *AFTER) for name in (part.column.key, *ELSEWHERE)}
     medians = {f"{row.headline}_p50_us" for row in group.rows}
     wanted = formatting.distinct(name for row in group.rows for name in row.run.about.get("columns") or [])
@@ -238,15 +238,15 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether the table shows multiples of the floor. The multiples are omitted if the floor is the best row,
-    and for workloads."""
+    """Return whether the table shows multiples of the floor. Multiples are omitted for workloads, and if the floor is
+    the best row."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 
 
 def _has_cpu(group: Group) -> bool:
-    """Return whether each row has a CPU value. The processes of a workload carry several flows, so a single flow has no
-    CPU value."""
+    """Return whether each row has a CPU value. A single flow of a workload has no CPU value, because the same processes
+    carry several flows."""
     return not is_part(group)
 
 

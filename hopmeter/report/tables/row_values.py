@@ -79,8 +79,8 @@ def line_style(row: Row) -> str:
 
 
 def remarks(row: Row, *further: str) -> tuple[str, ...]:
-    """Return the remarks on a row: the reason for a missing result, the verdict on the requirements, its role, and
-    `further`."""
+    """Return the remarks on a row: the reason for a missing result, the verdict on the requirements, the row's role,
+    and the texts in `further`."""
     return notes(_reason(row), verdict_text(row), "" if row.role is Role.CHOICE else row.role, *further)
 
 
@@ -95,12 +95,12 @@ def _reason(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """Return `meets`, or the requirements that the row misses or that are undecided."""
+    """Return `meets`, or the requirements that the row misses or for which it is undecided."""
     return "; ".join(unmet(row["require_each"])) or row["require"] or ""
 
 
 def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors and references") -> list[Body]:
-    """Return the choices, then the references. With requirements, the choices are grouped by verdict."""
+    """Return the choices, then the references. If there are requirements, the choices are grouped by verdict."""
     chosen = order_by_requirements(group, group.choices)
     titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in chosen]
     found = [

@@ -19,13 +19,14 @@ from hopmeter.report.words.workload_words import is_whole
 
 
 def group_table(group: Group, in_answer: bool = False) -> Table:
-    """Return the table of a group. `in_answer` omits sentences that the page's answer already contains."""
+    """Return the table of a group. If `in_answer` is set, sentences that the page's answer already contains are
+    omitted."""
     table = workload.table(group) if is_whole(group) else ranking.table(group)
     return replace(table, sentences=answer_lines(group, in_answer))
 
 
 def run_tables(run: Run) -> list[Table]:
-    """Return all tables of a run. For a run with two sides, the tables compare the sides."""
+    """Return all tables of a run. For a run with two sides, the tables compare the two sides."""
     if is_comparable(run):
         return change_tables([*interleaved.compare_sides(run), *missed.compare_sides(run)])
     return [group_table(group) for group in groups([run])]
@@ -34,8 +35,8 @@ def run_tables(run: Run) -> list[Table]:
 def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
     """Return the sentences above a table, the most important first.
 
-    With requirements, the order is less important and gets a single sentence. `in_answer` omits sentences that the
-    page's answer already contains.
+    If there are requirements, the order of the rows is less important and gets a single sentence. If `in_answer` is
+    set, sentences that the page's answer already contains are omitted.
     """
     if is_whole(group):
         return [*([] if in_answer else answer_sentences(group)), *undecided_sentences(group)]

@@ -13,13 +13,13 @@ from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console, visible
 
 STYLES = {"failed": "red", "saturated": "yellow", "reference": "dim", "missed": "red"}
-"""The terminal style of each CSS class. If several classes match, the first in this list applies."""
+"""The terminal style of each CSS class. If a row has several of these classes, the first class in this dict applies."""
 NARROW = 1
 """The number of spaces between columns in a narrow terminal."""
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print the columns that fit. If the output is a file or a pipe, print all columns."""
+    """Print the columns that fit into the terminal. If the output is a file or a pipe, print all columns."""
     shown, gap = table.line_columns, 2
     while _is_too_wide(console, drawn := _draw(table, shown, gap)):
         if gap > NARROW:

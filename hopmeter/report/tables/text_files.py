@@ -49,7 +49,8 @@ def _cell(value: Value) -> str:
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """Return the rows of all tables as CSV. Each row names its table, and columns that a table lacks are empty."""
+    """Return the rows of all tables as CSV. Each row names its table, and cells of columns that a table lacks are
+    empty."""
     rows = [row for table in tables for row in _rows(table)]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")

@@ -71,14 +71,14 @@ def _line(group: Group, row: Row) -> Line:
 
 
 def _rank(row: Row) -> Value:
-    """Return the rank, such as `1` or `1–3`. An unranked row has an empty rank."""
+    """Return the rank, such as `1` or `1–3`. The rank of an unranked row is an empty cell."""
     low, high = row["rank_low"], row["rank_high"]
     text = "" if low is None else str(low) if low == high else f"{low}–{high}"
     return Value(text, sort=low, data=text)
 
 
 def _missed_share(row: Row) -> Value:
-    """Return the share of missed deadlines, which is red if any deadline was missed."""
+    """Return the share of missed deadlines, shown in red if any deadline was missed."""
     share, low, high = missed_share(row)
     if share is None:
         return Value(formatting.NOTHING)

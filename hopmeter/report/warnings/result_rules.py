@@ -19,7 +19,7 @@ from hopmeter.report.words import formatting
 PACING_US = 50.0
 """A source causes a warning if its p99 pacing error exceeds this value."""
 LEAST_BYTES = 2048.0
-"""Fewer bytes per message on the loopback device cannot be the payload."""
+"""If the loopback device carried fewer bytes per message than this, it did not carry the payload."""
 SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
 """The percentiles in tables: result columns and their names in sentences."""
 MOST_LOST = 3
@@ -33,7 +33,8 @@ __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Return all warnings, severe ones first. Warnings about results precede warnings about the machine."""
+    """Return all warnings, severe ones first. Among equally severe warnings, warnings about results precede warnings
+    about the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -81,7 +82,7 @@ def _lacking_tails(rows: list[Row]) -> str:
 
 
 def _few_messages(rows: list[Row]) -> str:
-    """Return how many rows lack each percentile, and the minimum number of messages."""
+    """Return how many rows lack each percentile, and how many messages the percentile needs."""
     each = []
     for tail in TAILS:
         if lacking := sum(tail in _unresolved_tails(row) for row in rows):
@@ -138,8 +139,8 @@ def _no_floor(rows: list[Row]) -> str:
 
 
 def _is_full(row: Row) -> bool:
-    """Return whether a row used its cores fully. Paces without a rate always use the cores fully, so they are
-    excluded."""
+    """Return whether a row used its cores fully. Rows without a rate are excluded, because such a pace always uses the
+    cores fully."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
@@ -256,7 +257,7 @@ def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:
-            continue  # tables show these warnings below the row
+            continue  # tables already show these warnings below the row
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 

@@ -52,8 +52,8 @@ def names(rows: Sequence[Row]) -> str:
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each distinct warning with its rows. Texts that differ only in numbers count as equal, and the first is
-    kept."""
+    """Return each distinct warning with its rows. Texts that differ only in numbers count as equal, and the first of
+    these texts is returned."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))

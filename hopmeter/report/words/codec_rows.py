@@ -36,13 +36,13 @@ class PlacedBox:
 
 
 def object_families(groups: Sequence[Group]) -> list[list[Group]]:
-    """Return sets of groups that differ only in the codec. Sets without a codec are left out."""
+    """Return sets of groups that differ only in the codec. Sets of groups without a codec are left out."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
 
 class CodecGroup(Group):
-    """The codecs measured over one transport, fastest first. The row names are codecs."""
+    """The codecs measured over one transport, fastest first. The rows are named after their codecs."""
 
     @cached_property
     def labels(self) -> dict[int, str]:
@@ -62,7 +62,7 @@ def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
 
 
 def _object(group: Group) -> str:
-    """Return a description of the object, such as `array 200×200 at 100 Hz`."""
+    """Return a description of the objects that a group sends, such as `array 200×200 at 100 Hz`."""
     named, rate = name_payload(str(group.conditions["payload"])), formatting.rate(group.conditions["rate_hz"])
     return named + ("" if rate == formatting.NOTHING else f" at {rate}")
 
@@ -95,7 +95,8 @@ def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
 
 
 def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
-    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and rows within a codec by speed."""
+    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and the rows of a codec are sorted by
+    speed."""
     names, several = labels([row for row, _ in found], FREE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):

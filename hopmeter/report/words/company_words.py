@@ -10,8 +10,8 @@ from hopmeter.report.words import formatting
 
 
 def company_sentences(group: Group) -> list[str]:
-    """Return a sentence on how much longer messages take alongside other flows than alone. The list is empty if no flow
-    was measured alone."""
+    """Return a sentence on how much longer messages take alongside other flows than alone. Return an empty list if no
+    flow was measured alone."""
     rows = [row for row in group.rows if row["times_alone"] is not None]
     if not rows:
         return []

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "with idle cores as they are", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
-"""Words for a usual condition, shown if other groups of the report have an unusual value."""
+"""Words for the default value of a condition. They are shown if other groups of the report have a different value."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
 """Conditions that the title shows as a count, such as `20 relays`."""
 RATES = tuple(each.name for each in DECLARED.values() if each.unit == "hz")
 """Conditions that the description of the pace already contains."""
 IN_TITLE = {each.name for each in DECLARED.values() if each.leads_title} | {"payload_bytes", *OF_WORKLOAD}
 OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope == "flow")}
-"""Conditions of the individual flows of a workload."""
+"""Conditions that belong to the flows of a workload, not to the workload as a whole."""
 
 
 def title(group: Group) -> str:
@@ -39,7 +39,7 @@ def title(group: Group) -> str:
 
 
 def variations(group: Group) -> list[str]:
-    """Return what distinguishes a group from others with the same payload, pace and machine."""
+    """Return the conditions that distinguish a group from other groups with the same payload, pace and machine."""
     words = _words(group.conditions)
     counts = formatting.distinct(words[key] for key in COUNTS)
     varied = [words[key] or UNUSUAL.get(key, "") for key in group.varied if key not in IN_TITLE]
@@ -91,12 +91,12 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the group is a flow that other flows cause. Such a flow has no rate of its own."""
+    """Return whether the group is a flow whose messages other flows cause. Such a flow has no rate of its own."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 
 def _words(conditions: Mapping[str, Any]) -> dict[str, str]:
-    """Return each condition in words. Default values are empty strings."""
+    """Return each condition in words, or an empty string for a condition with its default value."""
     return {key: _word(key, conditions) for key in CONDITIONS}
 
 

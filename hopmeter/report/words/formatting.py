@@ -47,8 +47,8 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived without a transport, spent
 
 
 def empty_hop(value: float | None) -> str:
-    """Return the time that a hop takes in hopmeter's own code, without a transport. The string is empty if the time was
-    not measured."""
+    """Return the time that a hop takes in hopmeter's own code, without a transport. Return an empty string if the time
+    was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
@@ -63,7 +63,7 @@ def interval(low: float | None, high: float | None) -> str:
 NO_INTERVAL = "?"
 """Shown instead of an interval that is unknown or too wide."""
 WIDEST = 1000
-"""An interval is too wide to show if its bounds differ by more than this factor."""
+"""An interval is too wide to print if its bounds differ by more than this factor."""
 
 
 def bracket(low: float | None, high: float | None) -> str:
@@ -110,7 +110,7 @@ def ratio(value: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a fraction as a percentage. Small fractions are not rounded to zero."""
+    """Return a fraction as a percentage. Small positive fractions are not rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"

@@ -10,11 +10,11 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 SHARED = 0.5
-"""If at least this share of a machine's cells change at one run, the machine is the likely cause."""
+"""If at least this share of a machine's cells change at one run, the machine itself is the likely cause."""
 MOST = 8
 """The maximum number of changed cells listed above the tables."""
 FEWEST = 4
-"""If fewer cells change at a run, the machine is not named as the cause."""
+"""If fewer cells than this change at a run, the machine is not named as the cause."""
 
 
 def cell_name(row: Row) -> str:

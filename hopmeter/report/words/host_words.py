@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
-    """Return the participants on each host, or the nodes of one pair. The result is empty if all nodes run on one
+    """Return the participants on each host, or the nodes of one pair. Return an empty dict if all nodes run on one
     machine."""
     if not cell.nodes.hosts:
         return {}

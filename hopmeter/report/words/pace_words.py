@@ -24,7 +24,7 @@ def flow_pace(planned: object) -> str:
 
 
 def rate_words(planned: object) -> str:
-    """Return the rate of a cell or flow, such as `100 Hz`, or the range of a changing rate. The string is empty if
+    """Return the rate of a cell or flow, such as `100 Hz`, or the range of a changing rate. Return an empty string if
     there is no rate."""
     rates = rates_of(planned)
     if rates is None:

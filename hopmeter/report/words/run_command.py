@@ -12,7 +12,8 @@ FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run without single-run options and without the options in `values`."""
+    """Return the command of a run without options that apply only to a single run, and without the options in `values`.
+    """
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 
@@ -23,8 +24,8 @@ def recorded_command(run: Run) -> list[str]:
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Return a command without some options. `values` lists options with a value, and `flags` lists options without
-    one."""
+    """Return a command without some options. `values` lists options with a value, and `flags` lists options without a
+    value."""
     before = ["", *words]
     return [
         word

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def title(group: Group) -> str:
-    """Return the title of a workload's table, with its flow or path. The title is empty for an ordinary table."""
+    """Return the title of a workload's table, with its flow or path. Return an empty string for an ordinary table."""
     cell = group.rows[0].cell
     if cell.workload is None:
         return ""
@@ -63,20 +63,20 @@ def _participant_words(name: str, workload: Workload) -> str:
 
 
 def _bridge_words(bridge: Flow) -> str:
-    """Return the flows that a bridge connects, and the message size."""
+    """Return the flows that a bridge connects, and the size of its messages."""
     back = " and replies back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
     return f"in {bridge.source}: passes {bridge.bridged} on to {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell with the most processes, or None without workloads. The number depends on the transport."""
+    """Return the cell with the most processes, or None if no cell is a workload."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
 
 def programs(cell: Cell) -> tuple[Participant, ...]:
-    """Return the participants of a cell. The tuple is empty for an ordinary cell."""
+    """Return the participants of a cell. Return an empty tuple for an ordinary cell."""
     return cell.workload.participants if cell.workload else ()
 
 
@@ -179,7 +179,7 @@ def missed_share(row: Row) -> tuple[float | None, float | None, float | None]:
 
 
 def share_percent(share: float | None) -> str:
-    """Return a share such as `98.4 %`. A share close to 0 or 1 has more decimals, such as `99.98 %`."""
+    """Return a share such as `98.4 %`. A share close to 0 or 1 is shown with more decimals, such as `99.98 %`."""
     return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
 
 
@@ -190,8 +190,8 @@ def share_bracket(low: float | None, high: float | None) -> str:
 
 
 def _percent_digits(share: float) -> str:
-    """Return a percentage with more decimals close to 0 and 100. If more than three decimals would be needed, return
-    `>0` or `<100`."""
+    """Return a percentage with more decimals close to 0 and 100. Return `>0` or `<100` if the percentage would need
+    more than three decimals."""
     if share in (0, 1):
         return str(round(100 * share))
     missing = 100 * min(share, 1 - share)
@@ -201,7 +201,8 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a whole workload, such as `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
+    """Return the worst p99 of a whole workload relative to the lowest p99 of that flow, such as `1.82× (1.50–2.10) the
+    lowest p99, in flow commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
@@ -226,8 +227,8 @@ def parts_of(row: Row) -> list[Row]:
 
 
 def behind_text(row: Row) -> str:
-    """Return which receivers fall behind, such as `the reader of frames falls behind by 320 ms/s`. The string is empty
-    if no receiver falls behind."""
+    """Return which receivers fall behind, such as `the reader of frames falls behind by 320 ms/s`. Return an empty
+    string if no receiver falls behind."""
     return ", ".join(f"the reader of {each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
 
 
@@ -242,7 +243,7 @@ def growth_text(row: Row) -> str:
 
 
 def part_missed_text(row: Row) -> str:
-    """Return the flow or path with the most missed deadlines, such as `frames misses 4.1 %`. The string is empty if no
+    """Return which flow or path misses the most deadlines, such as `frames misses 4.1 %`. Return an empty string if no
     deadline was missed."""
     worst = next((each for each in parts_of(row) if row["missed_part"] in (each["flow"], each["path"])), None)
     if not row["missed_part"] or worst is None:

@@ -24,13 +24,13 @@ from hopmeter.scenario.topology.nodes import (
 from hopmeter.scenario.topology.qos import PREFIX, flow_policies, other_policies, settings_for
 
 TOO_LATE_MS = 50
-"""The maximum deadline. The benchmark's deadline is a message's period, or this time if the period is longer."""
+"""The maximum deadline. The benchmark's deadline is the message's period, but at most this many milliseconds."""
 DURATION_S = 5
 UNIT_BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20}
 END_KEYS = {*ENDS.values(), "msg_type", "srv_type", "msg_size", "period_ms", "freq_hz"}
 """The keys of publishers, subscribers, clients and servers that are converted."""
 OWN = "own"
-"""The suffix of the participant that receives what another participant sends to itself."""
+"""The name suffix of the additional participant that receives the messages that a node sends to itself."""
 OTHER_SIDE = "name the file of the other side too, with a second --from"
 ALONE = "no message of it has both a sender and a receiver"
 
@@ -130,7 +130,7 @@ def _add_flow(graph: Graph, sender: End, type_key: str, receivers: list[End]) ->
 
 
 def _target(graph: Graph, sender: str, receiver: str, topic: str) -> str:
-    """Return the participant that receives for a node.
+    """Return the participant that receives a node's messages.
 
     If a node sends to itself, a second participant receives, because a participant cannot send to itself.
     """

@@ -51,14 +51,15 @@ class Node:
         return [End(self.name, self._full(each[ENDS[kind]]), each) for each in self.keys.get(kind, [])]
 
     def _full(self, topic: str) -> str:
-        """Return the full name of a topic or service, with its namespace resolved."""
+        """Return the full name of a topic or service, including its namespace."""
         if topic.startswith("~"):
             return f"{self.namespace}/{self.keys['node_name']}{topic[1:]}".strip("/")
         return (topic if topic.startswith("/") else f"{self.namespace}/{topic}").strip("/")
 
 
 def read_files(paths: Iterable[Path]) -> tuple[list[Keys], list[str]]:
-    """Return the nodes in all files, and notes on other content. Raises UsageError if a file is not a topology."""
+    """Return the nodes in all files, and notes on any other content of the files. Raises UsageError if a file is not a
+    topology."""
     nodes: list[Keys] = []
     notes: list[str] = []
     for path in paths:
@@ -112,7 +113,7 @@ def _suffixes(keys: Keys) -> list[str]:
 
 
 def to_name(name: str) -> str:
-    """Convert a name to one that scenarios allow. Raises ValueError if no valid name is left."""
+    """Convert a name to a form that scenarios allow. Raises ValueError if no allowed character is left."""
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:LONGEST_NAME]
     if not re.match("[a-z]", plain):
         raise ValueError(f'"{name}" is no name that a workload can have')
@@ -120,7 +121,7 @@ def to_name(name: str) -> str:
 
 
 def unique_name(name: str, used: Collection[str]) -> str:
-    """Convert a name to one that scenarios allow. A number is appended if the name is already used."""
+    """Convert a name to a form that scenarios allow, and append a number if the name is already used."""
     plain = to_name(name)
     numbered = (f"{plain[: LONGEST_NAME - 5]}-{number}" for number in range(2, 10_000))
     return plain if plain not in used else next(each for each in numbered if each not in used)

@@ -15,7 +15,7 @@ from hopmeter.scenario.topology.nodes import ENDS, End, Keys, Node
 
 PREFIX = "qos_"
 DEFAULTS: dict[str, Any] = {"reliability": "reliable", "durability": "volatile", "history": "keep-last", "depth": 10}
-"""The policies that transports have as settings, with the values for endpoints that do not name them."""
+"""The policies that transports have as settings, each with the value for endpoints that do not name the policy."""
 NO_EFFECT = ("default", "system-default", "false", "unknown")
 """The values that leave a policy unchanged."""
 WEAKER = {"reliability": "best-effort", "durability": "volatile"}
@@ -41,7 +41,8 @@ def _plain(policy: str, value: Any) -> Any:
 
 
 def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
-    """Return the policies of the flow between a sender and its receivers. The sender must be the first of `ends`."""
+    """Return the policies of the flow between a sender and its receivers. The first element of `ends` must be the
+    sender."""
     every_end = [{**DEFAULTS, **policies(end.keys)} for end in ends]
     shared = {name: every_end[0][name] for name in DEFAULTS}
     weak = {name: value for name, value in WEAKER.items() if any(end[name] == value for end in every_end)}

@@ -41,7 +41,7 @@ def read_as_definition(file: Path) -> Path:
 def folders_above(file: Path) -> tuple[Path, ...]:
     """Return the directories above an `.idl` file, which are searched for nested messages.
 
-    Empty for other definitions, because their own path determines these directories.
+    Return an empty tuple for other definitions, because their own path determines these directories.
     """
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
