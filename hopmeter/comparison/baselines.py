@@ -1,5 +1,5 @@
-"""Create and read baselines: at least three runs, an hour or more apart, copied next to the results without their
-samples."""
+"""Create and read baselines. A baseline is a copy, without samples, of at least three runs that started an hour or more
+apart."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def load(name: str) -> Baseline:
 def store(name: str, folders: Sequence[Path]) -> Baseline:
     """Create a baseline from runs, and return it.
 
-    Raises UsageError if the name is invalid or taken, if fewer than three runs are an hour apart, if the runs come from
-    several machines, or if they have no cell in common.
+    Raises UsageError if the name is invalid or taken, or if fewer than three runs are an hour apart. Also raises
+    UsageError if the runs come from several machines or have no cell in common.
     """
     final = baselines_folder() / name
     if not NAMES.fullmatch(name):

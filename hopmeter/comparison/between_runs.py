@@ -34,7 +34,8 @@ class Level:
     value: float
     variance: float
     clock_us: float = 0.0
-    """The maximum error of the level, in µs, due to clock offsets between hosts. The error differs from run to run."""
+    """The maximum error of the level, in µs, due to clock offsets between hosts. The clock error differs from run to
+    run."""
 
     @classmethod
     def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
@@ -110,13 +111,14 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratios of the control cells, by name. Control cells show how much the machine itself changed."""
+    """Return the ratios of the control cells, by name. Control cells show how much the machine itself changed between
+    the runs."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return each cell's level in one run: the median in the run's table or, for another metric, a level fitted to the
-    trials."""
+    """Return each cell's level in one run: the median in the run's table or, for another percentile, a level fitted to
+    the trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
         return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}
@@ -168,12 +170,12 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Return the change with the reason why two single runs give no verdict."""
+    """Return the change without a verdict, but with the reason why two single runs give none."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Add estimates to the undecided changes of cells that all runs have. Other undecided changes get a reason."""
+    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get a reason."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [

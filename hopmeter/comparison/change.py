@@ -104,7 +104,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one cell between two sides. If `verdict` is `undecided` without an estimate, `reason` says why."""
+    """The change of one cell between two sides. If `verdict` is `undecided` and there is no estimate, `reason` says
+    why."""
 
     row: Row
     """The cell's row in the newest run that contains it."""
@@ -119,9 +120,10 @@ class Change:
     detectable: float | None = None
     reason: str = ""
     alpha: float = ALPHA
-    """The significance level that all changes of a table share. The level is smaller if looks have used part of it."""
+    """The significance level that all changes of a table share. The level is smaller than usual if looks have used part
+    of it."""
     is_control: bool = False
-    """Whether the cell shows how the machine drifts, such as a floor or `synthetic`."""
+    """Whether the cell is a control cell, such as a floor or `synthetic`, which shows how the machine drifts."""
 
     @property
     def cell(self) -> Cell:
@@ -142,7 +144,7 @@ class Change:
     @property
     def ratio(self) -> float | None:
         """Return the displayed new value divided by the displayed old value, or None for shares. The displayed interval
-        comes from the estimate."""
+        is that of the estimate."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value

@@ -32,7 +32,7 @@ class Rule:
 
     @property
     def why(self) -> str:
-        """Return in words how a change breaks this rule."""
+        """Return a phrase that says how a change breaks this rule."""
         if self.metric != MISSED:
             return f"slower by more than {self.percent:g} %"
         return "misses more deadlines" + (f", by more than {self.percent:g} points" if self.percent else "")
@@ -45,7 +45,8 @@ class Gate:
     rules: tuple[Rule, ...]
     strict: bool = False
     asks_for_deadlines: bool = False
-    """Whether the user gave a rule for deadlines. If not, the gate allows no increase in missed deadlines."""
+    """Whether the user gave a rule for deadlines. If there is no such rule, the gate allows no increase in missed
+    deadlines."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -62,8 +63,8 @@ class Failure:
 
 
 def parse(texts: Sequence[str]) -> Gate | None:
-    """Return the gate that the values of `--fail-if` define, or None if there are none. Raises UsageError for an
-    invalid rule."""
+    """Return the gate that the values of `--fail-if` define, or None if `--fail-if` was not given. Raises UsageError
+    for an invalid rule."""
     rules = tuple(_rule(text) for text in texts if text != STRICT)
     if not texts:
         return None
@@ -85,7 +86,7 @@ def _rule(text: str) -> Rule:
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return the changes that fail the gate. Holm's procedure corrects for testing many changes."""
+    """Return the changes that fail the gate. Holm's procedure corrects the tests for the number of changes."""
     broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
     found = [*broken, *_worse(gate, changes)]
     if gate.strict:

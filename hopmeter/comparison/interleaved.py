@@ -1,4 +1,4 @@
-"""Compare the two sides of one run. Both sides were measured in the same rounds, or at the same time as a duet."""
+"""Compare the two sides of one run. Both sides were measured in the same rounds, or turn by turn as a duet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
 
 
 def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
-    """Compare two sides turn by turn, or return None if they were not measured as duets.
+    """Compare two sides turn by turn, or return None if the sides were not measured as duets.
 
     Each launch of a duet counts as a round. A turn has too few messages for percentiles above the median.
     """
@@ -59,7 +59,7 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell with its value: the median in the run's table or, for another metric, the fitted
+    """Return one side of a cell with its value: the median in the run's table or, for another percentile, the fitted
     level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
@@ -78,8 +78,8 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 def estimate(pair: CellPair, new: str) -> Estimate:
     """Convert a pair's ratio of the slower to the faster cell to an estimate of new / old.
 
-    The degrees of freedom come from this pair's rounds alone. The table's other cells add none, because the noise of
-    cells is correlated.
+    The degrees of freedom come from the rounds of this pair alone. Other cells of the table add no degrees of freedom,
+    because the noise of cells is correlated.
     """
     assert pair.ratio is not None
     size = math.log(pair.ratio)

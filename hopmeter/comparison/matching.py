@@ -28,7 +28,7 @@ def rows_by_key(run: Run) -> dict[Key, Row]:
 
 
 def compared_rows(run: Run) -> list[Row]:
-    """Return the measured rows that have a latency. A whole workload has none, but its flows and paths do."""
+    """Return the measured rows that have a latency. A whole workload has no latency, but its flows and paths have."""
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
@@ -43,7 +43,8 @@ def is_control(cell: Cell) -> bool:
 
 
 def check_machine(runs: Sequence[Run], remedy: str) -> None:
-    """Raise UsageError if the runs come from different machines, because levels on different machines always differ."""
+    """Raise UsageError if the runs come from different machines, because latency levels on different machines always
+    differ."""
     found = machine_names.machines(runs)
     if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)

@@ -32,9 +32,9 @@ def verdict(low: float, high: float) -> str:
 
 @dataclass(frozen=True)
 class BetweenRounds:
-    """The difference within one run.
+    """The difference between two shares of missed deadlines within one run.
 
-    Two tests must agree: one uses the spread between trials, and the other treats the counts as random.
+    Two tests must agree. One test uses the spread between trials, and the other test treats the counts as random.
     """
 
     found: ShareDifference
@@ -64,9 +64,9 @@ class BetweenRounds:
 
 @dataclass(frozen=True)
 class BetweenRuns:
-    """The difference between runs from different hours.
+    """The difference between the shares of missed deadlines of runs from different hours.
 
-    Two tests must agree: one uses the spread between runs, and the other uses the spread within runs.
+    Two tests must agree. One test uses the spread between runs, and the other test uses the spread within runs.
     """
 
     found: ShareRuns

@@ -1,4 +1,5 @@
-"""Write sentences about the two sides of a comparison: which runs they are, and what else differs."""
+"""Write sentences about the two sides of a comparison: the runs of each side, and every other difference between the
+sides."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from hopmeter.plan.sides import NEW
 
 
 def notes(old: Runs, new: Runs) -> list[str]:
-    """Return sentences that name the compared runs, and the versions and system properties that differ."""
+    """Return sentences that name the compared runs, and the library versions and system properties in which they
+    differ."""
     differences = _differences(old, new)
     also = [f"Also different: {', '.join(differences)}."] if differences else []
     return [f"Old: {describe(old)}. New: {describe(new)}.", *also]

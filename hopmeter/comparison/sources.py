@@ -12,7 +12,7 @@ from hopmeter.errors import UsageError
 
 
 def open_runs(name: str) -> Runs:
-    """Open a run folder, or the runs of a baseline. Raises UsageError if the name is neither."""
+    """Open a run folder, or the runs of a baseline. Raises UsageError if the name is neither a run nor a baseline."""
     path = Path(name)
     if path.exists() or path.with_name(f".{path.name}.partial").exists():
         run = read_finished(path)

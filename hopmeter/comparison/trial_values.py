@@ -52,8 +52,8 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
 
 
 def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
-    """Return the values of both sides of each duet, computed from neighbouring turns. Return an empty list if there was
-    no duet."""
+    """Return the values of both sides of each duet, computed from neighbouring turns. Return an empty list if the run
+    contains no duet."""
     found = []
     earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
     for number in earlier.keys() & afters.keys():
@@ -77,8 +77,8 @@ def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
 def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
     """Return a trial's percentile.
 
-    A median needs no minimum number of messages, because its noise shows between rounds. The p99 of a flow or path has
-    no minimum either, because a trial may have few messages of a flow.
+    A median needs no minimum number of messages, because the spread between rounds shows the noise of a median. The p99
+    of a flow or path has no minimum either, because a trial may have few messages of a flow.
     """
     if row.cell.workload is not None:
         return trial.get("median_us" if metric == "p50" else f"{metric}_us")
@@ -87,12 +87,13 @@ def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
 
 
 def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the round of each trial. In older runs without rounds, the trial number serves as the round."""
+    """Return the round of each trial. In runs of older versions, which did not record rounds, the trial number serves
+    as the round."""
     return [trial["trial"] if trial.get("round") is None else trial["round"] for trial in trials]
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Group rows by the table in which they are ranked."""
+    """Return the rows of each table in which rows are ranked."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.cell.group, []).append(row)

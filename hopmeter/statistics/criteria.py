@@ -1,5 +1,5 @@
-"""Rank cells by several criteria. Each criterion tests only the pairs for which no more important criterion found a
-significant difference."""
+"""Rank cells by several criteria. Each criterion tests only the pairs that a more important criterion has not separated
+by a significant difference."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hopmeter.statistics.ranking import CellPair
 
 Ids = tuple[str, str]
 Decisions = dict[Ids, str]
-"""Maps each pair with a significant difference, better cell first, to the name of the criterion that found the
-difference."""
+"""Maps each pair with a significant difference to the name of the criterion that found it. The better cell comes first
+in the pair."""
 Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
-"""Compares the given pairs of cells, and controls the error rate over all of them together."""
+"""A function that compares the given pairs of cells. The error rate is controlled over all pairs together."""
 
 
 def share_level(alpha: float, criteria: int) -> float:
@@ -23,8 +23,8 @@ def share_level(alpha: float, criteria: int) -> float:
 def decide_in_order(
     cells: Sequence[str], criteria: Mapping[str, Compare]
 ) -> tuple[dict[str, Sequence[CellPair]], Decisions]:
-    """Return the pairs that each criterion compared, and all decisions. `criteria` must start with the most important
-    one.
+    """Return the pairs that each criterion compared, and all decisions. The first of the `criteria` must be the most
+    important.
 
     A decision that would form a cycle with earlier decisions is dropped. For example, if A is before B, a later
     criterion cannot put both B before C and C before A.
@@ -42,7 +42,7 @@ def decide_in_order(
 
 
 def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
-    """Return whether a chain of better-than decisions leads from the cell `start` to the cell `end`."""
+    """Return whether earlier decisions imply, directly or through other cells, that `start` is better than `end`."""
     edges = list(graph)
     seen, waiting = {start}, [start]
     while waiting:

@@ -1,4 +1,4 @@
-"""Compute the smallest ratio that a test could detect, and how many rounds are needed to detect a given ratio."""
+"""Compute the smallest ratio that a test can detect, and how many rounds are needed to detect a given ratio."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ def detectable(error: float, freedom: float, level: float) -> float:
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
-    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if unknown.
+    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if the number
+    is unknown.
 
-    The result is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells count.
+    The number is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells are
+    considered.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -34,8 +36,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds would make a pair's difference significant with a power of 80 %, or None if unknown. The
-    pair's estimate is assumed to be true."""
+    """Return how many rounds would make a pair's difference significant with a power of 80 %, or None if the number is
+    unknown. The estimated difference is assumed to be the true difference."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None

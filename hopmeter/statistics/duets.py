@@ -1,4 +1,4 @@
-"""Compare the two cells of a duet. Duets measure both cells in alternating turns, so that neighbouring turns are
+"""Compare the two cells of a duet. A duet measures both cells in alternating turns, so that neighbouring turns are
 exposed to the same noise."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ Medians = Sequence[float | None]
 def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
     """Return one value per cell, computed from the medians of its turns, or None if no turn has two medians above zero.
 
-    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns change this median less than
-    they change the ratio of the trials' medians.
+    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns affect this median ratio less
+    than the ratio of the two cells' medians.
     """
     both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
     if not both:

@@ -1,9 +1,9 @@
-"""Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %, and families do not
+"""Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %. Families do not
 affect each other.
 
 Choices are the cells that are ranked. References have no rank, so all pairs with a reference form a separate family.
-The family of references is not limited to pairs with the best choice, because the best choice is only known from the
-same data.
+The family of references is not limited to pairs with the best choice, because the best choice is itself determined from
+the same data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFERENCES: Name = "references"
 @dataclass(frozen=True)
 class Family:
     """A family of pairs: the indices of its pairs, and the divisor of the significance level at each step of the
-    procedure."""
+    step-down procedure."""
 
     name: Name
     places: Places
@@ -52,8 +52,8 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order: 0, 1 and 3 for
-    three cells.
+    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order. For three cells,
+    these are 0, 1 and 3.
 
     Intermediate results are stored as the set bits of an integer, because listing all partitions of 100 cells would
     take too long.
@@ -80,8 +80,8 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
-    """Return the divisors if only some pairs of the cells are compared, such as those without a significant difference
-    so far.
+    """Return the divisors of the significance level if only some pairs are compared, such as the pairs without a
+    significant difference so far.
 
     Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
     limits the number of equal pairs; otherwise any number is possible.
@@ -105,11 +105,11 @@ def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozen
 
 
 def best_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisors if every cell is compared with the best one. At each step, any of the remaining cells may be
-    the true best."""
+    """Return the divisors of the significance level if every cell is compared with the best cell. At each step, any
+    remaining cell may be the true best cell."""
     return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
 
 
 def holm_divisors(pairs: int) -> tuple[int, ...]:
-    """Return the divisors for arbitrary pairs (Holm 1979)."""
+    """Return the divisors of the significance level for arbitrary pairs (Holm 1979)."""
     return tuple(range(pairs, 0, -1))

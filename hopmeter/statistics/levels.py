@@ -10,10 +10,11 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS
 
 
 def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
-    """Return the level of each cell and the half-width of its interval. Below three rounds, the half-width is NaN.
+    """Return the level of each cell and the half-width of its interval. The half-width is NaN if there are fewer than
+    three rounds.
 
-    The width is computed from the cell's own trials, with clipped outliers. Trials with stolen CPU time have less
-    weight.
+    The width is computed from the cell's own trials, with clipped outliers. Trials during which CPU time was stolen
+    have less weight.
     """
     levels = model.effects.cells
     enough = model.known.sum(axis=2) >= LEAST_ROUNDS

@@ -1,8 +1,8 @@
 """Schedule the interim analyses ("looks") of a run with a budget, and divide the significance level among them.
 
 Each look can make a false decision, so all looks share one significance level. The Lan-DeMets spending function of the
-O'Brien-Fleming type limits how much of the level is spent by each look. The levels of all looks sum to at most `ALPHA`,
-which bounds the error rate however the looks depend on each other.
+O'Brien-Fleming type limits how much of the significance level each look spends. The levels of all looks sum to at most
+`ALPHA`. This sum bounds the error rate even if the looks depend on each other.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from hopmeter.statistics.ranking import ALPHA, CellPair, Ranking, on_scale, rank
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
 LEAST_ROUNDS_FOR_WIDTH = 8
-"""With fewer rounds, the width of an interval is itself too uncertain."""
+"""The minimum number of rounds for a reliable width of an interval."""
 WIDTH_ALLOWANCE = 1.15
-"""An interval must be narrower than requested by this factor. The first interval that is narrow enough is often narrow
-by chance."""
+"""An interval must be narrower than requested by this factor, because the first sufficiently narrow interval is often
+narrow by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the significance level of this look. The caller passes the level to `fit`, and adds the level to
+    """Return the significance level of this look. The caller passes this significance level to `fit`, and adds it to
     `spent_so_far`.
 
-    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget, so the last look has a
-    share of 1. The resulting intervals are repeated confidence intervals, which hold simultaneously over all looks.
+    `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. The last
+    look has a share of 1. The resulting intervals are repeated confidence intervals, which hold simultaneously over all
+    looks.
     """
     from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
 
@@ -42,7 +43,8 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
     """Return the significance level of the final result after `rounds` rounds. `looks` contains the looks from
     `run.json`.
 
-    If the run was interrupted after its last look, the result includes new rounds and uses the whole remaining level.
+    If the run was interrupted after its last look, the final result includes new rounds and uses the whole remaining
+    significance level.
     """
     left = ALPHA - math.fsum(each["alpha"] for each in looks)
     has_new_rounds = not looks or rounds > looks[-1]["rounds"]
@@ -50,7 +52,7 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 
 
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
-    """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous one.
+    """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous number.
 
     The last number is `rounds_that_fit`. All earlier numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
     """
@@ -61,10 +63,10 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the later ranking, but keep the pairs with a significant difference in the earlier look only.
+    """Return the later ranking, but keep each pair that has a significant difference only in the earlier look.
 
     A kept pair has the interval of the earlier look, extended to contain the later estimate. The interval is valid if
-    the levels come from `spend`. A pair is not kept if the later estimate has the opposite order.
+    the levels come from `spend`. A pair is not kept if the later estimate reverses the order of its cells.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)

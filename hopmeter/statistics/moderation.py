@@ -1,5 +1,5 @@
-"""Moderate variances (empirical Bayes): shrink each cell's variance towards a common value. Shrinkage is stronger if
-the cells' variances are similar."""
+"""Moderate variances (empirical Bayes): shrink each cell's variance towards a common value. The more similar the cells'
+variances are, the stronger the shrinkage."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 LEAST_CELLS = 5
-"""With fewer cells, variances are not moderated."""
+"""The minimum number of cells for which variances are moderated."""
 ALLOWANCE = 2.0
-"""The spread of the cells' variances is increased by this many of its standard errors."""
+"""The estimated spread of the cells' variances is increased by this many standard errors."""
 
 
 def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
@@ -46,7 +46,8 @@ def _clip_odd(values: Floats) -> Floats:
 def _inverse_trigamma(values: Floats) -> Floats:
     """Solve trigamma(x) = value with Newton's method on 1 / trigamma, which is almost linear.
 
-    Hurwitz's zeta function at 2 equals trigamma, and at 3 equals -1/2 times the derivative of trigamma.
+    Hurwitz's zeta function with the exponent 2 equals trigamma; with the exponent 3, it equals -1/2 times the
+    derivative of trigamma.
     """
     from scipy.special import zeta
 

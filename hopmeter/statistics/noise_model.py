@@ -1,5 +1,5 @@
-"""Model the noise of trials in many tables at once. The variance grows with stolen CPU time, differs between cells, and
-is robust to outliers.
+"""Model the noise of trials in many tables at once. The modelled variance grows with stolen CPU time and differs
+between cells. Its estimate is robust to outliers.
 
 The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: residuals are
 clipped at `CLIP` standard deviations.
@@ -27,11 +27,11 @@ USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
 """The standard deviation of the weak prior of log(1 + g). The prior's mean is at `USUAL_STEAL_WEIGHT`."""
 LEAST_VARIANCE = 0.3
-"""The minimum variance that the weights use, as a fraction of the median variance. The minimum prevents a single quiet
+"""The minimum variance that the weights use, as a fraction of the median variance. This minimum prevents a single quiet
 cell from determining the effects of the rounds."""
 FLOOR = 1e-18
 BEYOND_USE = 10.0
-"""A trial is beyond use if its variance is more than this multiple of the usual variance."""
+"""A trial is unusable if its variance is more than this multiple of the usual variance."""
 
 
 def is_beyond_use(steal: float, usual_steal: float) -> bool:
@@ -45,7 +45,8 @@ class NoiseModel:
     """Fitted effects and noise, as arrays with the axes table, cell and round.
 
     `values` contains the trials with clipped outliers, and `inflation` is `1 + g · steal²`. `freedoms` contains the
-    degrees of freedom of the moderated variances, and `own_freedoms` those of each cell's unmoderated variance.
+    degrees of freedom of the moderated variances, and `own_freedoms` the degrees of freedom of each cell's unmoderated
+    variance.
     """
 
     effects: TwoWay
@@ -95,7 +96,7 @@ def _inflation(steal: Floats, steal_weight: Floats) -> Floats:
 
 def _first_scales(values: Floats, known: NDArray[np.bool_]) -> Floats:
     """Return initial standard deviations from absolute deviations, after removing the medians of cells and rounds. Each
-    value is averaged with the table's mean."""
+    cell's deviation is averaged with the mean deviation of the table."""
     holes = np.where(known, values, np.nan)
     centred = holes - np.nanmedian(holes, axis=2, keepdims=True)
     empty = ~known.any(axis=1, keepdims=True)
@@ -120,8 +121,8 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. The fraction
-    is also the factor by which clipping reduces the slope of the mean residual."""
+    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
+    reduces the slope of the mean residual by the same factor."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts
@@ -130,7 +131,8 @@ def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Float
 
 
 def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the g with the highest posterior density. The likelihood is Student's t with 4 degrees of freedom."""
+    """Return the steal weight g with the highest posterior density. The likelihood is Student's t with 4 degrees of
+    freedom."""
     squares = residuals**2 / np.maximum(spare, 1e-3)
     losses = np.stack([_loss(squares, 1 + weight * steal**2, known) for weight in STEAL_WEIGHTS])
     distance = np.log1p(STEAL_WEIGHTS) - np.log1p(USUAL_STEAL_WEIGHT)
@@ -140,7 +142,7 @@ def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArra
 
 
 def _loss(squares: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return twice the negative log-likelihood. The scale of each cell is fitted in four iterations."""
+    """Return twice the negative log-likelihood. The scale of each cell's noise is fitted in four iterations."""
     scaled = squares / inflation
     counts = np.maximum(known.sum(axis=2), 1)
     scale = np.maximum((np.sqrt(scaled) * known).sum(axis=2) / counts, FLOOR**0.5) ** 2

@@ -1,5 +1,5 @@
-"""Test all pairs of cells with a step-down procedure. Each decision relaxes the significance level for the remaining
-pairs."""
+"""Test all pairs of cells with a step-down procedure. Each significant pair relaxes the significance level for the
+remaining pairs."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class PairTests:
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
-    """Compare all pairs of cells. In a small table each pair is fitted separately, because too few cells cannot show
-    different variances."""
+    """Compare all pairs of cells. In a small table each pair is fitted separately, because the variances of few cells
+    cannot be told apart."""
     first, second = np.triu_indices(values.shape[1], 1)
     known = model.known.astype(float)
     common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])
@@ -54,7 +54,7 @@ def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests
 def _compare_alone(
     model: NoiseModel, steal: Floats, values: Floats, first: Places, second: Places
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit each pair as a table of two cells. The steal weight is estimated from all cells."""
+    """Fit each pair as a table of two cells, with the steal weight estimated from all cells."""
     tables, pairs, rounds = len(values), len(first), values.shape[2]
     both, shape = np.stack([first, second], axis=1), (tables * pairs, 2, rounds)
     known = model.known[:, both].reshape(shape)
@@ -81,8 +81,8 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
     """Return the factor that enlarges standard errors, because the variances, and therefore the weights, are only
     estimates.
 
-    The formula and its coefficients come from simulation. Without this factor, tables of 3 to 5 rounds have up to 9 %
-    false decisions.
+    The formula and its coefficients come from simulation. Without this factor, up to 9 % of the decisions in tables of
+    3 to 5 rounds would be false.
     """
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
@@ -95,7 +95,8 @@ def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tupl
     """Return which pairs differ significantly, and the significance level at which each pair was tested. Pairs are
     along the last axis.
 
-    After the first pair without a significant difference, all further pairs are tested at the level of that pair.
+    After the first pair without a significant difference, all further pairs are tested at the significance level of
+    that pair.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     levels = alpha / np.asarray(divisors, float)

@@ -17,16 +17,17 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS, PairTests, compare_cell
 ALPHA = 0.05
 BEST = "best"
 LEAST_DIFFERENCE = 1e-9
-"""The lower bound of a pair's interval, on the fit's scale, if the pair becomes significant only in a later step of the
-procedure."""
+"""The lower bound of the interval, on the fit's scale, of a pair that becomes significant only in a later step of the
+step-down procedure."""
 
 
 @dataclass(frozen=True)
 class CellPair:
     """Two cells of a table; `a` is the faster cell by the estimate.
 
-    `ratio` is the latency of `b` divided by that of `a`. `low` and `high` are the confidence interval of `ratio`, which
-    holds simultaneously for all pairs of the `family`. Below three common rounds, the interval is None.
+    `ratio` is the latency of `b` divided by the latency of `a`. `low` and `high` are the confidence interval of
+    `ratio`, which holds simultaneously for all pairs of the `family`. The interval is None if the cells have fewer than
+    three common rounds.
 
     If the table contains values that are not positive, `ratio` is None, and the interval is that of `difference` (b
     minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom on the fit's scale. `level`
@@ -59,7 +60,7 @@ class Noise:
     """The noise of the trials: the standard deviation without steal, and the steal weight g.
 
     If the scale is `ratio`, the standard deviation is that of logarithms. A steal share s multiplies a trial's variance
-    by 1 + g · s². `worst_steal` is the largest share.
+    by 1 + g · s². `worst_steal` is the largest steal share.
     """
 
     sd: float
@@ -74,7 +75,8 @@ Bounds = tuple[float, float | None, float | None]
 class Ranking:
     """The result of comparing a table's cells by rounds. `levels` are in µs; `CellPair` explains `scale`.
 
-    `choices` are the cells that have ranks; the other cells are references. `best` is None if there is no choice.
+    `choices` are the ranked cells; all other cells are references. `best` is the best choice, or None if there is no
+    choice.
     """
 
     scale: Scale
@@ -89,8 +91,8 @@ class Ranking:
     noise: Noise
 
     def distance(self, a: str, b: str) -> float:
-        """Return the level of `b` divided by that of `a`. If the scale is `difference`, return the level of `b` minus
-        that of `a`."""
+        """Return the level of `b` divided by the level of `a`. If the scale is `difference`, return the level of `b`
+        minus the level of `a`."""
         here, there = self.levels[a][0], self.levels[b][0]
         return there / here if self.scale == "ratio" else there - here
 

@@ -1,10 +1,11 @@
 """Estimate the variance between runs: how much a cell's level varies from run to run (Kalibera and Jones 2013).
 
-Few runs may agree by chance, so the variance is at least what the trials within the runs imply.
+A few runs may agree by chance, so the estimated variance is at least the variance that the trials within the runs
+imply.
 
-The variance has two parts. The common part is shared by all cells of a run, because the machine drifts; the other part
-belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. Each cell's own
-part is moderated over all cells.
+The variance between runs has two parts. One part is common to all cells of a run, because the machine drifts; the other
+part belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. Each cell's
+own part is moderated over all cells.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from hopmeter.statistics.moderation import LEAST_CELLS, moderate
 from hopmeter.statistics.observations import Floats
 
 LEAST_COMMON = 0.5
-"""The minimum ratio of the common part of the variance to a cell's own part. The minimum matters if few runs agree by
+"""The minimum ratio of the common part of the variance to a cell's own part. The minimum matters if a few runs agree by
 chance."""
 
 
 @dataclass(frozen=True)
 class RunDifferences:
-    """The new minus the old level of each cell, with standard errors and degrees of freedom."""
+    """The new level minus the old level of each cell, with standard errors and degrees of freedom."""
 
     differences: Floats
     errors: Floats
@@ -33,8 +34,8 @@ class RunDifferences:
 def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunDifferences:
     """Compare the runs of two sides. The axes are run and cell, and the values are logarithms.
 
-    `within` contains the variance of each run's level, estimated from its own trials, with the old runs first. Both
-    sides together need at least three runs, so that the variance between runs can be estimated.
+    `within` contains the variance of each run's level, estimated from the trials of that run. The old runs come first.
+    Both sides together need at least three runs, so that the variance between runs can be estimated.
     """
     residuals = np.vstack([old - old.mean(axis=0), new - new.mean(axis=0)])
     freedom = len(old) + len(new) - 2
@@ -45,12 +46,14 @@ def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunD
 
 
 def _alone(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return each cell's variance without separating its two parts, because too few cells cannot distinguish them."""
+    """Return each cell's variance without separating its two parts, because a few cells are not enough to distinguish
+    the parts."""
     return (residuals**2).sum(axis=0) / freedom, np.full(residuals.shape[1], float(freedom))
 
 
 def _separate(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return the sum of both parts of the variance, with degrees of freedom by Satterthwaite's approximation."""
+    """Return the sum of both parts of the variance between runs, with degrees of freedom by Satterthwaite's
+    approximation."""
     cells = residuals.shape[1]
     together = residuals.mean(axis=1, keepdims=True)
     alone = freedom * (1 - 1 / cells)

@@ -18,7 +18,7 @@ from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scal
 class Question:
     """Two cells and the observations that compare them: one observation of each cell in each round.
 
-    `least_p_value` is the p-value of another test, which must be significant too.
+    `least_p_value` is the p-value of another test that must be significant too.
     """
 
     a: str
@@ -43,7 +43,7 @@ def judge_pairs(
 ) -> list[CellPair]:
     """Test fitted pairs so that the probability of any false positive is at most `alpha`.
 
-    `least_p_values` contains the p-values of other tests, which must be significant too.
+    `least_p_values` contains the p-values of other tests that must be significant too.
     """
     if not pairs:
         return []
@@ -73,7 +73,8 @@ def _distance(pair: CellPair) -> float:
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
     """Return the pair with its test result and its interval. The intervals of all pairs hold simultaneously.
 
-    The interval is adapted to the test result: equality is excluded if and only if the difference is significant.
+    The interval is adapted to the test result, so that it excludes equality if and only if the difference is
+    significant.
     """
     if pair.rounds < LEAST_ROUNDS:
         return replace(pair, decided=False, low=None, high=None, level=level)

@@ -1,7 +1,7 @@
 """Test whether values grow over time, by fitting a line to the logarithms of consecutive blocks.
 
-Neighbouring blocks are correlated, because a machine stays busy for a while. The standard error accounts for this
-correlation by a smaller effective number of blocks. docs/method.md has the error rates.
+Neighbouring blocks are correlated, because a busy machine stays busy for a while. The standard error accounts for the
+correlation with a smaller effective number of blocks. docs/method.md has the error rates.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hopmeter.statistics.ranking import quantile
 
 BLOCKS = 60
 BIAS = 4.0
-"""The factor of the bias correction for a correlation estimated from few blocks. With a factor of 1, correlated blocks
-are mistaken for growth too often."""
+"""The factor of the bias correction for a correlation that is estimated from few blocks. A factor of 1 would too often
+mistake correlated blocks for growth."""
 FREEDOM = 0.15
 """The fraction of the degrees of freedom that is used, to allow for the uncertainty of the estimated correlation."""
 LEAST_FREEDOM = 2.0
@@ -41,8 +41,8 @@ class Trend:
 
 
 def fit_trend(blocks: Floats) -> Trend:
-    """Fit a line to the logarithms of `BLOCKS` positive values. A parabola is removed before the residual error is
-    computed, so that curved growth does not increase the error."""
+    """Fit a line to the logarithms of `BLOCKS` positive values. Before the residual error is computed, a parabola is
+    removed so that curved growth does not increase the error."""
     values, many = np.log(blocks), len(blocks)
     place = (np.arange(many) - (many - 1) / 2) / many
     slope = float(place @ values / (place @ place))
@@ -59,8 +59,8 @@ def fit_trend(blocks: Floats) -> Trend:
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
-    """Return the mean trend of several trials. The mean's error covers the spread between trials if that is larger than
-    the trials' own errors."""
+    """Return the mean trend of several trials. The error of the mean covers the spread between trials if the spread is
+    larger than the trials' own errors."""
     many = len(trends)
     own = sum(each.error**2 for each in trends) / many**2
     between = variance(each.growth for each in trends) / many if many > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Turn the interval of a ratio into a verdict on a change. Exactly one verdict applies."""
+"""Turn the interval of a ratio into a verdict on a change. Exactly one verdict applies to each interval."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.system import humanize
 
 LOOKS = 1.6
-"""The number of rounds grows by this factor between interim analyses ("looks"). There are few looks because each one
+"""The number of rounds grows by this factor between interim analyses ("looks"). There are few looks, because each look
 uses up part of the significance level."""
 LAST_SHARE = 0.85
-"""After this share of the rounds that fit the budget, only the final look remains."""
+"""Once this share of the rounds that fit into the budget is done, only the final look follows."""
 
 
 class BudgetedRounds:
@@ -131,7 +131,7 @@ class BudgetedRounds:
 
     @property
     def medians(self) -> list[tuple[Cell, float]]:
-        """Return each cell that hopmeter compares, with the median of its trial medians in µs."""
+        """Return each compared cell with the median of its trial medians in µs."""
         seen = [each for table in self._tables if not table.level_only for each in self._seen.get(table.group, ())]
         values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
@@ -154,7 +154,8 @@ class BudgetedRounds:
     def _repetitions(self) -> list[PlannedTrial]:
         """Return repetitions of disturbed trials, or an empty list if too little time is left.
 
-        If a cell has a counterpart on the other side of a comparison, both trials are repeated.
+        If the disturbed cell has a counterpart on the other side of a comparison, the trials of both cells are
+        repeated.
         """
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
@@ -187,8 +188,8 @@ class BudgetedRounds:
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
         """Return whether a cell still needs trials.
 
-        A flow that is measured separately needs none if its workload is no longer measured, or if another transport is
-        better for the workload.
+        A separately measured flow needs no more trials if its workload is no longer measured, or if another transport
+        is better for the workload.
         """
         beside = cell.comparison.beside
         if not beside:
@@ -255,7 +256,7 @@ class BudgetedRounds:
         )
 
     def _look_last(self) -> None:
-        """Run a final look at each table with new rounds. The final look uses the rest of the significance level."""
+        """Run a final look at each table with new rounds. The final look uses the remaining significance level."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
             if is_new and table.rounds and table.asks and not table.is_decided:

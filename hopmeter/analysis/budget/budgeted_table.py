@@ -13,12 +13,12 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of open questions for each value of `until`. If `until` is a precision, questions are counted in medians."""
+"""The unit of open questions for each value of `until`. If `until` is a precision, the unit is medians."""
 EQUAL_ROUNDS = 8
 """Tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
-"""A reference takes part in only one of every `REFERENCE_STEP` rounds. References are not ranked, so fewer trials are
-enough."""
+"""A reference takes part in only one of every `REFERENCE_STEP` rounds. A reference needs fewer trials because it is not
+ranked."""
 
 
 @dataclass
@@ -28,9 +28,9 @@ class Table:
     group: str
     cells: list[Cell]
     level_only: bool
-    """Whether the table only shows latency levels, with no question to answer."""
+    """Whether the table only shows latency levels and has no question to answer."""
     least: int
-    """The minimum number of rounds of a table that has a question to answer."""
+    """The minimum number of rounds that a table with a question to answer gets."""
     is_alone: bool = False
     """Whether the table has only one candidate, so that there is nothing to rank."""
     rare: frozenset[str] = frozenset()
@@ -40,15 +40,15 @@ class Table:
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """The questions that looks have answered so far, which later looks cannot reopen."""
+    """The questions that the looks so far have answered. Later looks cannot reopen these questions."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""
 
     @property
     def asks(self) -> bool:
-        """Return whether looks answer this table's question. A workload has no looks, because its rounds continue until
-        the budget is used up."""
+        """Return whether looks answer this table's question. A workload has no looks, because rounds of a workload
+        continue until the budget is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
@@ -71,14 +71,14 @@ class Table:
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
-        """Return the sort key for choosing the next table. The table with the smallest key gets the next round.
+        """Return the sort key for choosing the next table. The table with the smallest sort key gets the next round.
 
-        At first, tables get equal numbers of rounds. A table pauses when it has as many rounds as the noise of its open
-        pairs requires. When all tables have the required rounds, further rounds are divided in proportion to the
-        requirements.
+        At first, all tables get equal numbers of rounds. A table pauses once it has as many rounds as the noise of its
+        open pairs requires. Once all tables have the required rounds, further rounds are divided in proportion to the
+        required numbers.
 
-        The estimated differences do not affect the order. Measuring longer where cells seem to differ would find false
-        differences.
+        The estimated differences between cells do not affect which table is next. If tables with apparent differences
+        were measured longer, false differences would be found.
         """
         if self.level_only:
             return False, self.rounds * self.least / LEVEL_ROUNDS

@@ -1,5 +1,5 @@
-"""Find the transports that may still be the best for a workload. The flows of all other transports are no longer
-measured separately."""
+"""Find the transports that may still be the best for a workload. Flows are no longer measured separately over the other
+transports."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class InQuestion:
             self._rankings = {}
 
     def includes(self, cell: str) -> bool:
-        """Return whether a workload's transport may still be the best. The result is also True for transports without a
-        rank."""
+        """Return whether a workload's transport may still be the best. Return True for transports without a rank."""
         if not self._rankings:
             known = {trial["cell"] for trial in self._trials}
             rows = {each: {"status": "ok" if each in known else "failed"} for each in self._cells}

@@ -11,7 +11,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
 
 LAST = ("sink", "client", "follower")
-"""The roles that receive messages or replies last. Followers that receive nothing do not affect the mean."""
+"""The roles that receive messages or replies last. Sinks that receive no message do not affect the mean frame size."""
 
 
 def mean_frame_bytes(cell: Cell, results: Sequence[TrialResult]) -> float:

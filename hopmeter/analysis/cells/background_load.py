@@ -11,7 +11,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.scenario.background import Background
 
 ENOUGH = 0.9
-"""A row gets a warning if the achieved load is less than this fraction of the requested load."""
+"""A row gets a warning if the achieved background load is less than this fraction of the requested load."""
 ACHIEVED = {"background_cpu_percent": "cpu_percent", "background_memory_gb_s": "memory_gb_s"}
 """Maps each column to the `Background` field with the requested value."""
 UNITS = {"background_cpu_percent": "% of each core", "background_memory_gb_s": "GB/s copied"}

@@ -108,7 +108,7 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
 
 
 def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
-    """Return how fast the age of messages grew. Return None unless the receiver fell behind in most trials."""
+    """Return how fast the age of messages grew. Return None if the receiver did not fall behind in most trials."""
     grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
     return 1000 * median(grown) if grown and _most(trials, "backlog") else None
 
@@ -116,8 +116,8 @@ def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
 def _resources(
     cell: Cell, results: Sequence[TrialResult], measured: Sequence[Measured], folder: RunFolder
 ) -> dict[str, Any]:
-    """Return the resource columns, or no columns for flows and paths. Resource use is known only per process, not per
-    flow."""
+    """Return the resource columns of a cell. A flow or path has no resource columns, because resource use is known only
+    per process."""
     if cell.flow or cell.path:
         return {}
     found = resources.resources(results, sum(each.counts.messages for each in measured))
@@ -131,7 +131,7 @@ def _resources(
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     """Return a warning if an unpaced cell reached its time limit before it sent the requested number of messages."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
-        return []  # for paced sources, `_overload` reports a missed rate
+        return []  # if the source is paced, `_overload` reports that the rate was missed
     cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
@@ -172,7 +172,8 @@ def _reason(trial: TrialResult) -> str:
 
 
 def _overload(cell: Cell, good: Sequence[Judged]) -> str:
-    """Return why a cell counts as overloaded, or an empty string if it does not. docs/method.md lists the rules."""
+    """Return why a cell counts as overloaded, or an empty string if the cell is not overloaded. docs/method.md lists
+    the rules."""
     trials = [each.measured for each in good if each.measured]
     counts = _sum_counts(trials)
     found = []
@@ -190,7 +191,8 @@ def _overload(cell: Cell, good: Sequence[Judged]) -> str:
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
-    """Return a warning if messages waited in a full or constant queue throughout, or an empty string."""
+    """Return a warning if messages waited in a full or constant queue throughout most trials, or an empty string if
+    they did not."""
     if not any(trial.paces for trial in trials):
         return ""
     period_ns = max(1.0, median(pace.period_ns for trial in trials for pace in trial.paces))
@@ -256,7 +258,7 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
-    """Return whether each percentile is known, lost or based on too few messages."""
+    """Return for each percentile whether it is known, falls on a lost message, or has too few messages."""
     counts = columns.get(f"{latency}_count") or 0, columns.get(f"{latency}_lost") or 0
     return {f"{name}_state": state(*counts, permille) for name, permille in PERMILLE.items()} if any(counts) else {}
 
@@ -269,7 +271,7 @@ def missing(trials: Sequence[Measured], latency: str) -> list[int]:
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
     """Return how many trials of this length are needed for a p99 with a confidence interval.
 
-    Return None if no more trials are needed, or if p99 falls on a lost message.
+    Return None if the trials so far are enough, or if p99 falls on a lost message.
     """
     if columns["p99_state"] == "lost":
         return None
@@ -290,7 +292,7 @@ def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Count the latencies that are negative by more than the clock uncertainty. Negative latencies are counted, but not
-    removed from the statistics."""
+    """Count the latencies that are negative by more than the clock uncertainty. Negative latencies remain in the
+    statistics."""
     least = {name: -trial.clocks[name].whole_ns if name in trial.clocks else 0 for name in LATENCIES}
     return sum(int((piece < least[name]).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

@@ -20,14 +20,14 @@ Row = Mapping[str, Any]
 
 
 def why_not(row: Row, search: Search) -> str:
-    """Return why the transport did not sustain a rate, or an empty string if it did."""
+    """Return why the transport did not sustain a rate, or an empty string if the rate was sustained."""
     if row["status"] != "ok":
         return str(row["reason"] or row["status"])
     if row["trials_good"] < row["trials"]:
         return str(row["reason"])
     if row["lost"]:
         return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
-    # If there are too few messages for a p99, the maximum must stay within the bound.
+    # If there are too few messages for a p99, the maximum latency must stay within the bound.
     name = "p99" if row["response_p99_us"] is not None else "max"
     took, error = row[f"response_{name}_us"], row.get("clock_uncertainty_us") or 0.0
     if took is None:
@@ -39,7 +39,8 @@ def why_not(row: Row, search: Search) -> str:
 
 
 class Hunt:
-    """The rate searches of a run in progress. With a time budget, searches stop when the next step would not fit."""
+    """The rate searches of a run in progress. In a run with a time budget, searches stop when the next step would
+    exceed the budget."""
 
     def __init__(
         self, scenario: Scenario, search: Search, folder: RunFolder, clock: Callable[[], float] = time.monotonic

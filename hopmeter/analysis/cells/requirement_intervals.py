@@ -30,7 +30,7 @@ Bounds = tuple[float, float, float]
 @dataclass(frozen=True)
 class Evidence:
     """The confidence interval of a metric, and the estimated number of rounds needed for a verdict on the requirement.
-    Unknown fields are None."""
+    A field is None if its value is unknown."""
 
     low: float | None = None
     high: float | None = None
@@ -54,7 +54,7 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
     """Return whether a requirement applies to a cell.
 
     In a workload, latency requirements apply to flows and paths, and CPU requirements to the whole workload.
-    Requirements on missed deadlines apply to everything that has a deadline.
+    Requirements on missed deadlines apply to every cell, flow or path that has a deadline.
     """
     if cell.workload is None:
         return wanted.metric != "missed_share"
@@ -64,7 +64,8 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence on the median or the CPU use from a row's columns, or empty evidence for other metrics."""
+    """Return the evidence on the median or the CPU use from a row's columns, or evidence without values for any other
+    metric."""
     if wanted.metric not in COLUMNS:
         return Evidence()
     low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))
@@ -76,7 +77,8 @@ def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
 def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float) -> Evidence:
     """Convert a 95 % interval to the significance level of a look.
 
-    The result may be too wide but never too narrow, because the interval's half-width also contains the bias.
+    The converted interval may be too wide but never too narrow, because the half-width of the 95 % interval also
+    contains the bias.
     """
     rounds = _rounds(at_95, wanted.limit, trials)
     if alpha == ALPHA:

@@ -22,8 +22,8 @@ class Judge:
     """Judges the requirements of one cell. A judge stores intervals instead of samples, to save memory."""
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
-        """Compute the intervals from the samples of the good trials. `alpha` is the significance level; a look passes a
-        smaller one and so gets wider intervals."""
+        """Compute the intervals from the samples of the good trials. `alpha` is the significance level. An interim
+        analysis (look) passes a smaller level and gets wider intervals."""
         self._wanted = [] if cell.dropped else [each for each in map(parse, required) if applies(each, cell)]
         self._alpha = alpha
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
@@ -46,14 +46,15 @@ class Judge:
 
 
 def _rounds(needed: Sequence[int | None]) -> int | None:
-    """Return how many rounds are needed for a verdict on all requirements, or None if any of these numbers is
-    unknown."""
+    """Return how many rounds are needed for a verdict on all requirements, or None if the number is unknown for any
+    requirement."""
     known = [each for each in needed if each is not None]
     return max(known) if known and len(known) == len(needed) else None
 
 
 def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
-    """Judge one requirement. If its limit lies inside the confidence interval, the verdict is undecided.
+    """Judge one requirement. The verdict is undecided if the requirement's limit lies inside the metric's confidence
+    interval.
 
     An overloaded cell, or a cell without good trials, misses every requirement.
     """
@@ -65,7 +66,7 @@ def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
 
 
 def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
-    """Return a function that checks whether a cell's trials so far are enough for a verdict on all its requirements."""
+    """Return a function that checks whether a cell already has enough trials for a verdict on all its requirements."""
 
     def is_judged(cell: Cell, median: Bounds, alpha: float) -> bool:
         trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]

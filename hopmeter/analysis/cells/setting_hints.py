@@ -17,7 +17,7 @@ CODE = "W-SETTING"
 
 
 def setting_warnings(cell: Cell, columns: Values) -> list[str]:
-    """Return a warning for each transport setting that may explain a row's symptoms."""
+    """Return a warning for each transport setting that may explain why a row lost messages or was overloaded."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
     known = manifest.every().get(cell.axes.transport)
     if known is None or cell.is_whole_workload or cell.path:

@@ -15,7 +15,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder
 
 Value = Callable[[Cell, TrialResult], float | None]
-"""Returns the median headline latency of a trial in µs, or None if the trial has no latency."""
+"""A function that returns the median headline latency of a trial in µs, or None if the trial has no latency."""
 
 
 def median_us(folder: RunFolder) -> Value:
@@ -31,8 +31,8 @@ def median_us(folder: RunFolder) -> Value:
 def percentile_columns(cell: Cell, measured: Measured) -> dict[str, float | None]:
     """Return the percentiles of a trial in µs, by column name of `trials.parquet`.
 
-    A percentile is None if the trial has too few messages. Any number of messages is enough for `median_us` and for the
-    `p99_us` of a flow.
+    A percentile is None if the trial has too few messages. `median_us`, and the `p99_us` of a flow, need no minimum
+    number of messages.
     """
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
     found = dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))

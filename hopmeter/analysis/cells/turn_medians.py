@@ -17,8 +17,8 @@ from hopmeter.store.samples import NONE_NS, Samples, Times
 def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
     """Return the median response in µs of each turn of this side, or None if the trial is not part of a duet.
 
-    The median of a turn without messages is None. The first turns are empty because they contain only warm-up messages.
-    Raises StoreError if the samples are damaged.
+    The median of a turn without messages is None. The first turns contain only warm-up messages, so their median is
+    None. Raises StoreError if the samples are damaged.
     """
     if not trial.good or trial.turn_s is None:
         return None

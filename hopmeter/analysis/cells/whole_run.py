@@ -32,7 +32,7 @@ Values = dict[str, Any]
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the rows of all cells of a run, and pass the values of each trial to the run folder.
+    """Return the rows of all cells of a run, and store the values of each trial in the run folder.
 
     A damaged trial or cell does not affect the other rows.
     """
@@ -95,8 +95,8 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
-    """Return the numbers of deadlines and of missed deadlines in a trial. For a whole workload, also return its CPU
-    use."""
+    """Return the numbers of deadlines and of missed deadlines in a trial. For a whole workload, also return the CPU use
+    of the trial."""
     assert trial.measured is not None, "a failed trial has no values"
     counted = trial.measured.missed
     found: dict[str, Any] = {"deadlines": counted.messages, "missed": counted.missed} if counted else {}

@@ -10,9 +10,10 @@ from hopmeter.analysis.results.groups import CONDITIONS
 from hopmeter.analysis.results.run_results import Row, Run
 
 FULL = 0.9
-"""The cores count as the limit if at least this fraction of them is busy."""
+"""The cores limit the throughput if at least this fraction of the cores is busy."""
 NEARLY_FULL = 0.75
-"""A lower threshold that applies if the pairs want more cores than exist, because other programs also need CPU time."""
+"""The threshold for busy cores if the pairs want more cores than exist. It is lower because other programs also need
+CPU time."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ only in their use of TCP."""
 REST = "calls and waking"
@@ -53,8 +54,8 @@ class Echo:
 
     @property
     def wanted_cores(self) -> float | None:
-        """The number of cores that the pairs would use without contention, or None if unknown. The estimate is based on
-        the row with a single pair."""
+        """The number of cores that the pairs would use without contention, or None if the number is unknown. The
+        estimate is based on the row with a single pair."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property
@@ -65,7 +66,8 @@ class Echo:
 
     @property
     def copying(self) -> float | None:
-        """The fraction of CPU time that the kernel spends on copying requests and replies, or None if unknown."""
+        """The fraction of CPU time that the kernel spends on copying requests and replies, or None if the fraction is
+        unknown."""
         copies = self.row.cell.carriage.system_copies
         if copies is None:
             return None
@@ -74,7 +76,7 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The fraction of CPU time that the equivalent row without TCP saves, or None if there is no such row."""
+        """The fraction of CPU time that the same measurement without TCP saves, or None if the run has no such row."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))
@@ -82,7 +84,7 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """What limits the pairs: the cores if they are busy, otherwise the most expensive part of the work."""
+        """What limits the pairs: the cores if they are fully busy, otherwise the work that takes the most CPU time."""
         if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}

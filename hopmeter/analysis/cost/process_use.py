@@ -15,7 +15,7 @@ from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.processes import rows as of_trial
 
 SEVERAL = 4
-"""If a role has more processes than this, they share one row of the table."""
+"""If a role has more processes than this, all processes of the role share one row of the table."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,15 @@ NAMES = (
 
 
 def sampled_percent(row: Row, role: str) -> float | None:
-    """Return the mean CPU use, in percent, of all processes with the given role, or None if there are no samples."""
+    """Return the mean CPU use, in percent, of all processes with the given role, or None if CPU use was not sampled."""
     trials = [trial for trial in row.trials if trial["good"]]
     samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
     return fmean(samples) if samples else None
 
 
 def mapped_mb(row: Row) -> float | None:
-    """Return the most shared memory that any process of a row mapped, in megabytes, or None if unknown."""
+    """Return the largest amount of shared memory that any process of a row mapped, in megabytes, or None if the amount
+    is unknown."""
     return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
@@ -102,7 +103,7 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
-    """Combine the readings of all trials into one process. The processes of one participant are combined too."""
+    """Combine the readings of all trials into one process. If a participant has several processes, combine them too."""
     first, *others = trials[0]
     name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
     roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))

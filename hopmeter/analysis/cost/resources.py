@@ -114,13 +114,14 @@ def _sum(trials: Sequence[TrialResult], name: str) -> int:
 
 
 def _loopback(trial: TrialResult) -> int:
-    """Return the number of bytes on the loopback device. Every node counts the whole machine's bytes, so the largest
-    count is the most complete."""
+    """Return the number of bytes on the loopback device. Every node counts the bytes of the whole machine, so the
+    largest count is the most complete one."""
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the columns that nodes report themselves, such as the library version and the transport path."""
+    """Return the columns that the nodes report, such as the library version and how the transport carried the messages.
+    """
     return {
         "forward_copies_per_message": _forward_copies(trials),
         "send_mean_us": _send_mean_us(trials),
@@ -151,13 +152,13 @@ def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
 
 
 def _library_version(trials: Sequence[TrialResult]) -> str | None:
-    """Return the library versions that the nodes report, joined by commas, or None if there are none."""
+    """Return the library versions that the nodes report, joined by commas, or None if no node reports a version."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Return the path that messages took, as reported by the transport, or None if unknown."""
+    """Return how messages were carried according to the transport (such as shared memory), or None if unknown."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
@@ -168,7 +169,8 @@ def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
-    """Return a warning for each process that was stopped during a trial. Latencies include the time of the pause."""
+    """Return a warning for each process that was stopped during a trial. Latencies include the time during which a
+    process was stopped."""
     return [
         tag(
             "W-PROCESS-STOPPED",
@@ -191,7 +193,7 @@ def losses(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
-    """Return the lines of a fact from all nodes, without duplicates."""
+    """Return the lines that all nodes report under the name `fact`, without duplicates."""
     said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
     return list(dict.fromkeys(line for each in said for line in str(each or "").splitlines() if line))
 

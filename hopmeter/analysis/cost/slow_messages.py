@@ -1,4 +1,5 @@
-"""Explain why a cell's slowest messages are slow: split their latency by what the threads did in that time."""
+"""Explain why a cell's slowest messages are slow: divide the latency by what the threads did while the message was on
+its way."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from hopmeter.store.why_folder import WhyFolder
 
 SLOW_SHARE = 0.01
 LEAST_SLOW = 10
-"""The minimum number of slow messages. With fewer slow messages, the result would be random."""
+"""The minimum number of slow messages. The result for fewer slow messages would be random."""
 PARTS = ("running", "core_wait", "waking", "behind", "work_sleep", "stolen")
 """The parts of a latency, in the column order of `Explained.parts_ns`."""
 RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
@@ -39,15 +40,15 @@ class Explained:
 
     latency_ns: Numbers
     parts_ns: Numbers
-    """One row per message and one column per part."""
+    """The parts of each message's latency, as an array with one row per message and one column per part."""
     faults: Numbers
-    """One row per message; the columns are minor and major page faults."""
+    """The page faults of each message, as an array with one row per message and the columns minor and major faults."""
     lost: int
     """The number of lost messages."""
 
 
 def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
-    """Return the `why_…` columns of a cell. If the analysis is impossible, only `why_note` is returned."""
+    """Return the `why_…` columns of a cell. If the analysis is impossible, return only `why_note`."""
     if not is_chain(cell):
         return {"why_note": NO_CHAIN}
     folder = WhyFolder(run)
@@ -65,7 +66,8 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, result: TrialResult) -> str:
-    """Return why the extra trial failed. A node of an older version rejects the key `readings` in its spec."""
+    """Return why the extra trial failed. The extra trial fails with a node of an older version, because such a node
+    rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"
@@ -148,7 +150,7 @@ def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTi
 
 
 class _Way:
-    """The path of the selected messages through the threads of a pair, from the source to the last receiver."""
+    """Follows the selected messages through the threads of a pair, from the source to the last receiver."""
 
     def __init__(self, pair: Pair, threads: Mapping[int, ThreadTime], ids: list[int], seqs: NDArray[np.intp]) -> None:
         self._pair, self._seqs = pair, seqs
@@ -170,7 +172,7 @@ class _Way:
         return self._parts
 
     def _arrive(self, left: Times, returned: Times, sends: Times) -> None:
-        """Add the last hop: to the sink that received the message last, or to the server and back."""
+        """Add the last hop, which leads to the sink that received the message last, or to the server and back."""
         pair, behind = self._pair, len(self._pair.relays)
         sender, ends = self._threads[behind], self._threads[behind + 1 :]
         last = np.argmax(np.stack([each[self._seqs] for each in pair.delivery_times]), axis=0)
@@ -195,8 +197,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add what a thread did between `start` and `end`. Before `own` the thread handles other messages, and from
-        `own` on it handles this message."""
+        """Add what a thread did between `start` and `end`. Before the time `own`, the thread handles other messages;
+        from `own` on, the thread handles this message."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))
@@ -224,8 +226,8 @@ class _Way:
         chosen: NDArray[np.intp],
         own: Times | None = None,
     ) -> None:
-        """Add a hop. If the receiver sleeps while the sender is still in its send call, the sender's state explains the
-        delay."""
+        """Add the parts of one hop. If the receiver sleeps while the sender is still in its send call, the sender's
+        state explains the delay."""
         waking = self._add(receiver, left, arrived, arrived if own is None else own, chosen)
         seqs = self._seqs[chosen]
         handing = sender.between(left[seqs], np.clip(returned[seqs], left[seqs], np.maximum(left[seqs], arrived[seqs])))

@@ -14,13 +14,14 @@ class Steal:
     """Shares of stolen CPU time, from 0 to 1."""
 
     share: float
-    """The mean over all trials, weighted by their durations."""
+    """The mean share of stolen time over all trials, weighted by the durations of the trials."""
     worst: float
     row: Row
-    """The row of the trial with the largest share."""
+    """The row of the trial with the largest share of stolen time."""
     trial: int
     measured_cores: bool
-    """Whether the shares cover only the cores that the trials used. Older runs recorded all cores together."""
+    """Whether the shares cover only the cores that the trials used. Runs of older versions recorded all cores together.
+    """
 
 
 def steal_of(runs: Sequence[Run]) -> Steal | None:
@@ -36,7 +37,8 @@ def steal_of(runs: Sequence[Run]) -> Steal | None:
 
 
 def _share(run: Run, trial: Mapping[str, Any]) -> float | None:
-    """Return the share of stolen time in one trial. Older runs stored only the stolen time summed over all cores."""
+    """Return the share of stolen time in one trial. Runs of older versions stored only the stolen time summed over all
+    cores."""
     if trial.get("steal_share") is not None:
         return float(trial["steal_share"])
     cores = run.part("machine").get("cores") or 1

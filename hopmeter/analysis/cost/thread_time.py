@@ -34,7 +34,7 @@ class Use(IntEnum):
     QUEUED = 3
     """The thread is runnable, but another thread uses the core."""
     ACTING = 4
-    """The thread runs on behalf of a message."""
+    """The thread runs and handles a message."""
     ACTING_ASLEEP = 5
 
 
@@ -45,8 +45,9 @@ STEPS = 4
 class ThreadTime:
     """The time that an endpoint's thread spent in each state, as cumulative functions of time.
 
-    Only the sums between two readings are known. The model assumes that a waiting thread first sleeps, then runs and
-    then waits for a core. An acting thread is assumed to divide its time evenly.
+    Only the total time per state between two readings is known. The model assumes that a waiting thread first sleeps,
+    then runs and then waits for a core. The states of an acting thread are assumed to be spread evenly over the
+    interval.
     """
 
     def __init__(self, readings: Readings) -> None:
@@ -60,8 +61,8 @@ class ThreadTime:
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        """Return the asleep, running, stolen and queued times of each interval. All times are zero if an interval's two
-        readings come from different threads."""
+        """Return the asleep, running, stolen and queued times of each interval. All times of an interval are zero if
+        its two readings come from different threads."""
         spans = np.diff(self._at)
         running = np.clip(np.diff(self._readings["cpu_ns"]), 0, spans)
         queued = np.diff(self._readings["queued_ns"]) if self.has_queue else np.zeros(len(spans))
@@ -89,8 +90,8 @@ class ThreadTime:
         return knots, np.concatenate([np.zeros((1, len(Use))), steps.reshape(-1, len(Use)).cumsum(axis=0)])
 
     def between(self, start: Times, end: Times) -> Numbers:
-        """Return the time in each state between `start` and `end`, with one row per message. Times outside the readings
-        are zero."""
+        """Return the time in each state between `start` and `end`, with one row per message. The time before the first
+        reading and after the last reading counts as zero."""
         knots, curves = self._curves
         end = np.maximum(start, end)
         return np.stack([np.interp(end, knots, each) - np.interp(start, knots, each) for each in curves.T], axis=1)

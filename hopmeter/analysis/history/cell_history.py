@@ -68,7 +68,7 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    """All series of a set of runs. The significance test of changes accounts for the number of series."""
+    """All series of a set of runs. The significance test for changes accounts for the number of series."""
 
     runs: list[Run]
     series: list[Series]
@@ -107,7 +107,8 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Name the machine and the scenario of each pair, leaving out what all pairs have in common."""
+    """Return the name of each pair of machine and scenario, leaving out the machine or scenario that all pairs have in
+    common."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 
@@ -126,8 +127,8 @@ def history(runs: Sequence[Run]) -> History:
 
 
 def _values(series: Series) -> list[float]:
-    """Return the values, or their logarithms if all values are positive. Noise multiplies latencies, so logarithms have
-    more even noise."""
+    """Return the values, or their logarithms if all values are positive. Logarithms have more uniform noise, because
+    the noise of latencies is multiplicative."""
     values = [point.value for point in series.points]
     return [math.log(value) for value in values] if min(values) > 0 else values
 
@@ -135,7 +136,7 @@ def _values(series: Series) -> list[float]:
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
     """Return the valid rows of each cell on each machine, sorted by machine, conditions and scenario.
 
-    The old side of a run with `--against` is left out, because other runs do not measure that version.
+    The old side of a run with `--against` is left out, because no other run measures the version of the old side.
     """
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.machines(runs)

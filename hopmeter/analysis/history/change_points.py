@@ -4,9 +4,9 @@ The test statistic is the largest standardised difference between the means befo
 outliers. Random shuffles of the series show how likely such a difference is without a change, for any distribution of
 the values.
 
-A series with a significant change is split there, and both parts are tested again. At each step, the Benjamini-Hochberg
-procedure corrects the p-values over all series. Finally, changes that a steady drift explains about as well are
-removed. docs/method.md has the measured error rates.
+A series with a significant change is split at the change, and both parts are tested again. At each step, the
+Benjamini-Hochberg procedure corrects the p-values over all series. Finally, a change is removed if a steady drift
+explains the values about as well. docs/method.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALPHA = 0.03
-"""The significance level. The allowed rate of false changes is 5 %; the level is lower because the p-values are
-estimates."""
+"""The significance level. The allowed rate of false changes is 5 %; the significance level is lower than 5 % because
+the p-values are estimates."""
 SHORTEST = 3
 """The minimum number of values before and after a change."""
 CLIP = 5.0
@@ -31,9 +31,10 @@ NORMAL_MAD = NormalDist().inv_cdf(0.75)
 FIRST_SHUFFLES = 200
 MOST_SHUFFLES = 200_000
 ENOUGH = 20
-"""Shuffling stops after this many larger differences, because the p-value is then accurate enough."""
+"""Shuffling stops once this many shuffles have a larger difference, because the p-value is then accurate enough."""
 RESOLUTION = 10
-"""Enough shuffles are run that this many are expected below the smallest p-value that matters."""
+"""The expected number of shuffles with a larger difference at the smallest p-value that matters. It determines the
+number of shuffles."""
 BLOCK = 1 << 21
 """The number of values that are shuffled at once."""
 ROUNDING = 1e-9
@@ -53,7 +54,7 @@ class Change:
 
 
 def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
-    """Return the changes of each series, in the order of its values."""
+    """Return the changes of each series, in chronological order."""
     from scipy.stats import false_discovery_control  # takes a second to import, and only histories need it
 
     found: list[list[Change]] = [[] for _ in series]
@@ -72,7 +73,7 @@ def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
 
 
 def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
-    """Remove the changes that a steady drift explains about as well, starting with the least convincing one.
+    """Remove each change whose values a steady drift explains about as well, starting with the least convincing change.
 
     Each change is judged by the values between its neighbouring changes.
     """
@@ -88,7 +89,8 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 
 def _gain_over_line(values: Values, at: int) -> float:
-    """Return by how much the BIC of a two-level model is better than that of a line, with clipped outliers."""
+    """Return by how much the BIC of a two-level model is better than the BIC of a straight line. Outliers are clipped
+    first."""
     from scipy.stats import theilslopes  # takes a second to import, and only histories need it
 
     count = len(values)
@@ -104,7 +106,8 @@ def least_length(series: int) -> int:
     """Return the approximate minimum length of a series in which a change can be found, given the number of tested
     series.
 
-    A change in the middle is easiest to detect, because only two orders of the values show the change as clearly.
+    A change in the middle of a series is easiest to detect, because only two orders of the values show the change as
+    clearly.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):
@@ -129,14 +132,14 @@ def _best_split(values: Values, most: int) -> Change:
 
 
 def _clip(values: Values) -> Values:
-    """Clip outliers to the range of the other values."""
+    """Clip each outlier to the range of the values that are not outliers."""
     middle, reach = _median(values), _reach(values)
     return values if reach == 0 else np.minimum(np.maximum(values, middle - reach), middle + reach)
 
 
 def _reach(values: Values) -> float:
-    """Return how far a value may be from its level before it counts as an outlier, based on the differences between
-    neighbouring values."""
+    """Return how far a value may be from its level without counting as an outlier. The limit is derived from the
+    differences between neighbouring values."""
     steps = np.diff(values)
     return CLIP * _median(np.abs(steps - _median(steps))) / NORMAL_MAD / sqrt(2)
 

@@ -17,8 +17,8 @@ from hopmeter.store.pack import SUFFIX
 def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
     """Read the given runs and all runs in the given directories, and return them in chronological order.
 
-    Copies of a run, such as packed runs and baselines, count once. An unreadable run inside a directory is skipped with
-    a warning. Raises HopmeterError if a run named by its own path is unreadable, or if there is no run.
+    If a run has copies, such as a packed run or a baseline, it is returned once. An unreadable run inside a directory
+    is skipped with a warning. Raises HopmeterError if a run named by its own path is unreadable, or if no run is found.
     """
     found: dict[tuple[str, ...], Run] = {}
     seen: set[Path] = set()
@@ -43,7 +43,7 @@ def start(run: Run) -> datetime:
 
 
 def _identity(run: Run) -> tuple[str, ...]:
-    """Return a key that only copies of the same run share."""
+    """Return a key that is equal for copies of the same run and different for any other run."""
     return run.name, run.text("started"), run.text("seed"), *machine_names.host(run)
 
 

@@ -20,7 +20,8 @@ class Arrivals:
 
     seqs: Times
     messages: int
-    """The number of messages that were offered to the transport. Every valid sequence number is below this number."""
+    """The number of messages that were offered to the transport. Every valid sequence number is less than the number of
+    messages."""
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
@@ -43,7 +44,7 @@ class Arrivals:
         """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # if a message arrived twice, the last write wins: its first arrival
+        earliest[self._seqs[::-1]] = places[::-1]  # written in reverse order, so that the first arrival of a message wins
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 
@@ -71,8 +72,8 @@ class Arrivals:
         return int((firsts < np.maximum.accumulate(firsts)).sum())
 
     def by_message(self, times: Times) -> Times:
-        """Convert times by arrival to times by message. A message gets the time of its first copy, or NONE_NS if none
-        arrived."""
+        """Convert times by arrival to times by message. Each message gets the time of its first copy, or NONE_NS if no
+        copy arrived."""
         times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times
@@ -108,5 +109,5 @@ def earliest(times: list[Times]) -> Times:
 
 
 def preferring(wanted: Times, otherwise: Times) -> Times:
-    """Return the preferred time of each message, or the other time if the preferred one is missing."""
+    """Return the time of each message in `wanted`, or the time in `otherwise` if the wanted time is missing."""
     return np.where(wanted != NONE_NS, wanted, otherwise)

@@ -1,8 +1,9 @@
-"""Limit what hopmeter claims about one-way latencies between hosts to what the clocks allow. docs/method.md has the
-rules.
+"""Limit hopmeter's claims about one-way latencies between hosts to the accuracy of the hosts' clocks. docs/method.md
+has the rules.
 
 Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. For this reason,
-only the residual limits differences. Levels, ratios and deadlines are limited by the full uncertainty.
+only the residual limits claims about differences. The full uncertainty limits claims about levels, ratios and
+deadlines.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
 
 
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
-    """Return new column values for the latencies that start on one clock and end on another.
+    """Return new column values for latencies that start on one clock and end on another clock.
 
     The intervals of these latencies are widened by the clock uncertainty. If a latency's median is below the clock
     uncertainty, its columns become None, unless the latency is the headline.
@@ -107,7 +108,8 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
 
 
 def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
-    """Return the ranking, limited to what the clocks allow. All cells must run on the same hosts."""
+    """Return the ranking, limited to the differences that the clocks can resolve. All cells must run on the same hosts.
+    """
     clock = largest_of_rows(rows[cell] for cell in ranking.cells if cell in rows)
     if clock is None:
         return ranking
@@ -118,8 +120,8 @@ def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
 
 
 def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: float) -> CellPair:
-    """Widen the interval of a pair. A significant difference stays significant only if the medians differ by more than
-    the clock errors can."""
+    """Widen the interval of a pair. A significant difference stays significant only if clock errors alone cannot
+    explain the difference of the medians."""
     here, there = ranking.levels[pair.a][0], ranking.levels[pair.b][0]
     decided = pair.decided and there - here > residual_us
     if pair.ratio is None:
@@ -144,7 +146,7 @@ def widen_ratio(bounds: Bounds, a_us: float, whole_us: float, residual_us: float
 
 
 def _ratios(b_us: float, a_us: float, whole_us: float, residual_us: float) -> list[float]:
-    """Return the ratio for each extreme combination of errors that keeps the divisor positive."""
+    """Return the ratio for each extreme combination of clock errors that keeps the divisor positive."""
     corners = product((-whole_us, whole_us), (-residual_us / 2, residual_us / 2))
     parts = [(b_us + common + own, a_us + common - own) for common, own in corners]
     return [above / below for above, below in parts if below > 0]

@@ -15,7 +15,7 @@ from hopmeter.statistics.shares.late_shares import late_share_interval
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
-"""With fewer messages, the share of missed deadlines is not resolved."""
+"""The minimum number of messages for which the share of missed deadlines is resolved."""
 
 Missed = NDArray[np.bool_]
 
@@ -29,9 +29,9 @@ class MissedCount:
     longest: int
     """The longest sequence of consecutive missed deadlines."""
     excused: int = 0
-    """The number of missed deadlines that a clock error may explain."""
+    """The number of missed deadlines that a clock error alone may explain."""
     doubtful: int = 0
-    """The number of messages that count as in time but may be late, given the clock uncertainty."""
+    """The number of messages that count as being in time but may be late, given the clock uncertainty."""
 
     def __add__(self, other: MissedCount) -> MissedCount:
         """Return the sums over two flows or paths; `longest` is the larger of the two."""
@@ -60,8 +60,8 @@ def count_missed(late: Missed) -> MissedCount:
 def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> MissedCount:
     """Count the missed deadlines of a trial.
 
-    If the times come from two hosts, the result also counts the messages for which the clock uncertainty leaves the
-    outcome open.
+    If the times come from two hosts, the messages whose outcome is open because of the clock uncertainty are counted
+    too.
     """
     counted = count_missed(find_missed(due, done, deadline_s))
     if not uncertainty_ns:

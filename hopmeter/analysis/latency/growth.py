@@ -13,13 +13,14 @@ from hopmeter.statistics.trends import BLOCKS, Trend, combine, fit_trend
 from hopmeter.store.samples import NONE_NS
 
 LEAST_S = 20.0
-"""Shorter trials are not tested for a trend."""
+"""The minimum duration, in seconds, of a trial that is tested for a trend."""
 LEAST_MESSAGES = 20
 """The minimum number of messages per block, so that each block has a usable median."""
 
 
 def trend_of(start: Times, done: Times) -> Trend | None:
-    """Return the trend of the median latency during a trial. A lost message counts as later than all others.
+    """Return the trend of the median latency during a trial. A lost message counts as later than all messages that
+    arrived.
 
     Return None if the trial is too short or if a block has too few messages.
     """
@@ -36,7 +37,8 @@ def trend_of(start: Times, done: Times) -> Trend | None:
 
 
 def set_growth(rows: Sequence[dict[str, Any]], trends: Mapping[str, Sequence[Trend]]) -> None:
-    """Fill in `growth` and its interval in each row that has trends. The intervals of all rows hold simultaneously."""
+    """Fill in `growth` and its confidence interval in each row that has trends. The intervals of all rows hold
+    simultaneously."""
     found = {cell: combine(each) for cell, each in trends.items() if each}
     for row in rows:
         if (trend := found.get(row["cell"])) is not None:

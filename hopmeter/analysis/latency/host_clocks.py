@@ -20,9 +20,9 @@ class ClockUncertainty:
     """The possible error, in nanoseconds, of a latency that starts on one clock and ends on another."""
 
     whole_ns: float = 0.0
-    """The largest error that all trials may share."""
+    """The largest clock error that all trials of a run may share."""
     residual_ns: float = 0.0
-    """The most by which the error may differ between trials."""
+    """The largest difference between the clock errors of two trials."""
 
     @classmethod
     def of(cls, routes: Iterable[Route]) -> ClockUncertainty:
@@ -48,8 +48,8 @@ class HostClocks:
     def route(self, times: Times, origin: str, target: str) -> Route:
         """Return the conversion of the given times from the clock of `origin` to the clock of `target`.
 
-        Raises ClockError if the clocks were not compared, or if a clock was set in that time. Raises StoreError if the
-        clock file is damaged.
+        Raises ClockError if the clocks were not compared, or if a clock was set during the time that `times` cover.
+        Raises StoreError if the clock file is damaged.
         """
         known = times[times != NONE_NS]
         if origin == target or not len(known):
@@ -65,7 +65,7 @@ class HostClocks:
 
 
 def translate(times: Times, route: Route) -> Times:
-    """Return the times on the clock of the other host, leaving NONE_NS unchanged."""
+    """Return the given times on the clock of the other host. NONE_NS stays unchanged."""
     return np.where(times == NONE_NS, NONE_NS, route.apply(times)) if route.steps else times
 
 

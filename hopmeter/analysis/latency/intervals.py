@@ -11,10 +11,11 @@ from hopmeter.analysis.latency.percentiles import Nanoseconds, quantiles
 from hopmeter.statistics.shares.tails import Tail, count_late
 
 LEAST_TRIALS = 3
-"""With fewer trials, the spread between trials is unknown."""
+"""The minimum number of trials from which the spread between trials can be estimated."""
 ALPHA = 0.05
 LEAST_TAIL = 900
-"""The lowest percentile, in permille, for which trials that are too short to resolve it are evaluated together."""
+"""The lowest percentile, in permille, for which short trials are evaluated together. Lower percentiles are resolved
+within a trial."""
 
 Ends = tuple[float | None, float | None]
 
@@ -26,8 +27,8 @@ def interval(
     too few trials.
 
     The method is Student's t around the mean of the trials, on logarithms if all samples are `positive`. The interval
-    also covers the visible bias: the distance of the pooled percentile from that mean. Positive percentiles alone do
-    not justify logarithms, because samples around zero may have positive percentiles by chance.
+    also covers the visible bias: the distance between the pooled percentile and the mean of the trials. Positive
+    percentiles alone do not justify logarithms, because samples around zero may have positive percentiles by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
@@ -55,7 +56,8 @@ def _factor(trials: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """The spread of a percentile between trials: its value in each trial, or the tail if trials are too short."""
+    """The spread of a percentile between trials: the percentile of each trial or, if trials are too short, their pooled
+    tail."""
 
     per_trial: list[float | None]
     tail: Tail | None

@@ -32,8 +32,8 @@ Pieces = dict[str, list[Times]]
 def trim(messages: int) -> int:
     """Return how many messages are excluded from latencies at each end of a trial.
 
-    After trimming, the trial still resolves the same percentiles. Trials that are too short for p99 are not trimmed,
-    because all trials together may resolve p99.
+    A trimmed trial still resolves the same percentiles. Trials that are too short for p99 are not trimmed, because all
+    trials together may resolve p99.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0
@@ -42,7 +42,7 @@ def trim(messages: int) -> int:
 
 
 def trim_slice(pair: Pair) -> slice:
-    """Return the slice of a pair's messages that count in latencies."""
+    """Return the slice of a pair's messages that remain after trimming."""
     out = trim(pair.messages)
     return slice(out, pair.messages - out)
 
@@ -59,8 +59,8 @@ def latencies(pair: Pair) -> Pieces:
 
 
 def count_missing(pair: Pair) -> Counter[str]:
-    """Count, for each latency, the messages with a start but no end. Percentiles treat messages without an end as later
-    than all others."""
+    """Count, for each latency, the messages with a start time but no end time. Percentiles treat messages without an
+    end time as later than all other messages."""
     cut = trim_slice(pair)
     missing: Counter[str] = Counter()
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -80,7 +80,7 @@ def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
 
 
 def _spans(pair: Pair) -> Iterator[Span]:
-    """Yield the end-to-end latencies. In a ring, end-to-end latencies are round trips."""
+    """Yield the end-to-end latencies. In the ring pattern, the end-to-end latencies are round trips."""
     sent, done = pair.send_times, pair.completion_times
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))

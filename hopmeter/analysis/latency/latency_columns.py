@@ -19,11 +19,11 @@ def summary(
     lost: Sequence[int],
     bounded: Sequence[str] = BOUNDED,
 ) -> dict[str, Any]:
-    """Return the columns of one latency from the samples of the good trials. Without samples, only the number of lost
-    messages is returned.
+    """Return the columns of one latency from the samples of the good trials. If there are no samples, return only the
+    number of lost messages.
 
     The percentiles in `bounded` also get interval columns. `lost` is the number of messages without this latency in
-    each trial. Percentiles count lost messages as later than all others; the other statistics ignore them.
+    each trial. Percentiles count lost messages as later than all others; other statistics ignore lost messages.
     """
     pooled, parts = join(trials)
     if not len(pooled):

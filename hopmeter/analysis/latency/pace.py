@@ -19,7 +19,7 @@ SHARE = 0.99
 PARTS = 5
 """A trial is divided into this many parts to detect a growing backlog."""
 LEAST = 20
-"""With fewer messages, a trend is meaningless."""
+"""The minimum number of messages from which a growing backlog can be detected."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class AchievedPace:
     achieved_hz: float | None
     """The messages per second that the transport accepted."""
     reached_hz: float | None
-    """The same rate, limited to the part of the trial with the highest requested rate."""
+    """The achieved rate in the part of the trial with the highest requested rate."""
     asked_hz: float | None
-    """The messages per second that were due in that part of the trial, including the random variation of `poisson`."""
+    """The messages per second that were due in the part with the highest requested rate, including the random variation
+    of `poisson`."""
     behind: bool
     """Whether the source fell behind its schedule permanently."""
     backlog: bool
@@ -41,7 +42,7 @@ class AchievedPace:
     period_ns: float = 0.0
     """The time between the due times of two messages or two bursts."""
     queued_ns: float = 0.0
-    """The median queueing time if messages queued throughout the trial; otherwise 0."""
+    """The median queueing time if messages queued throughout the trial, otherwise 0."""
     long_ns: float = 0.0
     """The median response if many messages became due during each response, throughout the trial; otherwise 0."""
     growth: float = 0.0
@@ -49,8 +50,8 @@ class AchievedPace:
 
 
 def measure_pace(pair: Pair) -> AchievedPace:
-    """Measure the rate that a pair achieved. Only the part with the highest requested rate shows whether the pair keeps
-    up."""
+    """Measure the rate that a pair achieved. Only the part of the trial with the highest requested rate shows whether
+    the pair keeps up."""
     begun_ns = _earliest(_known_times(pair.due_times))
     achieved_hz, span_ns = _rate(_known_times(pair.send_times), begun_ns)
     seconds = max(span_ns, int(pair.completion_times.max(initial=begun_ns)) - begun_ns) / 1e9
@@ -58,7 +59,7 @@ def measure_pace(pair: Pair) -> AchievedPace:
 
 
 def _fastest_part(pair: Pair) -> slice:
-    """Return the messages due at the highest rate: all of them, or a fifth if the rate changes."""
+    """Return the slice of messages due at the highest rate: all messages or, if the rate changes, a fifth of them."""
     rates = rates_of(pair.cell.axes)
     if rates is None or rates.first_hz == rates.last_hz:
         return slice(None)
@@ -85,8 +86,8 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median response. A median is returned as 0 unless the times were long in every
-    fifth of the messages."""
+    """Return the median wait and the median response. A median is 0 unless the times were long in each fifth of the
+    messages."""
     limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -120,7 +121,8 @@ def _medians(end: Times, start: Times) -> list[float]:
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Return whether the rate is too low and the last messages are late. One late message at the end is not enough."""
+    """Return whether the rate is too low and the last messages are late. A single late message at the end does not
+    count."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

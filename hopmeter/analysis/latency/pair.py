@@ -16,10 +16,11 @@ class EndpointTimes:
     arrivals: Arrivals
     arrived: Times
     forwarded: Times
-    """When the endpoint forwarded the message or replied. For a sink with work, when the work was done."""
+    """The time at which the endpoint forwarded the message or replied. For a sink with work, the time at which the work
+    was done."""
     decoded: Times | None
     refused: int
-    """The number of messages that the endpoint could not forward or reply to."""
+    """The number of messages that the endpoint could not forward or answer."""
     host: str = ""
     """The name of the host that recorded the times."""
 
@@ -32,7 +33,7 @@ class Lane:
     sent: Times
     encoded: Times | None
     replies: Arrivals
-    """The arrivals of replies, which the source of a chain does not have."""
+    """The arrivals of replies. The source of a chain has no replies."""
     replied: Times
     decoded: Times | None
     offered: int
@@ -57,7 +58,7 @@ class Pair:
     lanes: list[Lane]
     relays: list[EndpointTimes] = field(default_factory=list)
     ends: list[EndpointTimes] = field(default_factory=list)
-    """The sinks or servers, which a ring does not have."""
+    """The sinks or servers of the pair. A ring has neither."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
 
@@ -83,18 +84,19 @@ class Pair:
 
     @property
     def send_times(self) -> Times:
-        """The time at which each message was sent. For scatter, the time of its first request."""
+        """The time at which each message was sent. For the scatter pattern, the time at which the first request was
+        sent."""
         return earliest([lane.sent for lane in self.lanes])
 
     @property
     def completion_times(self) -> Times:
-        """The time at which each message, or the last of its replies, was received and decoded. The clock is that of
-        the source or client."""
+        """The time at which each message, or the last of its replies, was received and decoded. The time is on the
+        clock of the source or client."""
         return self.completion_on(self.lanes[0].host)[0]
 
     def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:
-        """Return the completion time of each message on the clock of `host`, and the uncertainty of that
-        translation."""
+        """Return the completion time of each message on the clock of `host`, and the uncertainty of the translation to
+        this clock."""
         if self.one_way:
             found = [(_decode_times(end.arrived, end.decoded), end.host) for end in self.ends]
         else:
@@ -117,7 +119,7 @@ class Pair:
 
     @property
     def deliveries(self) -> list[Arrivals]:
-        """The final arrivals: those at the sinks, or those of the replies."""
+        """The final arrivals: the arrivals at the sinks, or the arrivals of the replies."""
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property

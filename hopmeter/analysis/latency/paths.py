@@ -39,10 +39,11 @@ class PathTimes:
     due: Times
     """The due time of each message of the first flow."""
     effect: Times
-    """The arrival time of the first effect of each message of the first flow, or of a newer message."""
+    """The arrival time of the first effect of each message of the first flow. The effect of a newer message counts if
+    it arrived earlier."""
     data_age: Times
-    """The age in ns of the first flow's message that caused each message of the last flow, without messages of unknown
-    cause."""
+    """The age, in ns, of the first flow's message that caused each message of the last flow. Messages with an unknown
+    cause are left out."""
     clock: ClockUncertainty
     """The clock uncertainty of these times, or zero if the path starts and ends on the same clock."""
 
@@ -75,16 +76,16 @@ def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host
     """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows are
     `latest`, the earliest time counts.
 
-    A message that is due later may have its effect only after the trial, so its reaction time says nothing about the
-    transport.
+    A message that is due after this time may have its effect only after the trial. Its reaction time then says nothing
+    about the transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
 
 
 def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:
-    """Return, for each message of the last flow, the number of the first flow's message that caused it, or UNKNOWN if
-    the chain of causes is broken."""
+    """Return, for each message of the last flow, the number of the first flow's message that caused it. The number is
+    UNKNOWN if any cause in the chain is unknown."""
     numbers = np.arange(messages)
     for before, flow in reversed(list(pairwise(flows))):
         numbers = _step(_cause_numbers(cell, before, flow, causes), numbers)
@@ -111,8 +112,8 @@ def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numb
 
 
 def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
-    """Return the arrival time of each message's first effect, or of a newer message's effect if that arrived earlier.
-    The time is NONE_NS if there was no effect."""
+    """Return the arrival time of each message's first effect. The effect of a newer message counts if it arrived
+    earlier. The time of a message without effect is NONE_NS."""
     earliest = np.full(messages, NEVER)
     np.minimum.at(earliest, origin, done)
     effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]

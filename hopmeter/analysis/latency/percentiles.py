@@ -13,7 +13,7 @@ PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
 """A percentile is resolved only if at least this many samples are slower."""
 QUICK_TRIALS = 5
-"""A cell with fewer trials is marked `quick`, because its results are only a first impression."""
+"""A cell with fewer trials than this is marked `quick`, because its results are only a first impression."""
 
 State = Literal["known", "lost", "few"]
 """Whether a percentile is known, falls on a lost message, or is unresolved because too few messages are slower."""
@@ -41,7 +41,7 @@ def least_count(permille: int) -> int:
 def state(arrived: int, lost: int, permille: int) -> State:
     """Return whether a percentile of all messages is known, lost or unresolved.
 
-    The state is "lost" if so many messages are lost that a longer measurement would not help.
+    The state is "lost" if so many messages were lost that more messages would not resolve the percentile.
     """
     count, share = arrived + lost, permille / 1000
     if not count:
@@ -64,11 +64,12 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
-    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. hopmeter uses this estimator
-    everywhere.
+    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. All quantiles of hopmeter
+    use type 8.
 
-    `values` contains the messages that arrived; the `lost` messages count as later than all of them. A quantile that
-    falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of copying them.
+    `values` contains the messages that arrived; the `lost` messages count as later than all messages that arrived. A
+    quantile that falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of
+    copying them.
     """
     arrived = [_share_of_arrived(each, len(values), lost) for each in shares]
     known = [each for each in arrived if each <= 1]

@@ -18,7 +18,7 @@ STATISTICS = ("mean", "min", "p50", "p99", "max")
 
 
 def by_sink(pair: Pair) -> Pieces:
-    """Return the latencies `service 0`, … in nanoseconds, and the counts `received 0`, …. The result is empty unless
+    """Return the latencies `service 0`, … in nanoseconds, and the counts `received 0`, …. Return an empty dict unless
     there are several sinks."""
     if not _several(pair.cell):
         return {}
@@ -31,8 +31,8 @@ def by_sink(pair: Pair) -> Pieces:
 
 
 def lost_by_sink(pair: Pair) -> Counter[str]:
-    """Count the messages that did not reach each sink, under the names `service 0`, …. The result is empty unless there
-    are several sinks."""
+    """Count the messages that did not reach each sink, under the names `service 0`, …. The counter is empty unless
+    there are several sinks."""
     if not _several(pair.cell):
         return Counter()
     cut, sent = trim_slice(pair), pair.send_times
@@ -41,7 +41,7 @@ def lost_by_sink(pair: Pair) -> Counter[str]:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
-    """Return the `sinks_…` columns. The result is empty unless there are several sinks. `servers.columns` explains the
+    """Return the `sinks_…` columns. Return no columns unless there are several sinks. `servers.columns` explains the
     parameter `missing`."""
     if not _several(cell):
         return {}

@@ -52,7 +52,7 @@ class Counts:
 
     @property
     def lost(self) -> int:
-        """The number of messages that should have arrived but did not, including abandoned ones."""
+        """The number of messages that should have arrived but did not, including messages that the source abandoned."""
         return self.expected - self.received
 
     def __add__(self, other: Counts) -> Counts:
@@ -66,7 +66,7 @@ class Measured:
     counts: Counts = field(default_factory=Counts)
     latencies: Pieces = field(default_factory=dict)
     missing: Counter[str] = field(default_factory=Counter)
-    """For each latency, the number of lost messages that do not have it."""
+    """The number of lost messages without the latency, by name of the latency."""
     paces: list[AchievedPace] = field(default_factory=list)
     missed: MissedCount | None = None
     """The missed deadlines of a flow or path."""
@@ -117,7 +117,7 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate is constant. If the rate changes, a growing latency may come from the schedule."""
+    """Return whether the rate is constant. If the rate changes, a growing latency may be caused by the rate."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 
@@ -139,7 +139,7 @@ def _measure_workload(cell: Cell, path: Path) -> Measured:
 
 
 def _measure_path(cell: Cell, file: Path) -> Measured:
-    """Measure a path. A message of its first flow that had no effect counts as lost."""
+    """Measure a path. A message of the path's first flow counts as lost if it had no effect."""
     times = path_times(cell, file)
     reaction, deadline_s = times.reaction, cell.deadline_s
     counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))

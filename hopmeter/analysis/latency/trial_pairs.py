@@ -19,15 +19,15 @@ from hopmeter.store.samples import NONE_NS, Samples
 Columns = dict[str, Times]
 NOTHING: Times = np.empty(0, np.int64)
 SPARSE = 1 << 20
-"""Samples with more missing sequence numbers than this count as damaged. The limit bounds memory use, because arrays
-are as long as the highest sequence number."""
+"""Samples with more missing sequence numbers than this count as damaged. The limit bounds memory use, because the
+arrays are as long as the highest sequence number."""
 
 
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
     """Yield the pairs of a trial one at a time, so that only one pair is in memory.
 
-    Raises StoreError if the samples are damaged or contain an unknown endpoint. If the trial ran on several hosts, the
-    clock file in the run folder is used to compare their times.
+    Raises StoreError if the samples are damaged or contain an unknown endpoint. If the trial ran on several hosts,
+    their times are compared with the clock file in the run folder.
     """
     strangers = set(samples.endpoints) - {each.id for each in topology(replace(cell, flow="")).endpoints}
     if strangers:
@@ -74,8 +74,8 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 
 def _codec(cell: Cell) -> list[str]:
-    """Return the columns that a codec fills. The list is empty without a codec, or if the transport itself encodes
-    messages."""
+    """Return the columns that a codec fills. Return an empty list if there is no codec, or if the transport itself
+    encodes messages."""
     return [] if cell.axes.codec == "none" or cell.carriage.own_encoders else ["encoded_ns", "decoded_ns"]
 
 

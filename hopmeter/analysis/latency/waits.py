@@ -14,13 +14,13 @@ Spans = NDArray[np.float64]
 """Durations in nanoseconds by message. The duration of a message that did not arrive is NaN."""
 
 PERIODS = 10
-"""The maximum number of messages that may become due while one message waits. The limit is higher if relays hold
-messages."""
+"""A wait counts as long if it takes more than this many periods. Relays that hold messages raise the limit."""
 LEAST_NS = 1_000_000
-"""A shorter wait may be a receiver's wake-up. After the wake-up, the receiver takes all messages that have arrived."""
+"""The shortest wait that counts as long. A shorter wait may be the receiver's wake-up, after which the receiver takes
+all messages that have arrived."""
 ALONE = 1
-"""The percentage of a hop's fastest messages that show its duration without a queue. A single fastest message may be an
-outlier."""
+"""The percentage of the fastest messages of a hop that show how long the hop takes without a queue. The fastest message
+alone may be an outlier."""
 ORDERLY = 0.99
 """The minimum share of messages that must stay in order to count as queued. A message that overtakes another message
 does not wait in a queue."""
@@ -30,7 +30,7 @@ def limit_ns(pair: Pair, period_ns: float) -> float:
     """Return the limit above which a wait or a response counts as long. `period_ns` is the time between two messages.
 
     The limit is at least the total time that relays hold a message, because a relay may still be busy with the previous
-    message. Each relay counts for at most one period.
+    message. Each relay adds at most one period to the limit.
     """
     held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, PERIODS * period_ns, held_ns)
@@ -39,8 +39,8 @@ def limit_ns(pair: Pair, period_ns: float) -> float:
 def waiting_times(pair: Pair) -> Spans:
     """Return how long each message waited: at the source after its due time, and in the queue of each hop.
 
-    The fastest messages show a hop's duration without a queue; any longer time counts as waiting. If messages overtake
-    each other, their delays are jitter, so only the wait at the source counts.
+    The fastest messages show how long a hop takes without a queue; any additional time counts as waiting. If messages
+    overtake each other, their delays are jitter, so only the wait at the source counts.
     """
     late = _span(pair.send_times, pair.due_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):
@@ -52,7 +52,8 @@ def waiting_times(pair: Pair) -> Spans:
 
 
 def throughout(spans: Spans, limit: float, parts: int) -> bool:
-    """Return whether the median exceeds the limit in every part of a trial, which a single stall cannot cause."""
+    """Return whether the median exceeds the limit in every part of a trial, because a single stall cannot cause long
+    times in every part."""
     return all(median(each) > limit for each in np.array_split(spans, parts))
 
 

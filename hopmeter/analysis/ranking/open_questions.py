@@ -17,8 +17,8 @@ Question = frozenset[str]
 """The two cells of a pair, or a single cell if its median or its requirements are in question."""
 Bounds = tuple[float | None, float | None, float | None]
 IsJudged = Callable[[Cell, Bounds, float], bool]
-"""Returns whether a cell's trials are enough for a verdict on its requirements. The arguments are the cell, its median
-with a 95 % interval, and the significance level."""
+"""A function that returns whether a cell's trials are enough for a verdict on its requirements. The arguments are the
+cell, its median with a 95 % interval, and the significance level."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Answer:
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
     """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
 
-    Unranked cells are ignored unless all cells are unranked. References take part in the rounds until they differ
+    Unranked cells are ignored, unless no cell is ranked. References take part in the rounds until they differ
     significantly from the best cell. Only the choices determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
@@ -50,7 +50,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
 
 
 def _open_references(result: Ranking) -> set[str]:
-    """Return the references that do not yet differ significantly from the best cell."""
+    """Return the references without a significant difference from the best cell so far."""
     compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
     return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 
@@ -86,7 +86,7 @@ def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
     """Return the pairs to compare: all pairs of choices, or the two sides of each cell if the run compares two
     versions.
 
-    A single choice is compared with the references that the user named.
+    If there is only one choice, it is compared with the references that the user named.
     """
     if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
         return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]

@@ -12,7 +12,7 @@ from hopmeter.statistics.ranking import ALPHA
 def choices(cells: Iterable[Cell]) -> list[Cell]:
     """Return the ranked cells of a table: the transports that a user can install.
 
-    If a table has no such transport, the references that the user named are ranked instead. `synthetic` and the floors
+    If a table has no installable transport, the references that the user named are ranked. `synthetic` and the floors
     that the planner added are never ranked.
     """
     ranked = [cell for cell in cells if cell.comparison.ranked]

@@ -22,7 +22,8 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Unknown numbers are None."""
+    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. A number is None if it is
+    unknown."""
 
     a: str
     b: str
@@ -49,7 +50,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TableRanking:
-    """The ranking of one table, with the floor of each cell."""
+    """The ranking of one table, and the floor of each cell."""
 
     group: str
     ranking: Ranking
@@ -62,7 +63,7 @@ class TableRanking:
         return [_compare(self.ranking, each) for each in self.ranking.pairs]
 
     def compare(self, a: str, b: str) -> Comparison | None:
-        """Return the comparison of the cell `b` with `a`, or None if they were not compared."""
+        """Return the comparison of the cell `b` with `a`, or None if the two cells were not compared."""
         for each in self.comparisons:
             if (each.a, each.b) == (a, b):
                 return each
@@ -109,7 +110,8 @@ class TableRanking:
 def _compare(ranking: Ranking, pair: CellPair) -> Comparison:
     """Convert a fitted pair to a comparison that shows the ratio of the two medians in the table.
 
-    In a small table each pair is fitted separately, so its own estimate may differ slightly from that ratio.
+    In a small table each pair is fitted separately, so the pair's own estimate may differ slightly from the ratio of
+    the medians.
     """
     if pair.ratio is None:
         return Comparison(pair.a, pair.b, None, None, None, pair.decided, pair.family, pair.stopped_early)
@@ -135,9 +137,9 @@ def rank_tables(
     """Return the ranking of each table, by table id. `trials` must contain `median_us`; `rows` maps cells to their
     results.
 
-    In a run with a budget, `looks` lists the looks of each table, and `until` is the run's question. Old runs did not
-    record rounds. If each round of an old run covered the whole run, a trial's number is its round; otherwise the run
-    has no ranking.
+    In a run with a budget, `looks` lists the looks of each table, and `until` is the run's question. Runs of old
+    versions did not record rounds. If each round of such a run covered the whole run, a trial's number is its round;
+    otherwise the run has no ranking.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -158,7 +160,7 @@ def _rank_table(
     looks: Sequence[Mapping[str, Any]],
     versus: str | None,
 ) -> TableRanking:
-    """Rank a table. In a run with a budget, all looks are repeated because their decisions are final."""
+    """Rank a table. In a run with a budget, all looks are repeated, because a decision of an earlier look is final."""
     seen = [each for cell in cells for each in observed[cell.id]]
     rounds = max(len(observed[cell.id]) for cell in cells)
     rankings = [_repeat_look(cells, seen, each, versus) for each in looks]
@@ -171,7 +173,8 @@ def _rank_table(
 def _repeat_look(
     cells: Sequence[Cell], seen: Iterable[Observation], look: Mapping[str, Any], versus: str | None
 ) -> Ranking:
-    """Repeat a look with the rounds that were finished at that time. Old runs did not store `last_round`."""
+    """Repeat a look with the rounds that were finished when the look was taken. Runs of old versions did not store
+    `last_round`."""
     last = look.get("last_round", look["rounds"] - 1)
     return fit_table(cells, [each for each in seen if each.round <= last], look["alpha"], versus)
 
@@ -191,8 +194,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial.
 
-    Old runs did not record rounds. If each round of an old run covered the whole run, a trial's number is its round;
-    otherwise the result is empty.
+    Runs of old versions did not record rounds. If each round of such a run covered the whole run, a trial's number is
+    its round; otherwise an empty dict is returned.
     """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

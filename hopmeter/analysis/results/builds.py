@@ -33,7 +33,7 @@ def has_debug_build(row: Row) -> bool:
     """Return whether any adapter of a row is a debug build."""
     builds = row.run.part("builds")
     names = [f"{row['transport']} ({language}" for language in languages_in(str(row["language"]))]
-    # A key may end with settings that select the node's environment, such as a version.
+    # A key may end with the settings that select the node's environment, such as a library version.
     found = [str(how or "") for name, how in builds.items() if name.partition(",")[0].rstrip(")") in names]
     return any(map(is_debug_build, found))
 
@@ -49,7 +49,8 @@ def are_of_one_version(rows: Sequence[Row]) -> bool:
 
 
 def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
-    """Return the qualifiers of each row in brackets, by the row's `id()`, or an empty string if none is needed.
+    """Return the qualifiers of each row in brackets, by the row's `id()`, or an empty string if the row needs no
+    qualifier.
 
     Qualifiers are the language, "debug build", and the library version. The language is included if languages differ.
     The version is included if rows of the same transport and language have different versions.
@@ -60,8 +61,8 @@ def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
 
 
 def build_words(row: Row, rows: Sequence[Row]) -> list[str]:
-    """Return "debug build" if it applies, and the library version if rows of the same transport and language differ in
-    it."""
+    """Return "debug build" if the row has a debug build, and the library version if rows of the same transport and
+    language have different versions."""
     alike = [other for other in rows if all(other[key] == row[key] for key in ("transport", "language"))]
     version = str(row["library_version"] or "")
     return [

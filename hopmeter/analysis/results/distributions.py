@@ -16,7 +16,7 @@ Order = NDArray[np.intp]
 BINS = 90
 """The number of bins in a histogram."""
 POINTS = 150
-"""The total number of sections in a plot of latency over time, over all trials."""
+"""The total number of sections of all trials in a plot of latency over time."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Stretch:
     trial: int
     at_s: float
     p50_us: float | None
-    """The median latency, or None if it falls on a lost message."""
+    """The median latency, or None if the median falls on a lost message."""
     worst_us: float | None
-    """The latency of the slowest message that arrived, or None if the median is None."""
+    """The latency of the slowest message that arrived, or None if the section has no median."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Box:
     high: float
     """The upper whisker: the slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
-    """A selection of the messages beyond the whiskers, always including the most extreme ones."""
+    """A selection of the messages beyond the whiskers, which always includes the fastest and the slowest message."""
 
 
 WHISKER = 1.5
@@ -92,8 +92,8 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. A hop is left out if its
-    p90 falls on a lost message."""
+    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. A hop is left out if the
+    p90 of the hop falls on a lost message."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)
     pooled = [Hop.join([trial.hops[hop] for trial in found]) for hop in range(many)]

@@ -38,7 +38,7 @@ class Group:
 
     @property
     def id(self) -> str:
-        """The HTML anchor of the group's section."""
+        """The HTML anchor of the group's section in the report."""
         return f"group-{self.number}"
 
     @property
@@ -48,7 +48,7 @@ class Group:
 
     @property
     def candidates(self) -> list[Row]:
-        """The measured rows, including references, but without floors and unranked rows, fastest first."""
+        """The measured rows, fastest first. References are included; floors and unranked rows are not."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def choices(self) -> list[Row]:
-        """The ranked rows, including failed ones, or all rows if none is ranked."""
+        """The ranked rows, including failed ones, or all rows if no row is ranked."""
         from hopmeter.analysis.ranking.ranked_cells import (
             choices,  # imports NumPy, which plans do not need
         )
@@ -85,7 +85,7 @@ class Group:
 
     @cached_property
     def labels(self) -> dict[int, str]:
-        """The shortest unique name of each row within the group, by the row's `id()`."""
+        """The shortest name that identifies each row within the group, by the row's `id()`."""
         return labels(self.rows)
 
     def label(self, row: Row) -> str:
@@ -103,7 +103,7 @@ class Group:
 
     @cached_property
     def qualifiers(self) -> dict[int, str]:
-        """The build of each row if builds differ, by the row's `id()`."""
+        """The build of each row, by the row's `id()`, if the builds differ."""
         return qualifiers(self.rows)
 
     def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
@@ -128,14 +128,15 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table. The payload size is that of the largest encoded object."""
+    """Return the conditions of a table. The payload size in these conditions is the size of the largest encoded object.
+    """
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
-    """Return the sort key of a group: mainly its size. A workload comes before its flows, and its flows before its
-    paths."""
+    """Return the sort key of a group, which mainly depends on its payload size. A workload comes before its flows, and
+    the flows before the paths."""
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0
@@ -164,7 +165,8 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """Return a label for each row, by the row's `id()`: the transport, and whatever else differs between the rows.
+    """Return a label for each row, by the row's `id()`: the transport, and every other property in which the rows
+    differ.
 
     Rows that differ in `columns` may have the same label.
     """
@@ -198,8 +200,8 @@ def profile(row: Row, rows: Iterable[Row]) -> str:
     """Return the settings of a row that differ from its transport's defaults. A value is followed by its version if the
     library reports one: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    If a row has only defaults, the result depends on how many settings the other `rows` of its transport vary. The
-    result is the default of a single varied setting, or the word `defaults` if several settings vary.
+    If a row has only defaults, its profile depends on how many settings the other `rows` of its transport vary. The
+    profile is the default of a single varied setting, or the word `defaults` if several settings vary.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")

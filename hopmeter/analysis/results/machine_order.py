@@ -13,7 +13,7 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.language_names import language_name
 
 LEAST = 3
-"""With fewer rows, a correlation is meaningless."""
+"""The minimum number of rows for a meaningful rank correlation."""
 Rows = dict[str, Row]
 """Rows by a name that is the same on all machines."""
 
@@ -28,14 +28,14 @@ class Flip:
     """The machine on which `one` is faster."""
     second: str
     significant: bool
-    """Whether the difference is significant on both machines. A difference that is not significant may be due to
-    chance."""
+    """Whether the difference is significant on both machines. If the difference is not significant on both machines,
+    the different order may be due to chance."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How similarly two machines rank their common rows. The coefficients are None if there are too few rows or all
-    rows are tied."""
+    """How similarly two machines rank their common rows. The correlation coefficients are None if there are too few
+    rows or all rows are tied."""
 
     first: str
     second: str
@@ -46,7 +46,8 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The groups of several machines with the same conditions, and how similarly the machines rank their rows."""
+    """The groups of several machines with the same conditions, and how similarly the machines rank the rows of these
+    groups."""
 
     groups: list[Group]
     rows: list[Rows]
@@ -55,7 +56,7 @@ class Comparison:
 
 
 def compare_machines(groups: Sequence[Group]) -> list[Comparison]:
-    """Compare machines under each set of conditions that at least two of them measured."""
+    """Compare the machines under each set of conditions that at least two machines measured."""
     alike: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.machine and group.candidates:

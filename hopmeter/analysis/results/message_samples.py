@@ -20,7 +20,7 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
 OnDamage = Callable[[StoreError], None]
-"""Handles the error if a trial's samples are unreadable."""
+"""A function that handles the error if a trial's samples are unreadable."""
 
 
 def _ignore(_: StoreError) -> None:
@@ -47,7 +47,7 @@ class Trial:
 
     number: int
     latency_us: Numbers
-    """The headline latencies of all pairs."""
+    """The headline latencies of all pairs, in µs."""
     due_s: Numbers
     """The due time of each message of the first pair, in seconds after the first message."""
     took_us: Numbers
@@ -55,7 +55,7 @@ class Trial:
     hops: tuple[Hop, ...]
     """The messages of each hop, where the last hop combines all sinks."""
     lost: int
-    """The number of messages that were lost and so have no latency."""
+    """The number of lost messages, which have no latency."""
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +92,7 @@ def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[P
 
 @dataclass(frozen=True)
 class Delivered:
-    """The messages of one pair that reached every receiver in one good trial, without trimming."""
+    """The messages of one pair that reached every receiver in one good trial. No messages are trimmed."""
 
     trial: int
     pair: int

@@ -1,4 +1,5 @@
-"""Order rows by the rounds of their run. Rows without common rounds are compared by their confidence intervals."""
+"""Order rows by comparing them round by round. Rows without common rounds are compared by their confidence intervals.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class Rank:
     ties: tuple[Row, ...]
     """The rows that do not differ significantly from this row."""
     alone: bool = False
-    """Whether the group has no other row."""
+    """Whether this row is the only row of its group."""
 
     @property
     def text(self) -> str:
@@ -44,8 +45,8 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
 
 
 def faster(one: Row, other: Row) -> bool:
-    """Return whether `one` is significantly faster than `other`. Without common rounds, their intervals must not
-    overlap."""
+    """Return whether `one` is significantly faster than `other`. If the rows have no common rounds, their confidence
+    intervals must not overlap."""
     if table := _common_table(one, other):
         return table.is_faster(one.id, other.id)
     here, there = one.bounds, other.bounds
@@ -59,7 +60,7 @@ def compare(one: Row, other: Row) -> Comparison | None:
 
 
 def _common_table(one: Row, other: Row) -> TableRanking | None:
-    """Return the ranking that compares both rows by rounds, or None if there is none."""
+    """Return the ranking that compares both rows by rounds, or None if no ranking contains both rows."""
     table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
     compared = table.ranking.cells if table else ()
     return table if one.id in compared and other.id in compared else None

@@ -80,7 +80,7 @@ class Row(TypedColumns):
 
     @property
     def headline(self) -> str:
-        """The name of the latency that ranks this row."""
+        """The name of the latency by which this row is ranked."""
         return headline(self.cell)
 
     def latency(self, column: str) -> float | None:
@@ -90,12 +90,13 @@ class Row(TypedColumns):
 
     @property
     def p50(self) -> float | None:
-        """The median in µs that ranks the row, computed from rounds if possible, otherwise from all messages."""
+        """The median, in µs, by which the row is ranked. The median is computed from rounds if possible, otherwise from
+        all messages."""
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:
-        """Return the median of a latency in µs: for the headline the median that ranks the row, otherwise the median of
-        all messages."""
+        """Return the median of a latency in µs. For the headline latency, return the median by which the row is ranked,
+        otherwise the median of all messages."""
         by_rounds = self["median_us"] if latency == self.headline else None
         value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
@@ -109,7 +110,7 @@ class Row(TypedColumns):
 
     @property
     def criteria(self) -> tuple[float, ...]:
-        """The sort key of a whole workload's row: its ranks, then its criteria in order of importance."""
+        """The sort key of a whole workload's row: the row's ranks, then its ranking criteria in order of importance."""
         names = ("rank_low", "rank_high", "missed_share", "worst_p99_ratio", "cpu_core_percent")
         return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
 
@@ -122,7 +123,8 @@ class Row(TypedColumns):
     def state(self, column: str) -> State:
         """Return whether a percentile of the headline latency is known, lost or unresolved.
 
-        Old runs stored only the total number of lost messages, so their state is estimated from the loss.
+        Runs of old versions stored only the total number of lost messages. The state of their percentiles is estimated
+        from this number.
         """
         arrived = self.get(f"{self.headline}_count") or 0
         lost = self.get(f"{self.headline}_lost")
@@ -134,7 +136,8 @@ class Row(TypedColumns):
         return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
-        """Return a tail percentile, or None if it has no interval, because the value alone would look reliable.
+        """Return a tail percentile, or None if the percentile has no confidence interval, because the value alone would
+        look reliable.
 
         One bound of the interval may be missing.
         """
@@ -148,7 +151,7 @@ class Row(TypedColumns):
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """All trials of the row, good and failed. A flow or path has the trials of the whole workload."""
+        """All trials of the row, good and failed. For a flow or path, these are the trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 
@@ -183,16 +186,16 @@ class Run:
     def findings(self) -> list[dict[str, Any]]:
         """The findings of `hopmeter doctor`, each with subject, level, text and remedy.
 
-        Stolen time since boot is left out because the trials have their own value. Idle states are left out if cells
-        kept the cores awake.
+        The finding on stolen time since boot is left out, because each trial has its own value. The finding on idle
+        states is left out if the cells kept the cores awake.
         """
         found = self.about.get("doctor")
         return self._without_known(found.get("findings") if isinstance(found, dict) else found)
 
     @property
     def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """The findings that distort results on the run's other hosts. Each finding lists the hosts with that
-        problem."""
+        """The findings that distort results on the run's other hosts. Each entry lists the hosts that have the problem.
+        """
         grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
         for name, host in self.part("hosts").items():
             for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):
@@ -212,7 +215,7 @@ class Run:
 
     @cached_property
     def rankings(self) -> dict[str, TableRanking]:
-        """The ranking of each table by rounds, by table id. The result is empty if the rounds are unknown."""
+        """The ranking of each table by rounds, by table id. The dict is empty if the rounds are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
@@ -226,14 +229,14 @@ class Run:
 
     @property
     def quick(self) -> bool:
-        """Whether there are too few trials, or too short ones, for a decision."""
+        """Whether the run has too few or too short trials for a decision."""
         return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
 
 
 def read(folder: Path, trials: bool = True) -> Run:
-    """Read a run with its result tables. If `trials` is False, its trials are not read.
+    """Read a run with its result tables. If `trials` is False, the trials of the run are not read.
 
-    Raises UsageError if there is no run or the run was never finished, and StoreError if it is damaged.
+    Raises UsageError if there is no run or the run was never finished, and StoreError if the run is damaged.
     """
     stored = RunFolder.open(folder, trials)
     known = _trial_values(stored.path) if trials else {}
@@ -249,7 +252,7 @@ def read(folder: Path, trials: bool = True) -> Run:
 
 
 def _rank_again(run: Run) -> None:
-    """Rank an old run again by the current rules. Older versions also ranked references."""
+    """Rank an old run again by the current rules. Older versions of hopmeter also ranked references."""
     cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
     set_ranks(cells, rows, run.rankings)
     set_floors(cells, rows, run.rankings)
@@ -258,7 +261,7 @@ def _rank_again(run: Run) -> None:
 def read_finished(folder: Path, trials: bool = True) -> Run:
     """Read a finished run with its trials, which comparisons and histories need.
 
-    Raises UsageError if there is no run or the run was interrupted, and StoreError if it is damaged.
+    Raises UsageError if there is no run or the run was interrupted, and StoreError if the run is damaged.
     """
     run = read(folder, trials)
     if run.folder.name.startswith("."):
@@ -269,7 +272,7 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the values of each trial that rankings need, which old runs may lack."""
+    """Return the values of each trial that rankings need. Runs of old versions may lack these values."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 

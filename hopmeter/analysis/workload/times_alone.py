@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def set_times_alone(cells: Iterable[Cell], rows: Sequence[Row], trials: Sequence[Values]) -> None:
-    """Fill in `times_alone` and `times_alone_p99` of the flows that were also measured separately.
+    """Fill in `times_alone` and `times_alone_p99` of each flow that was also measured separately.
 
     `trials` contains the trials of all rows, with their percentiles.
     """
@@ -46,8 +46,8 @@ def _warn(beside: Row, alone: Row) -> None:
 
 
 def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Compare a percentile between both rows by rounds. The result is unknown if any trial of a common round has an
-    unresolved percentile."""
+    """Compare a percentile between both rows by rounds. The bounds are unknown if the percentile is unresolved in any
+    trial of a common round."""
     here, there = _by_round(alone, trials), _by_round(beside, trials)
     common = sorted(here.keys() & there.keys())
     values = [each[number].get(column) for number in common for each in (here, there)]

@@ -1,8 +1,8 @@
 """Rank whole workloads by three criteria in order: missed deadlines, the worst p99 of any flow, and CPU use.
 
-Each criterion tests only the pairs for which no previous criterion found a significant difference. The criteria share
-the 5 % significance level equally, because each may separate equal transports by chance. docs/method.md has the rule
-and its error rates.
+Each criterion tests only the pairs that no earlier criterion has separated by a significant difference. The criteria
+share the 5 % significance level equally, because each criterion may separate equal transports by chance. docs/method.md
+has the rule and its error rates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WorkloadRanking:
     choices: tuple[str, ...]
     """The ids of the ranked cells."""
     pairs: Mapping[str, Sequence[CellPair]]
-    """The pairs that each criterion compared: those without a significant difference in any previous criterion.
+    """The pairs that each criterion compared: the pairs without a significant difference in any earlier criterion.
     Criteria that do not apply are left out."""
     decisions: Decisions
     worst: WorstFlows
@@ -51,7 +51,7 @@ class WorkloadRanking:
         return ranks_of(self.choices, self.decisions)
 
     def decides(self, one: str, other: str) -> str:
-        """Return the criterion that separates two cells, or an empty string if none does."""
+        """Return the criterion that separates two cells, or an empty string if no criterion separates them."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
     def pair(self, criterion: str, one: str, other: str) -> CellPair | None:
@@ -80,8 +80,8 @@ def rank_workloads(
 ) -> dict[str, WorkloadRanking]:
     """Return the ranking of each workload, by table id.
 
-    `trials` contains the missed deadlines and the CPU use of whole workloads, and `flow_trials` contains the p99 of
-    each flow.
+    `trials` contains the missed deadlines and the CPU use of whole workloads. `flow_trials` contains the p99 of each
+    flow.
     """
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -121,7 +121,7 @@ def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
 def _levels(criteria: Sequence[str], trials: Sequence[Values]) -> dict[str, float]:
     """Return the significance level of each criterion.
 
-    If too few deadlines were missed to separate any pair, the other criteria share the whole level.
+    If too few deadlines were missed to separate any pair, the other criteria share the whole significance level.
     """
     level = share_level(ALPHA, len(criteria))
     if DEADLINES not in criteria or can_differ(map(_share_trial, _with_deadlines(trials)), level):
@@ -149,8 +149,8 @@ def _compare(
 def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
     """Compare the shares of missed deadlines.
 
-    If the clock uncertainty leaves the counts open, a difference is significant only if it is also significant with the
-    lowest and the highest counts.
+    If the clock uncertainty leaves the counts of missed deadlines open, a difference must also be significant with the
+    lowest and with the highest counts.
     """
     found = compare_shares(map(_share_trial, trials), pairs, alpha)
     for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():
@@ -185,7 +185,7 @@ def set_workload_ranks(
 
 
 def _first(ranking: WorkloadRanking, rows: Mapping[str, Values]) -> str | None:
-    """Return the cell at the top of the table. Among cells with equal ranks, the one with the best values is first."""
+    """Return the cell at the top of the table. If cells have equal ranks, the cell with the best values is first."""
 
     def place(cell: str) -> tuple[float, ...]:
         values = (rows[cell]["missed_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])

@@ -19,7 +19,7 @@ def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
 
 
 def complete_requirements(whole: Row, parts: Sequence[Row]) -> None:
-    """Fill in whether a workload meets its requirements, including those of all its flows and paths."""
+    """Fill in whether a workload meets its requirements, including the requirements on its flows and paths."""
     judged = [row for row in (whole, *parts) if row["require"]]
     if not judged:
         return

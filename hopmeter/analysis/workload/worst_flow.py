@@ -27,8 +27,8 @@ class WorstFlows:
     """The p99 of each flow over each transport, by round."""
 
     flows: Mapping[str, Ranking]
-    """The ranking of the transports by p99, for each flow. A flow is missing unless it has a p99 over every
-    transport."""
+    """The ranking of the transports by p99, for each flow. A flow is left out unless it has a p99 over every transport.
+    """
     tails: Mapping[tuple[str, str], Tails]
     """The p99 in each round, by cell and flow."""
     steal: Mapping[tuple[str, int], float | None]
@@ -47,7 +47,7 @@ class WorstFlows:
         """Compare the flows of whole workloads. `trials` contains their good trials, and `rows` maps the cells of flows
         to their results.
 
-        A flow is left out if all its trials together do not resolve a p99.
+        A flow is left out if all its trials together are too short to resolve a p99.
         """
         if not cells:
             return cls({}, {}, {}, {})
@@ -105,7 +105,7 @@ class WorstFlows:
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
         first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""
-        if first == name or self.flows[first].best == pair.a:  # then only the worst flow of `pair.b` matters
+        if first == name or self.flows[first].best == pair.a:  # only the worst flow of `pair.b` matters in this case
             below = pair.a if first == name else self.flows[name].best or pair.a
             low, high = self._widen(name, (pair.low, pair.high), below)
         else:
@@ -115,8 +115,8 @@ class WorstFlows:
         return replace(pair, decided=pair.decided and (low or 0.0) > 1, low=low, high=high)
 
     def _clock_factors(self, cell: str) -> tuple[float, float | None]:
-        """Return the factors by which the clock uncertainty may change a cell's ratio to the best p99 of its worst
-        flow."""
+        """Return the factors by which the clock uncertainty may change the ratio of a cell's p99 to the best p99, for
+        the cell's worst flow."""
         name = self.flow(cell) or ""
         best, ratio = self.flows[name].best or cell, self._ratio(name, cell)
         low, high = self._widen(name, (ratio, ratio), best)
@@ -155,7 +155,7 @@ class WorstFlows:
 
 
 def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
-    """Return the interval of a cell's value, divided by the value of the pair's other cell."""
+    """Return the interval of the ratio of a cell's value to the value of the pair's other cell."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
     return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)

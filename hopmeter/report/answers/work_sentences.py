@@ -9,8 +9,8 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.words import conditions, formatting
 
 MOST_GROUPS, MOST_ROWS = 6, 8
-"""If there are more groups or rows than this, no sentences are written, because the tables and the figure *Overhead of
-the calls* are easier to read."""
+"""If there are more groups or rows than this, no sentences are written. The tables and the figure *Overhead of the
+calls* are then easier to read."""
 WAYS = {"parallel": "with all servers called at once", "sequential": "with the servers called one after another"}
 
 

@@ -80,8 +80,8 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
-    """Return in which respect the first row is better than the rows that rank below it, such as `A misses the fewest
-    deadlines: 2 % (…), B 4 % (…)`."""
+    """Return why the first row is better than the rows below it, such as `A misses the fewest deadlines: 2 % (…), B 4 %
+    (…)`."""
     does = BETTER[criterion] if left else BEST[criterion]
     return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
 

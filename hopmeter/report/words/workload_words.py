@@ -201,8 +201,8 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a whole workload relative to the lowest p99 of that flow, such as `1.82× (1.50–2.10) the
-    lowest p99, in flow commands`."""
+    """Return the worst p99 of a workload relative to the lowest p99 of the flow, such as `1.82× (1.50–2.10) the lowest
+    p99, in flow commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""

@@ -13,7 +13,7 @@ import numpy as np
 from hopmeter.statistics.observations import Floats
 
 MOST_TIMES = 1000
-"""The search for the number of trials stops at this multiple of the trials so far."""
+"""The search for the required number of trials stops at this multiple of the number of trials so far."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, 
 
 
 def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
-    """Return the interval of a share of late, missed or lost messages. `late` and `counts` contain the numbers of each
-    trial."""
+    """Return the interval of a share of late, missed or lost messages. `late` and `counts` contain the number of late
+    messages and of all messages in each trial."""
     events, sent = np.asarray(late, float)[:, None], np.asarray(counts, float)
     low, high = share_interval(events.sum(axis=0), sent.sum(), measure_dispersion(events, sent), alpha)
     return float(low[0]), float(high[0])
@@ -70,8 +70,8 @@ def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limi
     """Return how many trials are needed to show that the share of late messages is above or below a limit, if the share
     stays the same.
 
-    So far, each of `trials` trials had on average `late` late messages among `count`, with the dispersion `seen`. The
-    result is None if more than `MOST_TIMES` times as many trials would be needed.
+    So far, each of `trials` trials had on average `late` late messages among `count`, with the dispersion `seen`.
+    Return None if more than `MOST_TIMES` times as many trials would be needed.
     """
     many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
     later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))

@@ -1,7 +1,7 @@
 """Compare shares of rare events between runs from different hours, using the variance between runs and within runs.
 
-Shares are compared as log odds. Drift by a constant factor has the same effect on the log odds of all runs.
-docs/compare.md has the error rates.
+Shares are compared as log odds. A drift of the odds by a constant factor shifts the log odds of all runs by the same
+amount. docs/compare.md has the error rates.
 """
 
 from __future__ import annotations

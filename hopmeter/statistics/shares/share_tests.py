@@ -26,7 +26,7 @@ class ShareTrial:
 @dataclass(frozen=True)
 class ShareDifference:
     """The difference of two shares, averaged over rounds, with its standard error and degrees of freedom.
-    `counts_p_value` comes from a test of the total counts."""
+    `counts_p_value` is the p-value of a test of the total counts."""
 
     difference: float
     error: float
@@ -38,9 +38,8 @@ def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]
     """Compare the shares of pairs of cells by rounds. In each result `a` has the smaller share, and `difference` is the
     share of `b` minus that of `a`.
 
-    A difference is significant only if two tests agree. The test of the rounds covers the variance between trials,
-    which the messages of a single trial do not show. The test of the counts covers the randomness of few events, which
-    similar rounds may hide.
+    A difference is significant only if two tests agree. The test of the rounds accounts for the variance between
+    trials. The test of the counts accounts for the randomness of few events, which similar rounds may hide.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
@@ -84,8 +83,8 @@ def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
 
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
-    """Return the two-sided p-value of two counts, from a binomial test of how the rarer outcome divides between the
-    cells.
+    """Return the two-sided p-value of a binomial test of how the events are divided between two cells. If most messages
+    had the event, the messages without the event are tested.
 
     The test treats messages as independent. If the share is not small, the p-value is conservative.
     """

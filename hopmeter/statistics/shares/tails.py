@@ -19,9 +19,9 @@ from hopmeter.statistics.observations import Floats
 from hopmeter.statistics.shares.late_shares import Dispersion, measure_dispersion, share_interval, trials_needed
 
 LEAST_LATE = 10
-"""With fewer late messages at a threshold, the dispersion is unknown."""
+"""The minimum number of late messages at a threshold from which the dispersion can be estimated."""
 SEARCHED = 20
-"""The lower bound is searched for in a fraction of the slowest messages: `SEARCHED` times `beyond`."""
+"""The lower bound is searched for among the slowest messages. Their share is `SEARCHED` times `beyond`."""
 THRESHOLDS = 400
 """The maximum number of samples that serve as thresholds."""
 
@@ -44,8 +44,8 @@ class Tail:
     def dispersion(self) -> Dispersion:
         """Return the dispersion to use at each threshold.
 
-        The result is the larger of the dispersion near this threshold and the dispersion where twice the allowed number
-        of messages are late.
+        The dispersion is the larger of two values: the dispersion near the threshold, and the dispersion where twice
+        the allowed number of messages are late.
         """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
@@ -55,8 +55,8 @@ class Tail:
         )
 
     def _first_with(self, late: float) -> int:
-        """Return the index of the first threshold that at least `late` messages exceed, or of the last threshold if
-        there is none."""
+        """Return the index of the first threshold that at least `late` messages exceed. Return the last index if there
+        is no such threshold."""
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
@@ -74,7 +74,7 @@ class Tail:
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
 
     def _beyond_all(self, share: float) -> float:
-        """Return the upper bound if a `share` of the messages may be later than all observed ones.
+        """Return the upper bound if a `share` of the messages may be later than all observed messages.
 
         The tail is extrapolated, assuming that twice the latency is at most half as frequent.
         """
@@ -86,7 +86,7 @@ class Tail:
 
     def trials_needed(self, threshold: float, alpha: float) -> int | None:
         """Return how many trials are needed to show whether the percentile is above or below a threshold, if the shares
-        stay the same. Return None if the number is too large."""
+        of late messages stay the same. Return None if the number is too large."""
         at = min(int(np.searchsorted(-self.thresholds, -threshold)), len(self.thresholds) - 1)
         seen = Dispersion(self.dispersion.factor[at], self.dispersion.freedom[at])
         times = max(threshold / self.thresholds[0], 1.0) if self._is_extensible else 1.0
