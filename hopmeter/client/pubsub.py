@@ -21,8 +21,8 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""The maximum time in seconds for which a link end blocks in its transport before checking whether `close` was called.
-"""
+"""The maximum time in seconds for which a link end blocks in its transport before checking whether `close` was
+called."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
 """The maximum number of queued messages in callback mode. If the queue is full, the transport's thread waits."""

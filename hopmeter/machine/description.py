@@ -127,8 +127,7 @@ def _turbo(kernel: Kernel) -> str:
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
     """Return the longest wake-up latency of the enabled idle states in microseconds, or None if the kernel reports
-    none.
-    """
+    none."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -139,8 +138,7 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
     """Return how long an idle core of a virtual machine polls before it halts, or None if the driver does not report
-    it.
-    """
+    it."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -191,8 +189,7 @@ def _load(kernel: Kernel) -> float | None:
 
 def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
     """Return the percentage of the usable cores' time that other processes use while this process sleeps, or None if
-    unknown.
-    """
+    unknown."""
     before = _core_ticks(kernel)
     time.sleep(seconds)
     after = _core_ticks(kernel)

@@ -78,8 +78,7 @@ def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
     """Return the name of the joint environment of a transport and a codec, or None if no separate environment is
-    needed.
-    """
+    needed."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.environment_name}" if offer.pip else f"codec-{codec}"

@@ -51,8 +51,8 @@ class Ros2Database:
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))
 
     def _definitions(self) -> dict[str, tuple[str, str]]:
-        """Return the text and format of each definition, by type. Return an empty dict for bags of older distributions.
-        """
+        """Return the text and format of each definition, by type. Return an empty dict for bags of older
+        distributions."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [DEFINITIONS]).fetchone():
             return {}
         rows = self._database.execute(f"SELECT topic_type, encoded_message_definition, encoding FROM {DEFINITIONS}")

@@ -126,8 +126,8 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
 
 
 def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
-    """Check `returns`, the only allowed cycle: a flow waits until its messages come back as messages of another flow.
-    """
+    """Check `returns`, the only allowed cycle: a flow waits until its messages come back as messages of another
+    flow."""
     key = f"flow.{name}"
     if not flow.returns:
         return

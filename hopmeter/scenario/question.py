@@ -150,8 +150,7 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 def _array(several: Sequence[Ask]) -> str:
     """Return the name of an array in the run's only codec, such as `a NumPy array`, or a general name if there are
-    several codecs.
-    """
+    several codecs."""
     codecs = {codec for ask in several for codec in ask.axes["codec"]}
     if len(codecs) != 1 or "none" in codecs:
         return ARRAY

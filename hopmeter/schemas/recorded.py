@@ -20,8 +20,8 @@ FACTS = "codec.json"
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Return the facts that a codec library's build recorded. Return an empty dict if the library has not been built.
-    """
+    """Return the facts that a codec library's build recorded. Return an empty dict if the library has not been
+    built."""
     try:
         return dict(json.loads((folder / FACTS).read_text()))
     except (OSError, ValueError):

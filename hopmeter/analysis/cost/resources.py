@@ -120,8 +120,8 @@ def _loopback(trial: TrialResult) -> int:
 
 
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """Return the columns that the nodes report, such as the library version and how the transport carried the messages.
-    """
+    """Return the columns that the nodes report, such as the library version and how the transport carried the
+    messages."""
     return {
         "forward_copies_per_message": _forward_copies(trials),
         "send_mean_us": _send_mean_us(trials),

@@ -20,8 +20,8 @@ class Steal:
     """The row of the trial with the largest share of stolen time."""
     trial: int
     measured_cores: bool
-    """Whether the shares cover only the cores that the trials used. Runs of older versions recorded all cores together.
-    """
+    """Whether the shares cover only the cores that the trials used. Runs of older versions recorded all cores
+    together."""
 
 
 def steal_of(runs: Sequence[Run]) -> Steal | None:

@@ -44,7 +44,7 @@ class Arrivals:
         """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # written in reverse order, so that the first arrival of a message wins
+        earliest[self._seqs[::-1]] = places[::-1]  # in reverse order, so that the first arrival of a message wins
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 

@@ -108,8 +108,8 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
 
 
 def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
-    """Return the ranking, limited to the differences that the clocks can resolve. All cells must run on the same hosts.
-    """
+    """Return the ranking, limited to the differences that the clocks can resolve. All cells must run on the same
+    hosts."""
     clock = largest_of_rows(rows[cell] for cell in ranking.cells if cell in rows)
     if clock is None:
         return ranking

@@ -128,8 +128,8 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table. The payload size in these conditions is the size of the largest encoded object.
-    """
+    """Return the conditions of a table. The payload size in these conditions is the size of the largest encoded
+    object."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 

@@ -1,5 +1,5 @@
-"""Order rows by comparing them round by round. Rows without common rounds are compared by their confidence intervals.
-"""
+"""Order rows by comparing them round by round. Rows without common rounds are compared by their confidence
+intervals."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ class Run:
 
     @property
     def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """The findings that distort results on the run's other hosts. Each entry lists the hosts that have the problem.
-        """
+        """The findings that distort results on the run's other hosts. Each entry lists the hosts that have the
+        problem."""
         grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
         for name, host in self.part("hosts").items():
             for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):

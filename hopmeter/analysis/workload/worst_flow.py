@@ -27,8 +27,8 @@ class WorstFlows:
     """The p99 of each flow over each transport, by round."""
 
     flows: Mapping[str, Ranking]
-    """The ranking of the transports by p99, for each flow. A flow is left out unless it has a p99 over every transport.
-    """
+    """The ranking of the transports by p99, for each flow. A flow is left out unless it has a p99 over every
+    transport."""
     tails: Mapping[tuple[str, str], Tails]
     """The p99 in each round, by cell and flow."""
     steal: Mapping[tuple[str, int], float | None]

@@ -96,8 +96,8 @@ class BrokerTable(Strict):
 
     @property
     def line(self) -> str:
-        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows this.
-        """
+        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows
+        this."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property

@@ -60,8 +60,8 @@ def name(group: Group, row: Row) -> str:
 
 
 def details(group: Group) -> list[str]:
-    """Return sentences on the undecided pairs, the number of rounds that would decide the pairs, and the failed rows.
-    """
+    """Return sentences on the undecided pairs, the number of rounds that would decide the pairs, and the failed
+    rows."""
     undecided = "" if shows_level(group) else not_decided(group)
     return [*([undecided] if undecided else []), *without_result(group)]
 
@@ -219,8 +219,8 @@ def _ratio(one: Row, other: Row) -> str:
 
 
 def _ranked_references(group: Group) -> str:
-    """Return a sentence that all ranked rows are references. Return an empty string if the table also ranks a library.
-    """
+    """Return a sentence that all ranked rows are references. Return an empty string if the table also ranks a
+    library."""
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
     return "All these rows are references, not libraries that you can install; they are ranked only against each other."

@@ -27,8 +27,8 @@ def _name(group: Group) -> str:
 
 
 def _rounds(group: Group) -> int:
-    """Return the number of rounds that the rows of a table need for p99, or 0 if no row is known to need more rounds.
-    """
+    """Return the number of rounds that the rows of a table need for p99, or 0 if no row is known to need more
+    rounds."""
     return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
 
 

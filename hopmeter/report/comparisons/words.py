@@ -155,8 +155,8 @@ def _sentence(changes: Sequence[Change], drift: str) -> str:
 
 
 def _one(each: Change) -> str:
-    """Return the verdict on the only compared cell, such as `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`.
-    """
+    """Return the verdict on the only compared cell, such as `zeromq (c++) is slower by more than 5 %: +48 % to +52
+    %`."""
     said = f"{each.name} is {verdict(each)}"
     return said if each.low is None or each.verdict == UNDECIDED else f"{said}: {interval(each)}"
 

@@ -17,8 +17,8 @@ ORDER = 1
 THICK, WAIST = 0.36, 0.17
 """Half the height of a box, and half its height at the notch, as fractions of the row height."""
 UNIT = 1000.0
-"""Microseconds per millisecond. The figures show times in milliseconds, as the published study of native objects does.
-"""
+"""Microseconds per millisecond. The figures show times in milliseconds, as the published study of native objects
+does."""
 CAPTION = (
     "The time of each message until the receiver has the whole object. Box: the middle half of the messages. Notch: "
     "the 95 % interval of the median; a notch that is wider than the box folds back. Whiskers: the messages within "

@@ -22,8 +22,8 @@ BAR = 170.0
 
 
 def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
-    """Yield a figure for each set of conditions under which encoding, transport and decoding add up to the total time.
-    """
+    """Yield a figure for each set of conditions under which encoding, transport and decoding add up to the total
+    time."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         placed = [each for each in codec_rows.placed_rows(family) if parts(each)]
         if placed:

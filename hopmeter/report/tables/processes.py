@@ -66,8 +66,8 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, merged by role if a role has many processes. Named participants of a workload remain separate.
-        """
+        """The processes, merged by role if a role has many processes. Named participants of a workload remain
+        separate."""
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
@@ -126,8 +126,8 @@ def what_used(group: Group) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns. A narrow terminal always keeps the first column and drops the other columns from the last on.
-    """
+    """Return the columns. A narrow terminal always keeps the first column and drops the other columns from the last
+    on."""
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]

@@ -12,8 +12,8 @@ FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run without options that apply only to a single run, and without the options in `values`.
-    """
+    """Return the command of a run without options that apply only to a single run, and without the options in
+    `values`."""
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 

@@ -38,8 +38,7 @@ ALONE = "no message of it has both a sender and a receiver"
 @dataclass
 class Graph:
     """A workload's participants, flows and settings, and notes about parts of the topology that were changed or
-    omitted.
-    """
+    omitted."""
 
     participants: list[str] = field(default_factory=list)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)

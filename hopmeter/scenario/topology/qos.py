@@ -51,8 +51,7 @@ def flow_policies(ends: Iterable[End]) -> dict[str, Any]:
 
 def settings_for(flows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the settings of each transport that supports the flows' common policies, and notes on policies that cannot
-    be set.
-    """
+    be set."""
     chosen: dict[str, Any] = {}
     notes = []
     for policy, default in DEFAULTS.items():
