@@ -1,4 +1,4 @@
-// Common parts of bare programs: a clock, pinning to cores, exit on errors, and the median of the measurements.
+// Helpers for the bare programs: a clock, pinning to cores, exit on errors, and the median of the measurements.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -35,9 +35,9 @@ static inline void take_core(int core) {
 // The core of the other process, which is also this process's core if only one core was named.
 static int other_core;
 
-// Makes glibc retain the memory of freed messages, as it does in hopmeter's nodes and in any program that has freed a
-// larger block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which takes half
-// of the time at 1 MB.
+// Makes glibc retain the memory of freed messages, as in hopmeter's nodes and in any program that has freed a larger
+// block. Without this call, glibc may return each message's memory to the kernel and allocate it again, which doubles
+// the time of a 1 MB message.
 static inline void keep_memory(void) {
   void* volatile large = malloc((32 << 20) - 8192);
   free(large);
@@ -50,8 +50,9 @@ static inline void pin(const char* cores) {
   take_core(atoi(cores));
 }
 
-// Forks the other process, which ends with this one; returns 0 in the other process. The other process gets its own
-// session, as hopmeter's nodes and programs in two terminals do, because the kernel may divide a core between sessions.
+// Forks the other process, which ends together with this one; returns 0 in the other process. The other process gets
+// its own session, as hopmeter's nodes and programs in two terminals do, because the kernel may divide a core between
+// sessions.
 static inline pid_t other_process(void) {
   pid_t pid = fork();
   require(pid >= 0, "fork");
@@ -63,8 +64,8 @@ static inline pid_t other_process(void) {
   return pid;
 }
 
-// The work of a measuring node: each message contains its run, its number and its send time, and each process stores
-// two timestamps per message.
+// The work of a measuring node for one message: the message contains its run, its number and its send time, and each
+// process stores two timestamps.
 typedef struct {
   uint64_t run;
   int64_t number, sent;
@@ -101,7 +102,7 @@ static int ascending(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-// Prints the median, without the warm-up.
+// Prints the median of the measured durations, excluding the warm-up.
 static inline void tell_median(void) {
   const size_t counted = rounds - WARMUP;
   qsort(took + WARMUP, counted, sizeof *took, ascending);

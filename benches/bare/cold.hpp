@@ -1,5 +1,5 @@
-// Common parts of programs that send at a steady rate: a schedule, and the median transit time. As in hopmeter, a frame
-// of 16 KiB or more is written before its due time, and a smaller frame when it is due.
+// Helpers for programs that send at a steady rate: a schedule, and the median transit time. As in hopmeter, a frame of
+// 16 KiB or more is written before its due time, and a smaller frame when it is due.
 #pragma once
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // gRPC alone: the synchronous stub calls, and the synchronous server answers with a copy, with the messages of
-// transports/grpc over TCP. `grpc BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in
+// transports/grpc over TCP. `grpc BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in
 // bare.h. Each process has its own session, as hopmeter's nodes do, because the scheduler divides a core between
 // sessions.
 #include <grpcpp/grpcpp.h>

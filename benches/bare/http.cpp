@@ -1,5 +1,6 @@
-// cpp-httplib alone: a client posts a frame, and the server answers with it. `http NODELAY BYTES ROUNDS CORES` prints
-// the median round trip in ns. NODELAY is 1 or 0, for TCP_NODELAY at both ends. CORES has the same form as in bare.h.
+// cpp-httplib alone: a client posts a frame, and the server answers with the same frame. `http NODELAY BYTES ROUNDS
+// CORES` prints the median round trip in ns. NODELAY is 1 or 0, for TCP_NODELAY at both ends. CORES is `A` or `A,B`,
+// as in bare.h.
 #include <httplib.h>
 
 #include "bare.h"

@@ -1,5 +1,5 @@
 // iceoryx alone: a second process copies each chunk from one topic to a chunk of another topic. While RouDi runs,
-// `iceoryx BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
+// `iceoryx BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
 #include <iceoryx_posh/popo/wait_set.hpp>
@@ -54,8 +54,7 @@ void join(const char* who) {
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
 }
 
-// Relays until a message says that it is the last. The process is not killed, because RouDi must get its resources
-// back.
+// Relays until a message is marked as the last. The process is not killed, because RouDi must get its resources back.
 int relay() {
   join("relay");
   End end("back", "there");
@@ -71,7 +70,7 @@ int relay() {
   return 0;
 }
 
-// Sends one message there and back; returns the round trip, or -1 if the message was lost.
+// Sends one message to the other process and back. Returns the duration, or -1 if the message was lost.
 int64_t round_trip(End& end, int patience_ms) {
   static int64_t number = 0;
   int64_t lasted = -1;

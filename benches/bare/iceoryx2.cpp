@@ -1,6 +1,6 @@
 // iceoryx2 alone: a second process copies each sample from one service to a sample of another service.
 // `iceoryx2 FOLDER spin|block BYTES ROUNDS CORES` prints the median round trip in ns. FOLDER is the root of iceoryx2's
-// files; CORES has the same form as in bare.h.
+// files; CORES is `A` or `A,B`, as in bare.h.
 #include <iox2/iceoryx2.hpp>
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 constexpr auto ipc = iox2::ServiceType::Ipc;
 using Bytes = iox2::bb::Slice<uint8_t>;
 
-// Names that no other program of the machine has, and files that the bench removes.
+// Creates a node with names that no other program of the machine has, and with files that the bench removes.
 iox2::Node<ipc> join(const char* folder) {
   iox2::set_log_level(iox2::LogLevel::Fatal);
   iox2::Config config;
@@ -72,7 +72,7 @@ struct End {
     if (notifier) notifier->notify().value();
   }
 
-  // Waits for a sample, once with `block`; returns false if there is none.
+  // Takes a sample. With `block`, waits once if no sample has arrived. Returns false if there is none.
   bool receive(auto&& look) {
     if (take(look)) return true;
     if (!listener) return false;
@@ -88,7 +88,7 @@ struct End {
   }
 };
 
-// Relays until a message says that it is the last.
+// Relays until a message is marked as the last.
 int relay(const char* folder, bool blocks) {
   End end(folder, "back", "there", blocks);
   for (bool ended = false; !ended;) {

@@ -1,5 +1,5 @@
 // LCM alone: the other process sends each message back on another channel; each channel has its own multicast group.
-// `lcm PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
+// `lcm PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <lcm/lcm.h>
 
@@ -13,8 +13,8 @@ typedef struct {
   int64_t number, came_ns;
 } End;
 
-// The two directions use different groups and ports, like two hopmeter links, because a socket receives the messages of
-// all groups on its port that its host has joined. The buffer has the size that hopmeter's adapter requests.
+// The two directions use different groups and ports, like two hopmeter links. On a shared port, a socket would receive
+// the messages of all groups that its host has joined. The buffer has the size that hopmeter's adapter requests.
 static lcm_t* open_group(int way, const char* port) {
   char url[96];
   snprintf(url, sizeof url, "udpm://239.255.76.%d:%d?ttl=0&recv_buf_size=4194304", 67 + way, atoi(port) + way);
@@ -49,7 +49,7 @@ static int relay(const char* port) {
   return 2;
 }
 
-// Sends one message there and back; returns the round trip, or -1 if the message was lost.
+// Sends one message to the other process and back. Returns the duration, or -1 if the message was lost.
 static int64_t round_trip(lcm_t* there, lcm_t* back, End* end, uint8_t* message, int patience_ms) {
   write_head(message, ++end->number);
   require(lcm_publish(there, THERE, message, (unsigned)frame_bytes) == 0, "send");

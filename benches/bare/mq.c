@@ -1,5 +1,5 @@
 // A bare ping-pong over two POSIX message queues. `mq plain|alike BYTES ROUNDS CORES` prints the median round trip in
-// ns. CORES has the same form as in bare.h. `plain` waits in mq_receive. `alike` does the same work as a hopmeter ring:
+// ns. CORES is `A` or `A,B`, as in bare.h. `plain` waits in mq_receive. `alike` does the same work as a hopmeter ring:
 // receive calls with a timeout, and a record with two timestamps in each process.
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 // libnats alone: a request through nats-server, which the other process answers with a copy. Requests are sent
 // immediately instead of with the next batch. `nats ADDRESS BYTES ROUNDS CORES` prints the median round trip in ns.
-// CORES has the same form as in bare.h.
+// CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 

@@ -1,5 +1,5 @@
 // nng alone: REQ sends and waits, REP answers with a copy, and each frame is an nng message. `nng ENDPOINT BYTES ROUNDS
-// CORES` prints the median round trip in ns. CORES has the same form as in bare.h.
+// CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -15,7 +15,7 @@ static nng_msg* message_of(size_t bytes) {
   return message;
 }
 
-// Receives a message; the receive call times out regularly, as in hopmeter, which checks the time.
+// Receives a message. The receive call times out regularly to check the time, as in hopmeter.
 static nng_msg* receive(nng_socket socket) {
   nng_msg* message;
   int code;

@@ -1,8 +1,9 @@
 // A bare ping-pong over the kernel's sockets and pipes, which shows the cost of tcp, unix, udp and pipe without any
-// instrument. `pingpong unix|tcp|udp|pipe plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES has
-// the same form as in bare.h. `plain` is the usual way: one connection for both directions, and reads of a pipe that
-// wait. `alike` does the same work as a hopmeter ring: a connection for each direction, a length before each frame of a
-// stream, receive calls with a timeout, which a pipe gets from poll, and a record with two timestamps in each process.
+// instrument. `pingpong unix|tcp|udp|pipe plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES is
+// `A` or `A,B`, as in bare.h. `plain` uses one connection for both directions, and blocking reads of a pipe, as most
+// programs do. `alike` does the same work as a hopmeter ring: it has a connection for each direction and a length
+// before each frame of a stream. Each process receives with a timeout, for which a pipe uses poll, and records two
+// timestamps.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +43,7 @@ static void connect_udp(int ends[2]) {
 
 static int alike, is_pipe;
 
-// Waits for a pipe as a program does that must not wait for good.
+// Waits until a pipe is ready, with a timeout, as in a program that must not wait forever.
 static int is_ready(int pipe_fd, short events) {
   struct pollfd place = {pipe_fd, events, 0};
   return !alike || poll(&place, 1, 100) > 0;
@@ -71,9 +72,9 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
   return received == (ssize_t)length;
 }
 
-// Returns page-aligned memory, which the kernel copies fastest because it is also aligned to cache lines; from an
-// address that malloc returned for a megabyte, a TCP socket took three times as long. The memory is written to, because
-// all unwritten pages share one page, which stays in the cache.
+// Returns page-aligned memory. The kernel copies such memory fastest, because it is also aligned to cache lines.
+// Copying a megabyte of malloc's memory to a TCP socket took three times as long. All pages are written to, because
+// unwritten pages share one page, which would stay in the cache.
 static char* page_aligned(size_t bytes) {
   void* memory;
   require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");

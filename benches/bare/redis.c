@@ -1,6 +1,6 @@
 // hiredis alone: PUBLISH to one channel and SUBSCRIBE to another, each with its own connection; the other process
 // publishes each message that it receives. `redis HOST:PORT BYTES ROUNDS CORES` prints the median round trip in ns.
-// CORES has the same form as in bare.h.
+// CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <hiredis/hiredis.h>
 

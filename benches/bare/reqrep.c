@@ -1,5 +1,5 @@
 // ZeroMQ alone, with the pattern of its own local_lat and remote_lat: REQ sends and waits, REP sends back the message
-// that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as
+// that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as
 // in bare.h. If ENDPOINT begins with inproc:, both sides are threads of this process and share a context.
 #define _GNU_SOURCE
 #include <pthread.h>

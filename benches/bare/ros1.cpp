@@ -1,6 +1,6 @@
 // roscpp alone: a second process publishes each sensor_msgs/Image from one topic on another topic. Each process polls
 // its own callback queue; the queues hold 100 messages, and TCP_NODELAY is off. `ros1 BYTES ROUNDS CORES` prints the
-// median round trip in ns. CORES has the same form as in bare.h; the environment names a running rosmaster.
+// median round trip in ns. CORES is `A` or `A,B`, as in bare.h; the environment names a running rosmaster.
 //
 // The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
 // recorded with two timestamps. Each process has its own session, because the scheduler may divide a core between

@@ -1,6 +1,6 @@
 // Cyclone DDS alone, with ROS 2's names and types: a second process answers each sensor_msgs/Image on one topic with an
 // image on another topic; both use wait sets. The QoS is reliable and volatile with a history of ten, over the loopback
-// device. `ros2wire DOMAIN BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the same form as in
+// device. `ros2wire DOMAIN BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in
 // bare.h.
 //
 // The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
@@ -33,8 +33,8 @@ static void shape(void) {
   message.data._buffer = calloc(1, frame_bytes);
 }
 
-// Stamps the message. hopmeter's label contains the number; here the number is in a field that is 0 in hopmeter,
-// because the payload is not an image.
+// Stamps the message. hopmeter's label contains the number, which is here in a field that is 0 in hopmeter's messages
+// of this size.
 static void stamp(int64_t number, int64_t sent_ns) {
   message.height = (uint32_t)number;
   message.header.stamp.sec = (int32_t)(sent_ns / 1000000000);
@@ -98,8 +98,7 @@ static void relay(void) {
 }
 
 // Returns the time from the stamp until the message came back, or 0 if it did not come back. A late answer to an
-// earlier message is ignored. Otherwise a late answer would trigger the next message, whose answer would also be late,
-// and so on.
+// earlier message is ignored, because an accepted late answer would make all further answers late.
 static int64_t round_trip(int looks) {
   const int64_t number = (int32_t)message.height + 1, sent_ns = now_ns();
   stamp(number, sent_ns);

@@ -1,7 +1,7 @@
 // Boost.Beast alone: a ring of two WebSockets, one for each direction. The sender is the server and the receiver the
-// client, as in transports/websocket. `websocket WAY BYTES ROUNDS CORES` prints the median round trip in ns. WAY is
-// `alike`, which receives with an io_context, as a program with several connections or a timeout must, or `plain`,
-// which reads without a timeout. CORES has the same form as in bare.h.
+// client, as in transports/websocket. `websocket WAY BYTES ROUNDS CORES` prints the median round trip in ns. WAY
+// `alike` receives with an io_context, as a program with several connections or a timeout must. WAY `plain` reads
+// without a timeout. CORES is `A` or `A,B`, as in bare.h.
 #include <utility>  // boost/asio.hpp of Boost 1.74 uses std::exchange in C++20 and does not include it
 
 #include <boost/asio.hpp>
@@ -51,7 +51,7 @@ static Socket connect(net::io_context& context, const tcp::endpoint& place) {
   return socket;
 }
 
-// Reads a message, and returns its size; 0 if the other process has gone.
+// Reads a message and returns its size, or 0 if the other process has disconnected.
 static size_t receive(net::io_context& context, Socket& socket, beast::flat_buffer& message) {
   message.clear();
   beast::error_code failure;

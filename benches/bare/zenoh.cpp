@@ -1,6 +1,6 @@
 // zenoh-cpp alone: two sessions in each process, one that listens and one that connects; a second process passes each
-// message on by reference. `zenoh block|callback BYTES ROUNDS CORES` prints the median round trip in ns. CORES has the
-// same form as in bare.h.
+// message on by reference. `zenoh block|callback BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A`
+// or `A,B`, as in bare.h.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -43,7 +43,7 @@ zenoh::Session open_peer(const char* key, int port) {
   return zenoh::Session::open(std::move(config));
 }
 
-// A message in one piece, as a program that uses it needs it. zenoh delivers large messages in several pieces.
+// A message in contiguous memory, as most programs need it. zenoh delivers large messages in several pieces.
 class Whole {
  public:
   const uint8_t* of(const zenoh::Bytes& message) {
@@ -58,7 +58,8 @@ class Whole {
   std::unique_ptr<uint8_t[]> joined_;
 };
 
-// zenoh's default drops messages for which its queue has no room, and a round trip must lose none.
+// Makes a put wait for room in zenoh's queue. By default, zenoh drops messages for which its queue has no room, and a
+// round trip must lose none.
 zenoh::Session::PublisherOptions patient() {
   zenoh::Session::PublisherOptions options;
   options.congestion_control = Z_CONGESTION_CONTROL_BLOCK;
@@ -84,7 +85,7 @@ class End {
 
   void put(zenoh::Bytes message) { out_.put(std::move(message)); }
 
-  // Takes one message from the channel, and waits for it if asked to.
+  // Takes one message from the channel. If `waits` is true, waits for the message.
   void receive(bool waits) {
     const auto next = waits ? in_->handler().recv() : in_->handler().try_recv();
     if (const auto* sample = std::get_if<zenoh::Sample>(&next)) take(*sample);
@@ -143,7 +144,7 @@ void ask(int own_port, int other_port, bool blocks) {
   measure([&](int looks) -> int64_t {
     send();
     const int64_t until = now_ns() + looks * LOOK_MS * 1000000LL;
-    // Until the processes know each other, messages are lost, and a blocking receiver would wait forever.
+    // Until the processes know each other, zenoh loses messages, and a blocking receiver would wait forever.
     const bool waits = looks > 1;
     while (blocks && answer.lasted == 0 && now_ns() < until) end.receive(waits);
     std::unique_lock lock(answer.mutex);

@@ -215,7 +215,7 @@ void intra(const Asked& asked, Schedule& schedule) {
   publish_all(schedule, *publisher, asked);
 }
 
-// Runs `other` in another process. The function that `other` gets as argument waits until this process closes the pipe.
+// Runs `other` in another process. `other` receives a function that waits until this process closes the pipe.
 void apart(const auto& other, const auto& here) {
   int ends[2];
   require(pipe(ends) == 0, "open a pipe");

@@ -1,5 +1,6 @@
 // A codec library for one FlatBuffers table type. The build defines HOPMETER_GENERATED, the header that flatc
-// generated, and HOPMETER_ALIGNMENT, the alignment of the table's payload. The schema has the table as a field.
+// generated, and HOPMETER_ALIGNMENT, the alignment of the table's payload. flatc generated the header for a schema with
+// the table as a field.
 #include HOPMETER_GENERATED
 
 #include <hopmeter/codec.h>
@@ -20,7 +21,8 @@ using flatbuffers::FlatBufferBuilder;
 // Scalars have at most 8 bytes; a struct with `force_align` may need a larger alignment.
 constexpr size_t kAlignment = HOPMETER_ALIGNMENT;
 constexpr flatbuffers::uoffset_t kMostDepth = 64;
-// The minimum size of a table and the offset that refers to it, which limits the number of tables in a payload.
+// The minimum size of a table together with the offset that refers to the table. This size limits the number of tables
+// in a payload.
 constexpr size_t kLeastTableBytes = 4;
 
 void pack(const NativeObject& object, FlatBufferBuilder& builder) {

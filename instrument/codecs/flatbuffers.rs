@@ -4,7 +4,7 @@ use flatbuffers::{FlatBufferBuilder, VerifierOptions, root_with_opts};
 
 use crate::{Message, MessageT};
 
-/// Scalars have at most 8 bytes. The crate reads structs byte by byte.
+/// The alignment of a payload. Scalars have at most 8 bytes, and the crate reads structs byte by byte.
 const ALIGNMENT: usize = 8;
 /// The minimum size in bytes of a table with the offset that refers to it. This size limits the number of tables in a
 /// payload.

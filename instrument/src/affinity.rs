@@ -66,8 +66,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores out of idle states until this process ends. While the file is open, the kernel limits the wake-up
-/// latency to 0 us. The limit ends with the process, even if it crashes.
+/// Keeps idle cores out of idle states until this process ends. As long as a process has the device file open, the
+/// kernel limits the wake-up latency to 0 us. The kernel closes the file when the process ends, even after a crash.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;

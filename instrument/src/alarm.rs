@@ -2,10 +2,9 @@
 
 use crate::{affinity, clock};
 
-/// How long to spin before the first sleep has been measured.
+/// How long to spin before a due time until the delay of the first sleep has been measured.
 const FIRST_NS: i64 = 100_000;
-/// The maximum spinning time. Longer delays are caused by the scheduler or the hypervisor, and spinning longer would
-/// not help.
+/// The maximum spinning time. The scheduler or the hypervisor causes longer delays, and spinning longer would not help.
 const MOST_NS: i64 = 250_000;
 
 /// Sleeps, then spins until the due time, and measures the time spent spinning.
@@ -16,8 +15,8 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Creates an alarm that spins for `spin_ns` before each due time, or never if it is 0. With `None`, the alarm
-    /// learns the time from how late sleeps end on this machine.
+    /// Creates an alarm that spins for `spin_ns` before each due time, or never if `spin_ns` is 0. With `None`, the
+    /// alarm learns the time from how late sleeps end on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }

@@ -38,7 +38,7 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
 /// The minimum gap between two readings that shows that the spinning thread was interrupted.
 const AWAY_NS: i64 = 10_000;
 
-/// Spins until an absolute time. Returns the CPU time that the thread has spent spinning since `begun_ns`. Time during
+/// Spins until an absolute time. Returns the CPU time that the thread has spent spinning since `begun_ns`. Time for
 /// which the kernel or the hypervisor ran something else on the core is excluded.
 #[inline]
 pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {

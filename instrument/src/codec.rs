@@ -19,8 +19,8 @@ pub trait Encoded {
     /// Returns the length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes the encoded object to a payload of exactly that length. The instrument calls this method again if the
-    /// transport was busy.
+    /// Writes the encoded object to a payload of exactly the encoded length. The instrument calls this method again if
+    /// the transport was busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 

@@ -136,8 +136,8 @@ impl Drop for Object {
 struct LibraryCodec(Arc<Object>);
 
 impl LibraryCodec {
-    /// Runs all code that would otherwise delay the first message. A wrong decoded object is no error here, because the
-    /// cell must fail instead.
+    /// Runs all code that would otherwise delay the first message. A wrong decoded object is not an error here, because
+    /// it must fail the cell, not the node.
     fn warm_up(&self) -> Result<()> {
         let encoded = self.0.encode()?;
         self.decode(encoded.as_bytes()).is_right(true);

@@ -1,7 +1,8 @@
 //! The adapter contract: what a transport must provide to the instrument.
 //!
-//! An adapter moves frames. It has no roles, clocks or statistics, and the instrument knows no transport by name. The
-//! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
+//! An adapter only moves frames; roles, clocks and statistics belong to the instrument, which knows no transport by
+//! name. The documentation of every method states who owns the bytes, whether the method may wait, and which thread
+//! calls it.
 
 use std::cell::Cell;
 use std::net::Ipv4Addr;
@@ -40,17 +41,17 @@ pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// A name that no other run on this machine has. The name of every object that an adapter creates outside
-    /// `directory` must contain it.
+    /// `directory` must contain the run's name.
     pub run: String,
     /// A private directory for this trial's socket files, with a short path. The launcher removes the directory.
     pub directory: PathBuf,
     /// The address of the transport's broker, in the manifest's format. Empty if the transport has no broker.
     pub broker: String,
-    /// The address that link ends listen on: the loopback address, unless nodes run on several machines. May be
-    /// 0.0.0.0, which means all devices.
+    /// The address that link ends listen on: the loopback address, unless nodes run on several machines. The address
+    /// 0.0.0.0 means all devices.
     pub bind: Ipv4Addr,
-    /// The address at which nodes on other machines reach this node. It is part of a link end's address. A transport
-    /// that discovers its peers uses the network device with this address.
+    /// The address at which nodes on other machines reach this node. The address of a link end must contain it. A
+    /// transport that discovers its peers uses the network device with this address.
     pub advertised: Ipv4Addr,
     /// All settings of the manifest. Settings that the scenario does not set have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
@@ -98,8 +99,8 @@ pub struct Link {
     pub payload: PayloadKind,
     /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
-    /// How this end waits for messages, or for replies if it is a client. For a publisher, how the link's receivers
-    /// wait, or how the polled receivers wait if only some are polled.
+    /// How this link end waits for messages, or for replies if it is a client. For a publisher, how the link's
+    /// receivers wait, or how the polled receivers wait if the others use callbacks.
     pub wait: Wait,
     /// The transport's own message type for this link, if the transport supports such types and the messages have one.
     pub message: Option<MessageType>,
@@ -108,8 +109,8 @@ pub struct Link {
 /// One transport in one process, shared by all endpoints of the node. Each endpoint calls the transport on a thread
 /// that is pinned to the endpoint's core. Threads that the transport starts inherit the pinning.
 pub trait Transport: Send + Sync {
-    /// Returns the version of the transport's library, if a setting selects the library. `None` means that the version
-    /// that the node reports applies.
+    /// Returns the version of the transport's library, if a setting selects the library. If `None`, the version that
+    /// the node reports applies.
     fn version(&self) -> Option<String> {
         None
     }
@@ -141,8 +142,8 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("client", &link.name))
     }
 
-    /// Returns facts that are known only after the run, such as the path that the bytes took: (`path`, `shared
-    /// memory`). Called once, after the last message.
+    /// Returns facts that are known only after the run, such as how the bytes travelled: (`path`, `shared memory`).
+    /// Called once, after the last message.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -157,8 +158,8 @@ pub trait Publisher: Send {
     }
 
     /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes to the transport's memory. Must not block
-    /// unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`. The frame is
-    /// then dropped, and the role retries the message.
+    /// unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`. After `Busy`,
+    /// the frame is dropped and the role retries the message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
     /// Sends a payload from the caller's memory. The transport drops its clone when it no longer needs the bytes.

@@ -57,7 +57,8 @@ pub struct Tally {
     pub received: u64,
     /// The total payload bytes of the received messages.
     pub received_bytes: u64,
-    /// The time of the last measured message at this endpoint. The next field is the time of the first one.
+    /// The time of the last measured message at this endpoint. The next field is the time of the first measured
+    /// message.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
@@ -70,15 +71,16 @@ pub struct Tally {
     pub foreign: u64,
     /// The number of samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// The number of payloads for which the checksum was compared. The next field counts those that did not match.
+    /// The number of payloads whose checksum was compared. The next field is the number of payloads whose checksum did
+    /// not match.
     pub content_checks: u64,
     pub content_errors: u64,
     /// The number of payload copies for relays and servers over transports that cannot forward a frame without a copy.
     pub copies: u64,
     /// The number of times that a relay's or server's work took over 100 us longer than requested.
     pub late_work: u64,
-    /// The time from the sent timestamp to the return of `send`, summed over all messages. It shows how long a blocking
-    /// transport delays a sender.
+    /// The time from the sent timestamp to the return of `send`, summed over all messages. The sum shows how long a
+    /// blocking transport delays a sender.
     pub send_ns: i64,
     /// The result of `roles::empty_hop`, for sources only.
     pub empty_hop_ns: Option<i64>,

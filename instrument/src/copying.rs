@@ -1,5 +1,4 @@
-//! Provides ways to copy a block of memory to a warm, cold or fresh destination. This is the cost for a receiver that
-//! retains a frame.
+//! Copies a block of memory to a warm, cold or fresh destination, as a receiver does that retains a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -54,7 +53,7 @@ pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
 
-/// A destination, and the way to copy bytes to it.
+/// A destination, and the function that copies bytes to it.
 pub struct Copier {
     copy: Function,
     into: Into,
@@ -67,8 +66,8 @@ impl Copier {
     ///
     /// # Errors
     ///
-    /// Fails if there is not enough memory, if this processor does not support the way, or if the adapter has no copy
-    /// function.
+    /// Fails if there is not enough memory, if this processor does not support the way of copying, or if the adapter
+    /// has no copy function.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));

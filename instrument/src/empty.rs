@@ -17,7 +17,7 @@ pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }
 
-/// The callback of the only receiver, if it has subscribed.
+/// The callback of the link's only receiver, once the receiver has subscribed.
 type Receiver = Arc<Mutex<Option<OnFrame>>>;
 
 #[derive(Default)]

@@ -28,7 +28,7 @@ impl ListenLimit {
         }
     }
 
-    /// Moves the deadline to `deadline_ns`, unless it is already earlier.
+    /// Moves the deadline to `deadline_ns`, unless the current deadline is earlier.
     pub fn limit_to(&self, deadline_ns: i64) {
         self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
         drop(self.lock.lock());

@@ -9,8 +9,8 @@ use crate::frame::{HEADER_BYTES, Header};
 /// A frame for a sender to fill, split into header and payload.
 ///
 /// With raw carriage, header and payload are contiguous in one buffer ([`FrameMut::split`]). With typed carriage, the
-/// adapter provides a header on its stack and the payload field of its message. It then copies the header's fields to
-/// the message's fields.
+/// adapter provides a header on its stack and the payload field of its message. The adapter then copies the header's
+/// fields to the message's fields.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
     pub payload: &'a mut [u8],
@@ -112,8 +112,9 @@ impl<'a> Received<'a> {
         Self::parts(header, payload)
     }
 
-    /// Sets the arrival time to the current time, unless the frame already has one. [`OnFrame::call`] does this first.
-    /// An adapter that takes a lock or searches a queue before that call should set the arrival time earlier.
+    /// Sets the arrival time to the current time, unless the frame already has one. [`OnFrame::call`] sets the arrival
+    /// time first. An adapter that takes a lock or searches a queue before that call should set the arrival time
+    /// earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -149,8 +150,8 @@ impl OnFrame {
         Self(Box::new(take))
     }
 
-    /// Sets a frame's arrival time, and then passes the frame to the role. This is not inlined, so that the compiler
-    /// cannot move the role's code before the clock reading.
+    /// Sets a frame's arrival time, and then passes the frame to the role. The function is not inlined, so that the
+    /// compiler cannot move the role's code before the clock reading.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
         (self.0)(received.stamp_arrival());

@@ -6,9 +6,9 @@ const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 /// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
-/// Without this call, it depends on the rest of the heap whether glibc returns freed messages to the kernel. The kernel
-/// would then map the memory again page by page, which takes half of the time of messages of 1 MB and more.
-/// `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
+/// Without this call, it depends on the rest of the heap whether glibc returns freed messages to the kernel. Mapping
+/// returned memory again, page by page, takes half of the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_`
+/// and `GLIBC_TUNABLES` take precedence if they are set.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
     // If there is too little memory for this block, the code that needs memory later reports the error.
@@ -32,7 +32,7 @@ mod tests {
         }
     }
 
-    /// Frees three blocks that together exceed the memory that glibc retains after it has freed one such block.
+    /// Frees three blocks whose total size exceeds the memory that glibc retains after it has freed one such block.
     fn use_and_free() {
         let mut blocks = [(); 3].map(|()| vec![0_u8; BLOCK_BYTES]);
         for block in &mut blocks {

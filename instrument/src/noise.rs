@@ -1,6 +1,7 @@
 //! Measures how much this machine disturbs a thread that has a core to itself, and how late a sleeping thread wakes up.
 //!
-//! Both values are lower bounds for the variation of every hop's latency, whatever the transport.
+//! The disturbance and the wake-up delay are lower bounds for the variation of every hop's latency, whatever the
+//! transport.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::{affinity, clock};
 
-/// The minimum gap between two clock readings that is counted, which noticeably delays a message.
+/// The shortest gap between two clock readings that is counted. A gap of this length delays a message noticeably.
 pub const GAP_NS: i64 = 10_000;
 
 /// The gaps between the clock readings of a thread that does nothing else, on one core.
@@ -20,7 +21,7 @@ pub struct Noise {
     pub watched_ns: i64,
     /// The longest time between two consecutive readings.
     pub longest_ns: i64,
-    /// The number of gaps over 10 us, and their total time.
+    /// The number of gaps that are longer than 10 us. The next field is their total time.
     pub gaps: u64,
     pub gaps_ns: i64,
 }

@@ -107,7 +107,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if writing fails. The disk space is reserved, so this happens only if the disk is broken.
+    /// Fails if writing fails. The disk space is reserved, so writing fails only if the disk is broken.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }

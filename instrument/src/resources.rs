@@ -27,8 +27,8 @@ pub struct Resources {
     pub shared_mappings: Vec<(String, u64)>,
 }
 
-/// Reads the resource counters at the start and at the end of a measurement. All endpoints of a node share this meter,
-/// which the first call of `begin` starts.
+/// Reads the resource counters at the start and at the end of a measurement. All endpoints of a node share the meter.
+/// The first call of `begin` starts the meter.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,
@@ -113,7 +113,8 @@ fn rss_peak_bytes() -> u64 {
     kib.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Returns the ten largest shared mappings by name, largest first. They show which path large payloads took.
+/// Returns the ten largest shared mappings by name, largest first. The mappings show whether large payloads travelled
+/// through shared memory.
 fn shared_mappings() -> Vec<(String, u64)> {
     let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut sums = std::collections::BTreeMap::<String, u64>::new();

@@ -75,8 +75,8 @@ pub struct MessageType {
     /// The directory with the code that hopmeter generated for the type. Empty if the transport needs no such code.
     #[serde(default)]
     pub code: String,
-    /// The file with the encoded message, if the transport encodes messages itself. Payloads then contain the bytes of
-    /// this file. Otherwise, payloads are encoded messages of the type.
+    /// The file with the encoded message if the transport encodes messages itself; payloads are then the bytes of this
+    /// file. Empty if payloads are encoded messages of the type.
     #[serde(default)]
     pub object: String,
 }
@@ -141,7 +141,7 @@ pub struct Flow {
     pub dispatch: Dispatch,
 }
 
-/// How long a source without a schedule or a number of messages sends: first without measuring, then with measuring.
+/// How long a source without a fixed number of messages sends: first without measuring, then with measuring.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
@@ -154,7 +154,7 @@ pub struct Window {
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     pub format: u32,
-    /// The run id, 16 hexadecimal digits.
+    /// The run id: 16 hexadecimal digits.
     pub run: String,
     pub cell: String,
     pub trial: u32,
@@ -182,7 +182,7 @@ pub struct Spec {
     /// How long a refused message is retried before it is abandoned.
     pub retry_ns: i64,
     /// How long a client waits before it counts a reply as lost. A source waits equally long for a message that should
-    /// return.
+    /// return to it.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
     /// The SCHED_FIFO priority. 0 selects the normal scheduler.
@@ -214,7 +214,7 @@ fn one() -> usize {
     1
 }
 
-/// Returns the default address, for nodes that are all on one machine.
+/// Returns the loopback address, the default for nodes that are all on one machine.
 pub fn loopback() -> Ipv4Addr {
     Ipv4Addr::LOCALHOST
 }

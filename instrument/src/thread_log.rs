@@ -1,7 +1,7 @@
 //! Reads the kernel's counters for a thread before and after each message, to show why a message was slow.
 //!
-//! A reading takes three system calls. Roles therefore take readings only if the spec names a file for them. It does so
-//! only in trials that are not ranked.
+//! A reading takes three system calls. Roles therefore take readings only if the spec names a file for the readings, as
+//! in trials that are not ranked.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -43,7 +43,8 @@ pub struct Reading {
     pub at_ns: i64,
     /// The CPU time, without the time that the hypervisor took away.
     pub cpu_ns: i64,
-    /// The time for which the thread was runnable but did not run, or [`NONE_NS`] if the kernel does not count it.
+    /// The time for which the thread was runnable but did not run, or [`NONE_NS`] if the kernel does not count this
+    /// time.
     pub queued_ns: i64,
     pub thread: u32,
     pub mark: Mark,
@@ -64,7 +65,7 @@ pub struct ThreadLog {
 
 impl ThreadLog {
     /// Creates an endpoint's log, or returns `None` if the endpoint's spec names no file. Touches the log's memory, so
-    /// that it causes no page fault later.
+    /// that the memory causes no page faults later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
         let messages = flow.messages.saturating_add(flow.warmup);

@@ -1,8 +1,8 @@
 //! Implements typed carriage: stores a frame's header in the fields of a real message type, which has no field for a
 //! header.
 //!
-//! Such a message has a number, a time and a text. The text is a label: ASCII of fixed length, `run pair flags seq
-//! checksum` in hexadecimal. A label therefore costs the same for every message and every middleware.
+//! Such a message has a number, a time and a text. The text is a label: `run pair flags seq checksum` in hexadecimal.
+//! Its length is fixed, so a label costs the same for every message and every middleware.
 
 use crate::contract::{Fill, FrameMut};
 use crate::error::{Error, Result};
@@ -66,8 +66,8 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
 }
 
 /// Restores the header that a message carried. An invalid label yields a header that every receiver rejects as
-/// malformed. The message does not carry the due time, so the header contains the sent time instead. The source has
-/// recorded the due time.
+/// malformed. A message carries no due time, so the header contains the sent time instead; only the source records the
+/// due time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -81,8 +81,8 @@ pub fn seq_of(header: &[u8; HEADER_BYTES]) -> u64 {
     Header::fields(header).seq
 }
 
-/// Returns whether the receiver checks the message's payload. If so, an adapter that encodes payloads itself must
-/// compare the arrived message with the link's message. It passes on the payload only if the two are equal.
+/// Returns whether the receiver checks the message's payload. An adapter that encodes payloads itself must compare a
+/// checked message with the link's message, and passes on the payload only if the two are equal.
 pub fn is_checked(header: &[u8; HEADER_BYTES]) -> bool {
     Header::fields(header).is(flags::CHECKSUM)
 }
@@ -120,7 +120,8 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Encodes all digits at once. A loop over single digits would cost more than all other work on a small message.
+/// Encodes all digits at once, because a loop over single digits would cost more than all other work on a small
+/// message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {

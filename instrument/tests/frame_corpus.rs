@@ -55,7 +55,7 @@ fn a_changed_bit_is_refused_or_changes_a_field_that_is_free() {
         let bit = random.below(HEADER_BYTES * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
         match Header::accept(&bytes, header.length as usize, RUN, header.pair) {
-            // The fixed fields, the run, the pair and the length leave no bit undetermined.
+            // In an accepted frame, every bit of the fixed fields, the run, the pair and the length is determined.
             Ok(read) => {
                 assert!(matches!(bit / 8, 6 | 24..=47 | 56..=59), "byte {} changed unseen", bit / 8);
                 assert_ne!(read, header);

@@ -1,4 +1,4 @@
-//! Tests that recording a message allocates nothing. The allocator counts its calls. This test has its own program,
+//! Tests that recording a message allocates nothing. The allocator counts its calls. The test is a separate program,
 //! because every allocation of the process counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -38,7 +38,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut recorder = Recorder::create(&folder.path().join("samples"), 0, 10_000).expect("a recorder");
     assert!(allocations_of(|| drop(std::hint::black_box(vec![0u8; 100]))) > 0, "an allocation is noticed");
-    // Twice as many records are pushed as fit. The surplus records are counted, and must allocate nothing either.
+    // More records are pushed than fit. The surplus records are counted, and must not allocate memory either.
     let allocations = allocations_of(|| {
         for seq in 0..20_000 {
             let arrived_ns = clock::now_ns();

@@ -1,7 +1,8 @@
-// A library that stands in for NVIDIA's driver where tests have no GPU: its memory is the host's, and it is as strict
-// as the real one is documented to be (a context for every call, no handle of one's own, none twice, bases only).
+// A replacement for NVIDIA's driver library in tests without a GPU. Its GPU memory is host memory. The library enforces
+// the driver's documented rules. Every call needs a context. A handle must come from another process, be opened only
+// once and refer to the base of an allocation.
 //
-// FAKE_CUDA says which GPUs are seen, a letter each, in order: "AB"; the UUID of A is 16 times 'A'.
+// FAKE_CUDA lists the visible GPUs, with one letter per GPU, such as "AB". The UUID of GPU A is 16 times 'A'.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,18 +22,18 @@ constexpr int kInvalidValue = 1, kNotInitialized = 3, kNoDevice = 100, kInvalidD
 
 struct Allocation {
   size_t size;
-  char device;  // its letter
-  int file;     // -1 for what is not cudaMalloc's
+  char device;  // the GPU's letter
+  int file;     // -1 for memory that does not come from cudaMalloc
   bool foreign;
 };
 
-struct Name {  // what a handle says
+struct Name {  // the content of a handle
   int pid, file;
-  size_t size, device;  // no gaps: handles are compared
+  size_t size, device;  // without padding, because handles are compared as bytes
 };
 
 std::map<uint64_t, Allocation> memory;
-std::map<uint64_t, std::string> opened;  // handles by where they are mapped
+std::map<uint64_t, std::string> opened;  // the opened handles, by the address of their mapping
 std::map<std::string, int> calls;
 thread_local int depth = 0;
 bool started = false;
@@ -65,7 +66,8 @@ struct Uuid {
   char bytes[16];
 };
 
-// For tests: memory of `size` bytes on a GPU, cudaMalloc's or not; how often a call came; forgets counts.
+// Functions for tests: `fake_alloc` allocates GPU memory, with a handle if `exportable`; `fake_calls` returns how often
+// a driver function was called; `fake_forget` resets all counts.
 uint64_t fake_alloc(size_t size, char device, int exportable) {
   const int file = memfd_create("fake-cuda", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) std::abort();
@@ -96,7 +98,7 @@ int cuDeviceGetCount(int* count) {
   return started ? 0 : kNotInitialized;
 }
 int cuDeviceGet(int* device, int ordinal) {
-  *device = ordinal + 7;  // a device is no ordinal
+  *device = ordinal + 7;  // a device handle differs from the device's ordinal
   return ordinal < static_cast<int>(devices().size()) ? 0 : kInvalidDevice;
 }
 int cuDeviceGetUuid_v2(Uuid* uuid, int device) {

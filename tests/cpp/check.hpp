@@ -1,4 +1,4 @@
-/// The least a test needs: claims that end the program when they are false, with the line that made them.
+/// Assertions for tests: a failed assertion prints its source line and ends the program.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/// The C++ face by itself: what the instrument gets to see of classes that throw, leave out, own and give back.
+/// Tests the C++ interface: adapter classes that throw, omit functions, own memory or release it.
 #include "hopmeter/hopmeter.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ using namespace hopmeter;
 
 namespace {
 
-/// What an adapter reported.
+/// The error that an adapter reported.
 struct Told {
   std::string what, remedy;
   HopmeterError sink{this, [](void* context, HopmeterText what, HopmeterText remedy) {
@@ -25,7 +25,7 @@ struct Told {
 
 int alive = 0;
 
-/// Does in `send` what the test wants.
+/// A publisher whose `send` calls a function of the test.
 class Scripted final : public Publisher {
  public:
   explicit Scripted(std::function<Sent(std::size_t, Fill)> script) : script_(std::move(script)) { ++alive; }
@@ -36,7 +36,7 @@ class Scripted final : public Publisher {
   std::function<Sent(std::size_t, Fill)> script_;
 };
 
-/// A publisher as the instrument holds it.
+/// A publisher in the form that the instrument receives.
 class Held {
  public:
   explicit Held(std::function<Sent(std::size_t, Fill)> script)
@@ -146,7 +146,7 @@ void kept_bytes_outlive_the_frame() {
   check(alive == 0, "released");
 }
 
-/// Offers nothing but what it must.
+/// A transport without any link end.
 struct Bare final : Transport {
   explicit Bare(const Setup&) {}
   static std::string version() { return "0"; }
@@ -168,14 +168,14 @@ void what_is_not_offered_is_named_and_callbacks_are_given_back() {
   transport.calls->close(transport.object);
 }
 
-/// Has two libraries, and picks an adapter that offers nothing.
+/// An adapter with two libraries, which selects a transport without any link end.
 struct Picking final : Choice {
   explicit Picking(const Setup& setup) : Choice(std::make_unique<Bare>(setup)) {}
   static std::string version() { return "one 1, two 2"; }
   std::string library() const { return "two 2"; }
 };
 
-/// What an adapter tells of its version, before it is opened and after.
+/// Returns the versions that an adapter reports before and after it is opened.
 template <class Ours>
 std::pair<std::string, std::string> versions() {
   Told told;
@@ -206,7 +206,7 @@ void a_choice_passes_on_what_is_asked_of_it() {
   transport.calls->close(transport.object);
 }
 
-/// A publisher that records the link for which it was made.
+/// A publisher that records the name of its link.
 struct Recording final : Publisher {
   static inline std::string link;
   Recording(const Setup&, const Link& its_link) { link = its_link.name; }

@@ -1,4 +1,4 @@
-/// Whole nodes, in child processes, with adapters that fail: what reaches the launcher, and how the node ends.
+/// Tests whole nodes in child processes with failing adapters: the reports to the launcher, and the exit status.
 #include "hopmeter/hopmeter.hpp"
 
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ class Silent final : public Publisher {
   Sent send(std::size_t, Fill) override { throw Error("the wire is cut", "mend it"); }
 };
 
-/// Fails where the setting `fault` says.
+/// An adapter that fails in the way that the setting `fault` names.
 class Faulty final : public Transport {
  public:
   explicit Faulty(const Setup& setup) : fault_(setup.setting<std::string>("fault")) {
@@ -54,7 +54,7 @@ std::string spec(const std::string& folder, const std::string& fault) {
          folder + R"(/samples", "capacity": 8}], "links": {"l0": {"name": "x_l0", "receivers": 1, "wait": "block"}}})";
 }
 
-/// A folder of its own, gone with the test.
+/// A temporary folder that is removed at the end of the test.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / "hopmeter-XXXXXX") {
@@ -69,7 +69,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Runs a node in a child process; answers all it said, with its exit status at the end.
+/// Runs a node in a child process. Returns the node's output on the control channel, followed by its exit status.
 std::string said_by_node(const std::string& fault) {
   const Folder folder;
   std::ofstream(folder.path() + "/spec") << spec(folder.path(), fault);
@@ -78,7 +78,7 @@ std::string said_by_node(const std::string& fault) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    // What it says for people is not what is tested here.
+    // Discards stderr, because only the control channel is tested.
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(100);
     std::string fd = std::to_string(ends[1]), file = folder.path() + "/spec";
     std::string words[] = {"node", "--spec", file, "--control-fd", fd};
@@ -89,7 +89,7 @@ std::string said_by_node(const std::string& fault) {
   const std::string orders = R"({"say":"connect","links":{"l0":""}}
 {"say":"probe"}
 )";
-  // A node that has failed already does not hear them.
+  // Sending may fail, because the node may already have exited.
   (void)!::send(ends[0], orders.data(), orders.size(), MSG_NOSIGNAL);
   std::string said;
   char piece[4096];

@@ -1,4 +1,4 @@
-/// The parts that adapters are built from: what they hold, hand over and give back.
+/// Tests the building blocks of adapters: buffers, mailboxes, callbacks, descriptors and messages.
 #include <sys/eventfd.h>
 
 #include <array>
@@ -142,7 +142,7 @@ void a_slot_calls_its_callback_only_while_the_subscription_lives() {
   check(!call() && calls == 1 && releases == 1, "not called any more, and given back");
 }
 
-/// Fields and a sequence.
+/// A message with fields and a sequence.
 struct Picture {
   struct {
     std::int32_t sec;
@@ -153,7 +153,7 @@ struct Picture {
   std::uint32_t width = 0;
 };
 
-/// Functions, and an array of which a part counts.
+/// A message with accessor functions, and with an array of which only a part is used.
 struct Plain {
   class Time {
    public:
@@ -184,7 +184,7 @@ struct PlainLayout : PictureLayout {
   static void length(auto& message, std::uint32_t bytes) { message.length = bytes; }
 };
 
-/// A message whose text is a pointer, and without a field for a payload.
+/// A message whose text is a pointer, and that has no payload field.
 struct Small {
   char* text;
   std::int64_t nanosec;

@@ -21,7 +21,7 @@ struct Counts {
   long invalid = 0, different = 0, equal = 0;
 };
 
-// The frame has memory of exactly its size, so that the sanitizer sees a read beyond its end.
+// The frame's memory has exactly the frame's size, so that the sanitizer detects a read beyond its end.
 void judge(const hopmeter_codec_functions& codec, const void* object, const Bytes& frame, Counts& counts) {
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
   std::copy(frame.begin(), frame.end(), exact.get());

@@ -1,4 +1,4 @@
-/// The calls of a client whose library has only blocking calls.
+/// Makes the calls of a client whose library has only blocking calls.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,12 @@
 
 namespace hopmeter {
 
-/// A thread makes the calls, one at a time. Declare this after everything that a call uses.
+/// Makes calls on a separate thread, one at a time. Declare this member after everything that a call uses.
 template <class Request, class Reply>
 class BlockingCalls {
  public:
-  /// `call` returns the reply to a request; nothing if there is no reply. `interrupt` ends a call that is in progress.
+  /// `call` returns the reply to a request, or nothing if there is no reply. `interrupt` ends a call that is in
+  /// progress.
   template <class Call>
   BlockingCalls(Call call, std::function<void()> interrupt)
       : thread_([this, call = std::move(call)] { make_next(call); },
@@ -23,7 +24,7 @@ class BlockingCalls {
                   interrupt();
                 }) {}
 
-  /// Whether no call is in progress. Another call must wait until then.
+  /// Whether no call is in progress, so that a new call may start.
   bool is_idle() const noexcept { return is_idle_; }
 
   void start(Request request) {
@@ -35,7 +36,7 @@ class BlockingCalls {
   std::optional<Reply> poll(Timeout timeout) { return replies_.pop(timeout); }
 
  private:
-  /// How long the thread sleeps at most until it looks again for a request.
+  /// The maximum time for which the thread sleeps before it checks again for a request.
   static constexpr std::chrono::minutes nap{1};
 
   void make_next(const auto& call) {

@@ -27,7 +27,8 @@ class CalledServer : public Server {
   }
 
  protected:
-  /// Lets the endpoint handle a request; returns when it has. Any thread of the library may call this.
+  /// Lets the endpoint handle a request, and returns when the request has been handled. Any thread of the library may
+  /// call this function.
   void answer(const Received& received, Replier& replier) {
     if (is_called_) {
       slot_->call([&](const auto& on_request) { on_request(received, replier); });
@@ -42,7 +43,7 @@ class CalledServer : public Server {
     visit.is_handled.wait();
   }
 
-  /// Releases the library's threads; their requests, and later ones, are not answered.
+  /// Releases the library's threads. Requests that are waiting and later requests are not answered.
   void close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
@@ -62,7 +63,7 @@ class CalledServer : public Server {
     ~Departure() { visit.is_handled.set(); }
   };
 
-  /// The number of requests that may wait before the mailbox grows.
+  /// The mailbox's initial capacity in requests.
   static constexpr std::size_t usual_visits = 64;
 
   const bool is_called_;

@@ -1,4 +1,5 @@
-/// Choices that an adapter makes at run time: a transport from the setup, and a message type from a link's payload.
+/// Choices that an adapter makes at run time: its library, according to the setup, and a message type, according to a
+/// link's payload.
 #pragma once
 
 #include <type_traits>

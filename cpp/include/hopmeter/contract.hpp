@@ -1,6 +1,7 @@
 /// The adapter contract: what a transport must provide for the instrument. An adapter only moves frames; the instrument
-/// has the roles, clocks and statistics. Every method may throw, preferably an `Error` with a remedy. Destructors,
-/// `address`, `version`, `facts` and `defer` must not throw: an exception there ends the process.
+/// provides the roles, clocks and statistics. Every method may throw, preferably an `Error` with a remedy. Destructors,
+/// `address`, `version`, `facts` and `defer` must not throw, because an exception from one of these functions ends the
+/// process.
 #pragma once
 
 #include <chrono>
@@ -35,18 +36,19 @@ class Setup {
  public:
   explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
 
-  /// The run id, which is unique on this machine. Use it in the name of everything that you create outside `directory`.
+  /// The run id, which is unique on this machine. The name of everything that you create outside `directory` must
+  /// contain the run id.
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder for this trial's socket files, with a short path; the launcher removes the folder.
   std::string directory() const { return detail::string(raw_->directory); }
   /// The address of the transport's broker, in the manifest's format (empty if the transport has no broker).
   std::string broker() const { return detail::string(raw_->broker); }
   [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
-  /// The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. May be
-  /// 0.0.0.0, for all devices.
+  /// The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. The
+  /// address 0.0.0.0 means all devices.
   std::string bind() const { return detail::string(raw_->bind); }
-  /// The IPv4 address at which nodes on other machines reach this node. Put it into the address of a link end. A
-  /// transport that discovers its peers uses the network device with this address.
+  /// The IPv4 address at which nodes on other machines reach this node. The address of a link end must contain this
+  /// IPv4 address. A transport that discovers its peers uses the network device with this address.
   std::string advertised() const { return detail::string(raw_->advertised); }
   /// Describes the network device that a transport uses, as a text for the transport's facts.
   std::string network_device() const {
@@ -103,15 +105,15 @@ struct Link {
   std::uint32_t height = 0;
   /// The size of this link's largest frame, including the header.
   std::size_t frame_bytes = header_bytes;
-  /// How this end waits for messages, or a client for replies. For a publisher: how the link's receivers wait; if only
-  /// some use callbacks, how the polled ones wait.
+  /// How this link end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
+  /// wait, or how the polled receivers wait if the others use callbacks.
   Wait wait = Wait::block;
   /// The transport's own message type for this link, such as `nav_msgs/msg/Odometry` (empty if the link has none).
   std::string message_type;
   /// The folder with the code that `hopmeter build --message` generated for this type (empty if there is none).
   std::string message_code;
-  /// The file with the encoded message, if the adapter encodes the message itself; payloads are then the bytes of this
-  /// file. Otherwise empty; payloads are then encoded messages of the type.
+  /// The file with the encoded message if the adapter encodes the message itself; payloads are then the bytes of this
+  /// file. Empty if payloads are encoded messages of the type.
   std::string message_object;
 };
 
@@ -123,12 +125,12 @@ class Publisher {
  public:
   virtual ~Publisher() = default;
 
-  /// The address for the link's receivers. Empty by default, if receivers need only the link's name.
+  /// The address at which receivers find this end. Empty, as by default, if receivers need only the link's name.
   virtual std::string address() const { return {}; }
 
   /// Sends one frame of `header_bytes + payload_bytes`, which `fill` writes into the transport's memory. Must not wait
-  /// unless the manifest says `send = "blocking"`. May return `busy` before or after calling `fill`; the frame is then
-  /// discarded, and the role offers the message again.
+  /// unless the manifest says `send = "blocking"`. May return `busy` before or after calling `fill`. After `busy`, the
+  /// frame is discarded and the role offers the message again.
   virtual Sent send(std::size_t payload_bytes, Fill fill) = 0;
 
   /// Sends a payload from the caller's memory. Destroy `payload` when the transport no longer needs the bytes. The
@@ -136,8 +138,8 @@ class Publisher {
   virtual Sent send_parts(std::span<const std::byte, header_bytes> header, Shared payload);
 
   /// Forwards a received frame unaltered. The frame came from a link with the same payload. The default implementation
-  /// copies it into a new frame (`forward = "copy"` in the manifest). An adapter whose transport can pass on a
-  /// reference overrides this method and declares `forward = "move"`.
+  /// copies the received frame into a new frame (`forward = "copy"` in the manifest). An adapter whose transport can
+  /// pass on a reference overrides this method and declares `forward = "move"`.
   virtual Sent forward(const Received& received);
 };
 
@@ -152,7 +154,7 @@ class Subscriber {
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
 
-/// A receiving end with a callback. Its destructor waits for a running callback, after which none starts.
+/// A receiving end with a callback. The destructor waits for a running callback, and no callback starts afterwards.
 class Subscription {
  public:
   virtual ~Subscription() = default;
@@ -166,7 +168,7 @@ class Client {
   /// Sends a request; the rules of `Publisher::send` apply.
   virtual Sent start(std::size_t payload_bytes, Fill fill) = 0;
 
-  /// Sends a received request on, unaltered, as a new call.
+  /// Forwards a received request, unaltered, as a new call.
   virtual Sent forward(const Received& received);
 
   /// Calls `take` for each reply that has arrived; the rules of `Subscriber::poll` apply.
@@ -199,7 +201,8 @@ template <class Ours>
 HopmeterReplier borrow(Ours& replier) noexcept;
 }
 
-/// Handles the requests of one poll; valid until `poll` returns. The handler may block and call other servers.
+/// Handles the requests of one poll. The object is valid until `poll` returns; the handler may block and call other
+/// servers.
 class Handle {
  public:
   explicit Handle(HopmeterHandle raw) noexcept : raw_(raw) {}
@@ -243,32 +246,32 @@ class Server {
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 
-/// Facts that are known only after the last message, such as the path of the bytes: (`path`, `shared memory`).
+/// Facts that are known only after the last message, such as how the bytes travelled: (`path`, `shared memory`).
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// One transport in one process, shared by all endpoints of the node, whose threads call the methods. Each endpoint
 /// thread is pinned to its endpoint's core; threads that a transport starts inherit the pinning.
 ///
-/// An adapter derives from this class and takes a `const Setup&` in its constructor. It also has a `static std::string
-/// version()`, which returns the version that the library reports, or if it reports none, the version that the adapter
-/// was built with. An adapter with several libraries lists all of them in `version()`; its `std::string library()
-/// const` then returns the library in use.
+/// An adapter derives from this class and takes a `const Setup&` in its constructor. The class also has a `static
+/// std::string version()`, which returns the version that the library reports. If the library reports none, it is the
+/// version that the adapter was built with. An adapter with several libraries lists all of them in `version()`; its
+/// `std::string library() const` then returns the library in use.
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Binds the sending end of a pubsub link. May wait.
+  /// Binds the sending end of a pubsub link. The call may block.
   virtual Owned<Publisher> publisher(const Link& link);
-  /// Connects a receiving end that the instrument polls (`spin`, `block`). May wait.
+  /// Connects a receiving end that the instrument polls (`spin`, `block`). The call may block.
   virtual Owned<Subscriber> subscriber(const Link& link);
-  /// Connects a receiving end that calls `on_frame` (`callback`). May wait; frames may arrive before this method
-  /// returns.
+  /// Connects a receiving end that calls `on_frame` (`callback`). The call may block. Frames may arrive before the
+  /// method returns.
   virtual Owned<Subscription> subscribe(const Link& link, OnFrame on_frame);
-  /// Binds the server side of an rpc link. May wait.
+  /// Binds the server side of an rpc link. The call may block.
   virtual Owned<Server> server(const Link& link);
-  /// Connects the client side of an rpc link. May wait.
+  /// Connects the client side of an rpc link. The call may block.
   virtual Owned<Client> client(const Link& link);
-  /// Returns the facts of this trial. The instrument calls this once, after the last message.
+  /// Returns the facts of this trial. The instrument calls this method once, after the last message.
   virtual Facts facts() { return {}; }
 };
 

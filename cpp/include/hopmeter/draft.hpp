@@ -1,4 +1,4 @@
-/// A buffer in which to write frames, for libraries that copy the bytes they send.
+/// A buffer in which frames are written, for libraries that copy the bytes that they send.
 #pragma once
 
 #include <vector>

@@ -39,9 +39,9 @@ inline std::int64_t now_ns() noexcept {
 
 }  // namespace detail
 
-/// Writes one frame into the transport's memory. Call it once per send, on the caller's thread, and as late as
-/// possible: as its last step, inlined into the adapter, it reads the sent time. A `Fill` is valid until `send`
-/// returns; its copies refer to the same frame.
+/// Writes one frame into the transport's memory. Call a `Fill` once per send, on the caller's thread, and as late as
+/// possible: its last step reads the sent time, inlined into the adapter. A `Fill` is valid until `send` returns; its
+/// copies refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -96,8 +96,8 @@ class Received {
   }
 
   /// Sets the arrival time to now, unless this frame already has one. `OnFrame` and the other functions that take
-  /// frames do this first. An adapter that takes a lock or searches a queue before it calls such a function should set
-  /// the arrival time before that.
+  /// frames set the arrival time first. An adapter that locks a mutex or searches a queue before it calls such a
+  /// function should set the arrival time earlier.
   Received stamp_arrival() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
@@ -106,15 +106,15 @@ class Received {
 
   [[deprecated("use stamp_arrival")]] Received arrived() const noexcept { return stamp_arrival(); }
 
-  /// Returns the same frame with the transport's own message attached, for a `forward` that moves it. The message must
-  /// stay valid as long as the bytes.
+  /// Returns the same frame with the transport's own message attached, for a `forward` that moves the message. The
+  /// message must stay valid as long as the frame's bytes.
   Received with_native(const void* native) const noexcept {
     Received with = *this;
     with.raw_.native = native;
     return with;
   }
 
-  /// Returns the same frame with a function that retains it: `keep` turns the native message into a
+  /// Returns the same frame with a function that retains the frame: `keep` turns the native message into a
   /// `unique_ptr<FrameHolder>`.
   template <auto keep>
   Received with_keep() const noexcept {
@@ -132,7 +132,7 @@ class Received {
     return static_cast<const Message*>(raw_.native);
   }
 
-  /// The native message, for a `forward` that moves it. Throws if `library` did not receive this frame.
+  /// The native message, for a `forward` that moves the message. Throws if `library` did not receive this frame.
   template <class Message>
   const Message& require_native(const char* library) const {
     if (const auto* message = native<Message>()) return *message;
@@ -191,13 +191,13 @@ class Owner {
   Raw raw_;
 };
 
-/// Takes the frames of one subscription. Call it with every frame, on a thread of the transport or on the sender's
-/// thread, but never concurrently and never after the subscription has been destroyed. Destroy it together with the
-/// subscription.
+/// Takes the frames of one subscription. Call an `OnFrame` with every frame, on a thread of the transport or on the
+/// sender's thread. Never call it concurrently. Destroy it together with the subscription, and never call it
+/// afterwards.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  /// Not inlined, so that it first reads the arrival time.
+  /// Not inlined, so that the function reads the arrival time before any other code of the instrument runs.
   [[gnu::noinline]] void operator()(const Received& received) const {
     const Received stamped = received.stamp_arrival();
     raw_.call(raw_.context, &stamped.raw());

@@ -16,8 +16,8 @@ namespace hopmeter {
 template <class Item>
 class Mailbox {
  public:
-  /// `limit` is the mailbox's capacity. Senders that must respect it check `has_room` first; otherwise the mailbox
-  /// grows.
+  /// `limit` is the mailbox's capacity. Senders that must respect the capacity check `has_room` first, because a full
+  /// mailbox grows.
   explicit Mailbox(std::size_t limit) : limit_(limit), ring_(limit) {}
 
   bool has_room() const noexcept { return length_.load(std::memory_order_acquire) < limit_; }

@@ -84,8 +84,8 @@ std::span<const std::byte> payload_of(const Message& message) {
   }
 }
 
-/// Lets `fill` write a frame: the payload into `payload`, the header into the message's fields. The label is set last,
-/// because it is computed from the complete header.
+/// Lets `fill` write a frame: the payload into `payload`, the header into the message's fields. The label is written
+/// last, because it is computed from the complete header.
 template <class Layout>
 void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Header header;

@@ -25,8 +25,8 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// Takes ownership of a descriptor that a system call returned. If the call failed, throws an error that contains
-  /// `doing` and the cause.
+  /// Takes ownership of a descriptor that a system call returned. If the system call failed, throws an error that
+  /// contains `doing` and the cause.
   Descriptor(int descriptor, const char* doing) : descriptor_(descriptor) {
     if (descriptor < 0) throw Error::system(doing);
   }

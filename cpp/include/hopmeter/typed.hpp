@@ -58,7 +58,8 @@ std::string_view label_in(const auto& text) noexcept {
 }
 
 /// Restores a frame's header from a message. If the text is not a label, every receiver refuses the header as
-/// malformed. The header contains the sent time instead of the due time, which only the source has recorded.
+/// malformed. The header contains the sent time instead of the due time, because only the source has recorded the due
+/// time.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,
@@ -71,8 +72,8 @@ inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noe
   return hopmeter_seq_of(detail::raw(header));
 }
 
-/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself must compare
-/// the received message before passing on the payload.
+/// Whether the receiver checks the message's payload. An adapter that encodes payloads itself must compare a checked
+/// message with the sent one before passing on the payload.
 inline bool is_checked(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_is_checked(detail::raw(header));
 }

@@ -22,7 +22,7 @@ pub const LABEL_BYTES: usize = 56;
 pub const ACCEPTED: i32 = 0;
 /// The transport cannot accept the frame without waiting.
 pub const BUSY: i32 = 1;
-/// Failure. The function must call `Error.put` before it returns this value. A failed poll also returns this value.
+/// Failure, also of a poll. The function must call `Error.put` before it returns this value.
 pub const FAILED: i32 = -1;
 
 /// UTF-8 text with a length and no terminator. The reader replaces invalid sequences.
@@ -80,7 +80,7 @@ pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 #[repr(C)]
 pub struct Setup {
     /// A name that no other run on this machine has. The name of every object that an adapter creates outside
-    /// `directory` must contain it.
+    /// `directory` must contain the run's name.
     pub run: Text,
     /// A private directory for this trial's socket files, with a short path.
     pub directory: Text,
@@ -138,7 +138,7 @@ pub struct FrameMut {
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where to write the sent time. After `call`, as the last step before sending, the adapter reads the clock. It
+    /// Where to write the sent time. As its last step before sending, after `call`, the adapter reads the clock, and
     /// writes the time here and at the offset `SENT_AT` of the header. Null if the header already contains the sent
     /// time.
     pub sent_ns: *mut i64,

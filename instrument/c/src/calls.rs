@@ -1,7 +1,7 @@
 //! Defines the function tables that an adapter provides: the C form of the instrument's `contract.rs`.
 //!
 //! Every table belongs to one object. `close` destroys the object, and is the last function that is called. The
-//! documentation of a function says whether the function may be null. For a null function, the instrument uses the
+//! documentation of a function says whether its pointer may be null. If a pointer is null, the instrument uses the
 //! contract's default.
 
 use std::ffi::{c_char, c_void};
@@ -151,8 +151,8 @@ pub struct ReplierCalls {
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a received frame as the reply. If null, the instrument sends a copy through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Returns a replier that any thread can use later. Its object is null if the adapter offers none. The pointer may
-    /// be null.
+    /// Returns a replier that any thread can use later. The replier's object is null if the adapter offers no deferred
+    /// replies. The pointer may be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }
 

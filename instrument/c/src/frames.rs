@@ -7,7 +7,8 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. It can only return to the adapter that it came from, because a node has only one adapter.
+/// The adapter's own message. The message can only return to the adapter that it came from, because a node has only one
+/// adapter.
 struct Native(*const c_void);
 
 /// A frame that the adapter received, converted to the instrument's type.

@@ -15,7 +15,7 @@ use crate::calls;
 use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::transport::CTransport;
 
-/// The object of every link end in these tests, which counts how often the link end was closed.
+/// The object of every link end in these tests, which counts how often its link end was closed.
 type Closed = AtomicUsize;
 
 extern "C" fn close(object: *mut c_void) {

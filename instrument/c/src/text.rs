@@ -50,8 +50,8 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail. Also returns a closure that creates the reported error. There is no overhead on
-/// success.
+/// Calls a function that may fail. Also returns a closure that creates the reported error, so that success causes no
+/// overhead.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());

@@ -81,7 +81,7 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of the adapter's two functions. One opens the real transport, the other an empty
+    /// Opens a transport with one of the adapter's two functions, one for the real transport and one for the empty
     /// transport.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;

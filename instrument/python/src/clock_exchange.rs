@@ -55,7 +55,7 @@ impl ClockResponder {
 }
 
 /// Runs a batch of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best},
-/// where `best` lists the exchanges with the shortest round trips. Each is {asked_ns, received_ns, sent_ns,
+/// where `best` lists the exchanges with the shortest round trips. Each exchange is {asked_ns, received_ns, sent_ns,
 /// answered_ns, error_ns, kernel_stamps}. Raises OSError if the responder does not answer.
 #[pyfunction]
 #[pyo3(signature = (host, port, token, exchanges = 200, patience_s = 0.2))]

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::failure::failure;
 
-/// A link end of a Python adapter. Dropping it closes the link end. Every error names the link end.
+/// A link end of a Python adapter, which is closed when this value is dropped. Every error names the link end.
 pub struct End {
     pub object: Py<PyAny>,
     close: Py<PyAny>,

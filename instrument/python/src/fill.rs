@@ -17,7 +17,7 @@ struct Order {
     payload_bytes: usize,
 }
 
-/// Provides the `fill` callable to an adapter. Each sending link end has its own.
+/// Provides the `fill` callable to an adapter. Each sending link end has its own `Filler`.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,

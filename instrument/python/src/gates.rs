@@ -34,8 +34,8 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // `on_frame` releases the interpreter lock while it waits for the gate's lock. Otherwise it could deadlock with
-        // the thread that holds the gate.
+        // `on_frame` releases the interpreter lock while it waits for the gate's lock, to avoid a deadlock with the
+        // thread that holds the gate's lock.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
@@ -102,7 +102,7 @@ pub fn open_with_gate<'py, G: Gated>(
 
 /// A callback receiver's link end, and its gate.
 ///
-/// The adapter's `close` need not wait for a running call, because closing the gate waits for it.
+/// The adapter's `close` need not wait for a running call, because closing the gate waits for the call.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,

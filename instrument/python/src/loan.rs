@@ -40,7 +40,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Exclusive use of a loan. While it exists, no other caller finds the loan.
+/// Exclusive use of a loan. While this value exists, no other caller finds the loan.
 pub struct Borrowed<'a, T> {
     at: NonNull<T>,
     _then: Restore<'a, T>,

@@ -16,8 +16,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recording_cost, module)?)
 }
 
-/// Observes one core for `seconds`, or the core that the scheduler chooses if `core` is None. Returns {core,
-/// watched_ns, longest_ns, gaps, gaps_ns}, where a gap is longer than 10 us.
+/// Observes one core for `seconds`. If `core` is None, the scheduler chooses the core. Returns {core, watched_ns,
+/// longest_ns, gaps, gaps_ns}, where a gap is longer than 10 us.
 #[pyfunction]
 #[pyo3(signature = (core, seconds))]
 fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {

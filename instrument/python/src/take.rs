@@ -73,7 +73,7 @@ pub struct TakeCall {
     pub count: usize,
 }
 
-/// Provides the `take` callable to an adapter. Each polled link end has its own.
+/// Provides the `take` callable to an adapter. Each polled link end has its own `Taker`.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,
@@ -107,7 +107,7 @@ pub struct HandleCall {
     pub count: usize,
 }
 
-/// Provides the `handle` callable to an adapter. Each polled server has its own.
+/// Provides the `handle` callable to an adapter. Each polled server has its own `Handler`.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
     pub slot: Slot<HandleCall>,

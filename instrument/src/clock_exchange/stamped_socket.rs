@@ -1,7 +1,8 @@
 //! A UDP socket with timestamped datagrams. The kernel takes the timestamps if it supports them; otherwise the program
 //! does.
 //!
-//! Kernel timestamps are on CLOCK_REALTIME. Reading both clocks at the same time converts them to CLOCK_MONOTONIC.
+//! Kernel timestamps are on CLOCK_REALTIME. To convert a timestamp to CLOCK_MONOTONIC, the socket reads both clocks at
+//! the same time.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val};

@@ -249,8 +249,8 @@ impl Emitter {
         }
     }
 
-    /// Waits until the message is due after its payload is ready. If only this payload has a checksum, its write time
-    /// is not stored, because it does not predict the next write time.
+    /// Waits until the message is due after its payload is ready. The write time of a payload is not stored if only
+    /// this payload has a checksum, because the next write will be faster.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;

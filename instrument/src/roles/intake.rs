@@ -171,7 +171,7 @@ impl Intake {
         }
     }
 
-    /// Receives the checksum by value, so that it stays in a register and need not be written to memory.
+    /// Compares a payload with its checksum. The checksum is passed by value, so that it stays in a register.
     #[cold]
     fn check_content(&mut self, checksum: u32, payload: &[u8]) {
         self.tally.content_checks += 1;

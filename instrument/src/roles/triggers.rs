@@ -131,8 +131,8 @@ impl Effects {
         self.permits.clone()
     }
 
-    /// Clears the arrival time if the node's threads are limited. Such a message arrives when the node begins to handle
-    /// it, not when a thread of the transport delivers it.
+    /// Clears the arrival time if the node's threads are limited. With limited threads, a message arrives when the node
+    /// begins to handle it, not when a thread of the transport delivers it.
     #[inline]
     pub fn readmit<'a>(&self, received: Received<'a>) -> Received<'a> {
         if self.permits.is_limited() { Received { arrived_ns: 0, ..received } } else { received }

@@ -66,8 +66,7 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     Ok(ScriptedNode { run, transport: (host.open)(&setup)?, ends: HashMap::new() })
 }
 
-/// Rust drops fields in declaration order. The link ends are therefore dropped before the transport, as in a measuring
-/// node.
+/// Rust drops fields in declaration order, so the link ends are dropped before the transport, as in a measuring node.
 struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,

@@ -1,4 +1,5 @@
-//! Admits consumers and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
+//! Admits consumers, and detects when they leave or die, on a thread of the producer's process that sleeps at all other
+//! times.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl Desk {
                 Ok(events) if events.stop => return,
                 Ok(events) => self.handle(&events),
                 Err(Errno::INTR) => {}
-                // From here on, no consumer is admitted and no death is noticed. Connected consumers continue to work.
+                // If waiting fails, no consumer is admitted and no death is noticed from here on. Connected consumers
+                // continue to work.
                 Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
             }
         }

@@ -2,7 +2,7 @@
 //! slots in a memfd, one producer and up to 64 consumers.
 //!
 //! The producer writes a frame directly into the memory from which the consumers read it, so the ring makes no copies.
-//! It has no name in the file system, and leaves no file behind. `transports/shm/README.md` explains the segment layout
+//! The memfd has no name in the file system, so no file remains. `transports/shm/README.md` explains the segment layout
 //! and why its memory ordering is correct.
 
 mod admission;

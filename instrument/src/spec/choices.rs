@@ -55,8 +55,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Returns whether messages are due one at a time, at a rate of at least `least_hz`. The receiver is then idle
-    /// again before each message.
+    /// Returns whether messages are due one at a time, at a rate of at least `least_hz`, so that the receiver is idle
+    /// before each message.
     pub fn is_spaced(&self, least_hz: f64) -> bool {
         let slowest_hz = self.rate_hz.min(self.last_hz());
         matches!(self.kind, PaceKind::Open | PaceKind::Poisson | PaceKind::Ramp) && slowest_hz >= least_hz
@@ -68,8 +68,8 @@ impl Pace {
     }
 }
 
-/// The turns of several sides with nodes that run concurrently. The turns alternate and have the same length. Side 0
-/// begins at the start of the schedule. No message of a side is due in another side's turn.
+/// The turns of several sides whose nodes run concurrently. The turns alternate and have the same length. Side 0 begins
+/// at the start of the schedule. No message of a side is due in another side's turn.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -132,7 +132,7 @@ pub enum Work {
     },
 }
 
-/// The kind of data in a payload. Raw carriage ignores this value. With typed carriage, it selects the message type.
+/// The kind of data in a payload, which selects the message type with typed carriage. Raw carriage ignores the kind.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {

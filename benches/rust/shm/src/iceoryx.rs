@@ -32,9 +32,9 @@ struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // The other process may have removed the folder already, or will remove it after its own node has been dropped.
+        // The other process may already have removed the folder, or will remove it after dropping its own node.
         let _ = std::fs::remove_dir_all(&self.path);
-        // If two nodes are dropped at the same time, a file may remain.
+        // If both processes drop their nodes at the same time, a file may remain.
         for file in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
             if file.file_name().to_string_lossy().starts_with(&self.prefix) {
                 let _ = std::fs::remove_file(file.path());

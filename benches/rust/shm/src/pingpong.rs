@@ -1,4 +1,4 @@
-//! Measures round trips between this process and another process that sends each frame back, over either transport.
+//! Measures round trips between this process and another process that sends each frame back, over the ring or iceoryx2.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Result, iceoryx, ring};
 
-/// After this many checks for one frame, some seconds have passed.
+/// The maximum number of checks for one frame, which take a few seconds.
 const MOST_LOOKS: u32 = 1 << 28;
 const MOST_NAPS: u32 = 100;
 

@@ -103,7 +103,7 @@ fn connect(address: &str) -> Result<Socket> {
     Ok(tungstenite::client(format!("ws://{address}/"), stream)?.0)
 }
 
-/// Makes glibc retain the memory of freed messages, as bare.h explains.
+/// Makes glibc retain the memory of freed messages, for the reason given in bare.h.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(MOST_KEPT_BYTES)));
 }
