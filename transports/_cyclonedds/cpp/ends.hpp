@@ -129,7 +129,6 @@ inline Entity make_reader(Participant& participant, dds_entity_t topic, const Qo
   return Entity(demand(dds_create_reader(*participant, topic, qos.get(), listener), "create a reader"));
 }
 
-/// A polled reader.
 template <class Message>
 class PolledReader {
  public:

@@ -72,8 +72,8 @@ inline std::string first_device_address() {
 /// overlap with the next domain.
 ///
 /// Cyclone DDS 0.10 cannot send to the address of an unused device, even on this machine, and ROS 2 announces only such
-/// addresses. So a loopback domain that other libraries may join also uses a second device, but announces the loopback
-/// address for both.
+/// addresses. Therefore, a loopback domain that other libraries may join also uses a second device, but announces the
+/// loopback address for both devices.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");
   const auto device = is_local && !options.is_tagged ? first_device_address() : "";
@@ -113,7 +113,7 @@ class Participant {
         demand(dds_create_topic(*participant_, &type, name.c_str(), nullptr, nullptr), "create the topic " + name));
   }
 
-  /// Records the path by which a sample reached a reader.
+  /// Records how a sample travelled to a reader.
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));

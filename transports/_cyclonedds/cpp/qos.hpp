@@ -20,7 +20,7 @@ inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_vola
   const auto history = keeps_last ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
   constexpr auto unlimited = DDS_LENGTH_UNLIMITED;
   const auto depth = keeps_last ? setup.setting<std::int32_t>("depth") : unlimited;
-  // A writer that must not wait returns `busy` instead.
+  // If the writer's queue is full, a write returns `busy` without waiting.
   dds_qset_reliability(qos.get(), is_reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, 0);
   dds_qset_durability(qos.get(), is_volatile ? DDS_DURABILITY_VOLATILE : DDS_DURABILITY_TRANSIENT_LOCAL);
   dds_qset_history(qos.get(), history, depth);
@@ -33,8 +33,8 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
                   setup.setting<std::string>("durability") == "volatile");
 }
 
-/// Returns the quality of service of a topic's writer. A callback server may wait for another server's reply, which the
-/// receiving thread must deliver. So requests to callback servers go through the queue.
+/// Returns the quality of service of a topic's writer. Requests to callback servers go through the queue, because a
+/// handler may wait for another server's reply, which the receiving thread must deliver.
 inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = reader_qos(setup);
   const bool is_call = link.wait == hopmeter::Wait::callback && link.name.ends_with("_request");

@@ -1,4 +1,4 @@
-/// Determines the possible paths of samples from the link ends that Fast DDS discovers.
+/// Determines how samples may travel, from the link ends that Fast DDS discovers.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
-  /// Returns the paths of the samples, and why they differ from the requested paths. Must be called after the last
-  /// sample.
+  /// Returns how the samples travelled, and the reasons for any difference from the settings. Must be called after the
+  /// last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
@@ -47,7 +47,7 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* data_sharing = "data sharing";
   static constexpr const char* shared_memory = "shared memory";
 
-  /// The writers or readers of a topic: whether any are in this process, and the paths to the others.
+  /// The writers or readers of a topic: whether any are in this process, and how samples travel to the others.
   struct Ends {
     bool are_here = false;
     std::set<std::string> elsewhere;

@@ -53,7 +53,7 @@ TypedTopic topic_of(const std::string& name) {
   return {name, type};
 }
 
-/// Converts the result of a write. It is `busy` only if the writer's history stays full.
+/// Converts the result of a write, which is `busy` only if the writer's history stays full.
 inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
   if (code == ReturnCode_t::RETCODE_TIMEOUT || code == ReturnCode_t::RETCODE_OUT_OF_RESOURCES)
@@ -172,7 +172,6 @@ struct Source {
   Inbox<Message>& inbox;
 };
 
-/// A polled reader.
 template <class Message>
 class PolledReader {
  public:
@@ -207,8 +206,9 @@ class PolledReader {
 
 /// Calls `look(source)` after samples have arrived, until `look` finds no sample.
 ///
-/// This listener needs its own participant. Fast DDS locks the reader during a call, and one thread sends everything
-/// from a participant's readers to writers. So a slow listener would also stop discovery.
+/// The listener needs its own participant. Fast DDS locks the reader during a call, and a single thread sends
+/// everything from a participant's readers to writers. In a shared participant, a slow listener would therefore stop
+/// discovery.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -218,8 +218,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
         reader_(participant_, participant_.reader(topic_of<Message>(topic), qos, this)) {}
 
  private:
-  /// Any thread that delivers a sample may call this function. If both ends are in this process, the call may be
-  /// nested, because a sample sent from the outer call caused the new one. The outer call then takes the new samples.
+  /// Any thread that delivers a sample may call this function. If both ends are in this process, calls may be nested,
+  /// because a sample sent from the outer call triggers the inner call. The outer call then takes the new samples.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -236,8 +236,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// Calls `look` for a server on a separate thread, which the listener wakes. A server may wait for another server's
-/// reply. On the thread that delivers requests, this would deadlock, because that thread must also deliver the reply.
+/// Calls `look` for a server on a separate thread, which the listener wakes. On the thread that delivers requests, a
+/// server that waits for another server's reply would deadlock, because that thread must also deliver the reply.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:

@@ -42,16 +42,16 @@ struct Options {
   bool is_local() const { return address.starts_with("127."); }
 };
 
-/// Sets the library's recommended values for samples larger than a datagram, unless the option was changed. These are a
-/// larger segment, larger socket buffers, faster responses to missed samples and, with UDP only, a flow limit.
+/// Sets the library's recommended values for samples larger than a datagram, unless the option was changed: a larger
+/// segment, larger socket buffers, faster responses to missed samples and, with UDP only, a flow limit.
 inline void enlarge(Options& options, std::size_t frame_bytes) {
   constexpr std::size_t frames = 4;
   constexpr std::size_t minimum_segment_bytes = 8 << 20, maximum_segment_bytes = 1 << 30;
   // The part of a message that is not its payload: headers, and the other fields of the sample.
   constexpr std::size_t margin_bytes = 64 << 10;
   constexpr std::uint32_t socket_buffer_bytes = 4 << 20;
-  // In bytes per millisecond. A receiver on the same core can process the maximum of half a gigabyte per second. A flow
-  // limit below the size of a message would block every message.
+  // Flow limits in bytes per millisecond. A receiver on the same core can process the maximum of half a gigabyte per
+  // second. A flow limit below the size of a message would block every message.
   constexpr std::uint32_t minimum_flow_bytes = 64 << 10, maximum_flow_bytes = 512 << 10;
   const auto set_default = [](auto& option, std::size_t value) {
     if (option == 0) option = static_cast<std::remove_reference_t<decltype(option)>>(value);

@@ -34,7 +34,7 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  /// The path of the bytes, as reported in the result.
+  /// How the bytes travel, as reported in the result.
   virtual std::string path() const = 0;
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;

@@ -27,7 +27,8 @@ class StreamPublisher final : public hopmeter::Publisher {
   }
 
  private:
-  /// Sends a message. The publisher's thread sends the rest to slow receivers. The caller must hold the mutex.
+  /// Sends a message to all receivers. The publisher's thread sends the unsent bytes to slow receivers. The caller must
+  /// hold the mutex.
   hopmeter::Sent dispatch(Message message) {
     const auto sent = peers_.send(message);
     if (peers_.is_any_behind()) thread_.wake();

@@ -1,5 +1,5 @@
-/// A publisher's thread, which accepts receivers and sends the unsent bytes of slow receivers. The publisher sends
-/// everything else itself.
+/// A publisher's thread, which accepts receivers and sends the unsent bytes of slow receivers. The publisher itself
+/// sends all other bytes.
 #pragma once
 
 #include <poll.h>

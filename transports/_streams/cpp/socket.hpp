@@ -129,7 +129,8 @@ class Socket : public hopmeter::Descriptor {
     int granted = 0;
     socklen_t size = sizeof granted;
     if (::getsockopt(**this, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
-    // Linux may silently grant less. It reports twice the granted size, because it includes its own bookkeeping.
+    // Linux may silently grant a smaller buffer. Linux reports twice the granted size, because the reported size
+    // includes bookkeeping.
     if (granted / 2 >= bytes) return;
     const auto requested = std::to_string(bytes);
     throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
@@ -139,8 +140,8 @@ class Socket : public hopmeter::Descriptor {
   bool is_pipe_ = false;
 };
 
-/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. So
-/// message, header and payload begin at cache lines, from which the kernel copies fastest.
+/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. With the
+/// prefix, message, header and payload begin at cache lines, from which the kernel copies fastest.
 inline constexpr std::size_t prefix_bytes = 64;
 inline constexpr std::size_t length_bytes = 8;
 

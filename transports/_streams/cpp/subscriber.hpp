@@ -24,7 +24,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // The peer does not reconnect. Without this pause, the role would poll in a busy loop.
+    // A disconnected peer does not reconnect. Without the pause, the role would poll in a busy loop.
     if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
@@ -89,7 +89,8 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return frames;
   }
 
-  /// Sets SO_RCVTIMEO only if it changes, because setting it takes a system call. A timeout of zero would wait forever.
+  /// Sets SO_RCVTIMEO only if the timeout has changed, because setting SO_RCVTIMEO takes a system call. A timeout of
+  /// zero would wait forever.
   void set_timeout(hopmeter::Timeout timeout) {
     timeout = std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1));
     if (timeout == timeout_) return;

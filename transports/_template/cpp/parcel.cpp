@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A receiver that has accepted nothing for this long counts as hung. Without this limit, such a receiver would also
-/// block the sender.
+/// The time after which a receiver that accepts nothing counts as hung. Without this limit, a hung receiver would block
+/// the sender forever.
 constexpr auto patience = 5s;
 
 /// Sets SO_SNDTIMEO or SO_RCVTIMEO.
@@ -116,7 +116,7 @@ class Receiver final : public Subscriber {
 
   std::size_t poll(Timeout timeout, Take take) override {
     const bool waits = blocks_ && timeout > 0ns;
-    // Set the timeout only if it changes, because setting it takes a system call.
+    // Set the timeout only if it has changed, because setting a timeout takes a system call.
     if (waits && timeout != timeout_) set_timeout(connection_, SO_RCVTIMEO, timeout_ = timeout);
     // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around it.
     const auto bytes = ::recv(*connection_, buffer_.data(), buffer_.size(), waits ? 0 : MSG_DONTWAIT);
@@ -151,8 +151,8 @@ class ParcelTransport final : public TransportOf<Setup, Sender, Receiver> {
     return std::string("Linux ") + kernel.release;
   }
 
-  /// Reports the path that the bytes took. If there are several paths, ask the library which one was used; the settings
-  /// do not prove it.
+  /// Reports how the bytes travelled. If there are several possibilities, ask the library which one was used, because
+  /// the settings do not prove it.
   Facts facts() override { return {{"path", "packets of Unix sockets"}}; }
 };
 

@@ -1,4 +1,5 @@
-/// The adapter for Cyclone DDS, through its C API. ../idl defines the messages; the rest is in ../../_cyclonedds.
+/// The adapter for Cyclone DDS, through its C API. ../idl defines the messages; the shared code is in
+/// ../../_cyclonedds.
 #include "cyclone/hopmeter.h"
 #include "ends.hpp"
 #include "hopmeter/choice.hpp"

@@ -1,5 +1,5 @@
 /// The adapter for Fast DDS, through its DDS API: a writer and a reader for each link. ../idl defines the messages; the
-/// rest is in ../../_fastdds.
+/// shared code is in ../../_fastdds.
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
 #include "transport.hpp"

@@ -4,7 +4,7 @@
 #include "ends.hpp"
 #include "fast/hopmeterPubSubTypes.h"
 
-/// The parts that all messages have in common.
+/// The common parts of all message layouts.
 template <class Generated>
 struct Message {
   using Support = Generated;

@@ -15,8 +15,8 @@ using GrpcTransport = TypedTransportOf<Setup, MessageTypes<Timing, Image>, Strea
 
 class Grpc final : public GrpcTransport {
  public:
-  /// Keeps the library initialised until the process exits. Otherwise it would shut down with the last link end, which
-  /// may take 10 s after large messages.
+  /// Keeps the library initialised until the process exits, because shutting it down with the last link end may take 10
+  /// s after large messages.
   explicit Grpc(const Setup& setup) : GrpcTransport(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }

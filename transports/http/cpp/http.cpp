@@ -74,7 +74,7 @@ class CallServer final : public hopmeter::CalledServer {
   std::string address() const override { return options_.setup.advertised() + ":" + std::to_string(port_); }
 
  private:
-  /// An unanswered request has the status 503, and a body of another form the status 400.
+  /// Responds to a request: with the status 503 if it stays unanswered, and with the status 400 if its body is invalid.
   void respond(const httplib::Request& request, httplib::Response& response) {
     Answer reply(options_.is_json);
     try {
@@ -118,7 +118,7 @@ class CallClient final : public hopmeter::Client {
   }
 
  private:
-  /// Makes a call. There is no reply if the server has gone or has not answered.
+  /// Makes a call. Returns nothing if the server has disconnected or has not answered.
   std::optional<std::string> call(const std::string& path, const std::string& request) {
     auto result = client_.Post(path, request, options_.content_type());
     if (!result || result->status != 200) return std::nullopt;

@@ -1,5 +1,5 @@
 /// The trial's own iceoryx2 domain. Its files are in the trial's folder, and its shared-memory names contain the run
-/// id. So the domain never affects other users of iceoryx2.
+/// id, so that the domain never affects other users of iceoryx2.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Domain {
     node_.emplace(demand(std::move(builder).create<ipc>(), "creating an iceoryx2 node"));
   }
 
-  /// Removes the segment in which iceoryx2 counts nodes; iceoryx2 would keep it for a next node.
+  /// Removes the segment in which iceoryx2 counts nodes, because iceoryx2 would keep the segment for a later node.
   ~Domain() {
     node_.reset();
     std::error_code ignored;

@@ -48,8 +48,8 @@ class Channel final : public Publisher {
 class Listener final : public Subscriber {
  public:
   Listener(const Setup& setup, const Link& link, Instance lcm) : lcm_(std::move(lcm)), spins_(link.wait == Wait::spin) {
-    // This makes LCM open its receiving socket and send itself a message. A later call of subscribe would not report a
-    // failure.
+    // `getFileno` makes LCM open its receiving socket and send itself a message. `subscribe`, which is called later,
+    // would not report a failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
     subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
     subscription_->setQueueCapacity(setup.setting<int>("queue"));

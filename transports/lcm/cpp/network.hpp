@@ -47,7 +47,7 @@ inline std::string source_to(const Group& group) {
   return ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
 }
 
-/// Returns the path of the messages, and any difference from the settings.
+/// Returns how the messages travel, and any difference from the settings.
 inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   const auto source = source_to(Group(setup.run()));
   // The scope of a loopback address may be too narrow for the group; there is then no source address.

@@ -32,7 +32,7 @@ struct Frame {
   alignas(64) std::array<std::byte, room> data;
 };
 
-/// Before spring 2026, LibXR topics may cache, and accept any part of their type.
+/// Matches LibXR topics of before spring 2026, which may cache messages and accept any part of their type.
 template <class Topic>
 concept SizedTopic = requires(Topic topic, Frame& frame) {
   Topic::template CreateTopic<Frame>("", nullptr, false, false, false);
@@ -55,8 +55,8 @@ void publish(Topic& topic, Frame& frame) {
 /// The generations define their error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber records that it is waiting. If so, frames that arrive at other times are dropped;
-/// otherwise, each frame overwrites the previous one.
+/// Whether a synchronous subscriber records that it is waiting. Such a subscriber drops frames that arrive at other
+/// times; in other subscribers, each frame overwrites the previous one.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

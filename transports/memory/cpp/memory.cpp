@@ -1,5 +1,5 @@
-/// Carries frames within one process, by a direct call or through a bounded queue. ../rust explains how; its adapter
-/// works in the same way.
+/// Carries frames within one process, by a direct call or through a bounded queue. The Rust adapter in ../rust works in
+/// the same way, and explains how.
 #include <unordered_map>
 
 #include "channel.hpp"

@@ -58,16 +58,16 @@ class MqPublisher final : public Publisher {
   }
 
  private:
-  /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, the send itself
-  /// shows it.
+  /// Whether every queue has room, so that no receiver gets a frame twice. A single queue needs no check, because the
+  /// send itself reports a full queue.
   bool has_room() {
     if (receivers_.size() < 2) return true;
     std::erase_if(receivers_, [](const Receiver& each) { return each.queue.is_full() && each.has_gone(); });
     return std::ranges::none_of(receivers_, [](const Receiver& each) { return each.queue.is_full(); });
   }
 
-  /// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if the receiver has
-  /// disconnected.
+  /// Sends a frame to every queue. If a queue is full, returns busy, or removes the queue's receiver if the receiver
+  /// has disconnected.
   Sent send_to_all(std::span<const std::byte> frame) {
     auto full = receivers_.end();
     for (auto each = receivers_.begin(); each != receivers_.end(); ++each) {

@@ -42,7 +42,7 @@ class Queue {
     return Queue(descriptor, path, blocks);
   }
 
-  /// Opens a receiver's queue for sending, and removes its name. Returns nothing if the receiver has removed it.
+  /// Opens a receiver's queue for sending, and removes its name. Returns nothing if the receiver has removed the queue.
   static std::optional<Queue> open(const std::string& name) {
     const auto path = "/" + name;
     const auto descriptor = ::mq_open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);

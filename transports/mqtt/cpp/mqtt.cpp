@@ -18,8 +18,8 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// A link end of any kind, with its own connection. `loop` handles the connection, or after `start_thread`, a thread of
-/// libmosquitto does. That thread writes bytes that the socket does not accept immediately, and sends acknowledgements.
+/// A link end of any kind, with its own connection. `loop` handles the connection until `start_thread` starts a thread
+/// of libmosquitto. The thread writes bytes that the socket does not accept immediately, and sends acknowledgements.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)

@@ -23,7 +23,7 @@ inline constexpr std::chrono::seconds longest_call{1};
 inline constexpr std::chrono::milliseconds nap{50};
 
 /// A receive operation that stays pending from one poll to the next. The receive has no timeout, because REQ would end
-/// the whole call after it. Each poll waits with its own timeout.
+/// the whole call after a timeout. Each poll waits with its own timeout.
 class PendingReply {
  public:
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
@@ -66,8 +66,8 @@ class PendingReply {
   bool is_finished_ = false;
 };
 
-/// REQ supports only one call at a time: a new call would make nng drop the current one. So a new call is busy until
-/// the current reply has arrived or the current call has timed out.
+/// The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the current
+/// one. Therefore, a new call is busy until the current reply has arrived or the current call has timed out.
 class Requester final : public hopmeter::Client {
  public:
   explicit Requester(const hopmeter::Link& link)
@@ -132,7 +132,7 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
 
-  /// A handler may wait, but nng's callbacks must not. So a separate thread per link calls the handler.
+  /// A separate thread per link calls the handler, because a handler may wait, but nng's callbacks must not.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::LoopThread>(
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });

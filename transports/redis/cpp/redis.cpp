@@ -41,9 +41,8 @@ class End final : public Publisher, public Subscriber {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
-  /// Subscribes to the channel. Afterwards, reads may time out, which hiredis treats as a failure on a blocking
-  /// connection. So this function marks the connection as non-blocking, although the socket blocks unless this end
-  /// spins.
+  /// Subscribes to the channel, and marks the connection as non-blocking, because hiredis treats a read timeout on a
+  /// blocking connection as a failure. The socket itself blocks, unless this end spins.
   void subscribe() {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");

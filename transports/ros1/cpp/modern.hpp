@@ -1,5 +1,5 @@
-/// roscpp's messages use `rebind` of std::allocator, which C++20 removed. The two definitions below make them the same
-/// as in C++17, with which roscpp is usually built.
+/// roscpp's messages use `rebind` of std::allocator, which C++20 removed. The two definitions below make the messages
+/// the same as in C++17, with which roscpp is usually built.
 #pragma once
 
 #include <ros/serialization.h>

@@ -82,7 +82,7 @@ class Server final : public hopmeter::Server {
 /// Makes calls like ros::ServiceClient, but lets another thread close the connection.
 ///
 /// The client requests a persistent connection and closes it itself, even if each call uses its own connection. If the
-/// server closed it early, roscpp would report a failure and lose a response that had already arrived.
+/// server closed the connection early, roscpp would report a failure and lose a response that had already arrived.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)

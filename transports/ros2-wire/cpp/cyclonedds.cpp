@@ -1,4 +1,4 @@
-/// Topics and services with Cyclone DDS's C API. ../idl defines the messages; the rest is in ../../_cyclonedds.
+/// Topics and services with Cyclone DDS's C API. ../idl defines the messages; the shared code is in ../../_cyclonedds.
 #include "../../_cyclonedds/cpp/ends.hpp"
 
 #include "cyclone/hopmeter_ros2.h"

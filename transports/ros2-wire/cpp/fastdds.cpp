@@ -1,4 +1,4 @@
-/// Topics and services with Fast DDS. ../idl defines the messages; the rest is in ../../_fastdds.
+/// Topics and services with Fast DDS. ../idl defines the messages; the shared code is in ../../_fastdds.
 #include "../../_fastdds/cpp/transport.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-/// The adapter for the ROS 2 wire protocol with Cyclone DDS or Fast DDS. It uses the messages of ../idl and ROS 2's
-/// topic and service names, without rcl, rclcpp or an executor.
+/// The adapter for the ROS 2 wire protocol with Cyclone DDS or Fast DDS. The adapter uses the messages of ../idl and
+/// ROS 2's topic and service names, without rcl, rclcpp or an executor.
 #include "hopmeter/choice.hpp"
 #include "services.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace wire {
 
-/// Name the topics of messages, requests and replies as ROS 2 does.
+/// The topic names of messages, requests and replies are the same as in ROS 2.
 inline std::string message_topic(const std::string& link) { return "rt/hopmeter_" + link; }
 inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
 inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }

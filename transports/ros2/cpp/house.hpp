@@ -19,7 +19,7 @@ namespace ros2 {
 
 class Spinning;
 
-/// The paths of the messages, and the threads of the callbacks.
+/// How messages travelled within this process or from other processes, and on which threads callbacks ran.
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
@@ -156,8 +156,8 @@ class Made {
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  /// Waits until this is the last reference, because an executor that briefly keeps another would destroy the entity
-  /// without the lock.
+  /// Waits until this is the last reference, because an executor that briefly keeps another reference would destroy the
+  /// entity without the lock.
   ~Made() {
     entity_.reset();
     for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)

@@ -46,7 +46,7 @@ class OwnFrames {
 
   explicit OwnFrames(const hopmeter::Link& link) : OwnFrames(link, link.message_object) {}
 
-  /// Reads the message from the file `object`. It represents the payload of the link.
+  /// Reads the message, which represents the payload of the link, from the file `object`.
   OwnFrames(const hopmeter::Link& link, const std::string& object) : payload_(read_file(link.message_object)) {
     const auto encoded = read_file(object);
     const auto octets = serialized(encoded);

@@ -23,8 +23,8 @@ inline const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
-/// Exits if the selected rmw is not installed. rcl would also exit when it is loaded, before `main`, but its message
-/// names no remedy. So this function runs before the C++ runtime is initialised.
+/// Exits with a remedy if the selected rmw is not installed. The function runs before the C++ runtime is initialised,
+/// because rcl would exit without a remedy when it is loaded, before `main`.
 inline void demand_rmw(int, char**, char** environment) {
   const char* asked = variable(environment, "RMW_IMPLEMENTATION");
   const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");

@@ -157,7 +157,7 @@ class Polled final : public hopmeter::Subscriber {
   Frames frames_;
   std::size_t taken_ = 0;
   Topic<Frames> topic_;
-  /// Receives messages over rclcpp's intra-process path, or null if that path is off.
+  /// Receives messages that rclcpp passes within the process. Null if rclcpp's intra-process communication is off.
   std::shared_ptr<rclcpp::Waitable> pointers_;
   rclcpp::WaitSet set_;
   Message message_;

@@ -21,7 +21,7 @@
 
 namespace ros2 {
 
-/// Returns null if this rclcpp has no static executor. That executor is deprecated, but some users still use it.
+/// Returns null if this rclcpp has no static executor, which is deprecated but still used.
 inline std::unique_ptr<rclcpp::Executor> static_executor([[maybe_unused]] const rclcpp::ExecutorOptions& options) {
 #ifdef HOPMETER_ROS2_HAS_STATIC
 #pragma GCC diagnostic push

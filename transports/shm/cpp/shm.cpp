@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The longest sleep of a callback receiver; closing it interrupts the sleep.
+/// The longest sleep of a callback receiver; closing the receiver interrupts the sleep.
 constexpr auto nap = 1s;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }

@@ -80,8 +80,8 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Link
   return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
 }
 
-/// Runs Thrift's server loop for all connections on the caller's thread, with a timeout. It waits until a connection is
-/// readable, and lets the generated processor read the request, handle it and reply.
+/// Runs Thrift's server loop for all connections on the caller's thread, with a timeout. The loop waits until a
+/// connection is readable, and lets the generated processor read the request, handle it and reply.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)

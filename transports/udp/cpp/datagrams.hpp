@@ -49,8 +49,8 @@ struct Address {
 
 /// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram,
-/// so that datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports an unreachable peer instead of sending
+/// the next datagram, so the next datagram is sent again.
 inline hopmeter::Sent send_datagram(const Socket& socket, std::array<Bytes, 2> parts, const sockaddr_in* place) {
   std::array<iovec, 2> pieces;
   std::ranges::transform(parts, pieces.begin(), [](Bytes part) {
@@ -111,7 +111,7 @@ class Drops {
     closed_ += dropped_by(socket);
   }
 
-  /// Adds a sentence with the number to the facts, unless nothing was dropped.
+  /// Adds a sentence with the number of dropped datagrams to the facts, unless the number is 0.
   void add_to(hopmeter::Facts& facts) {
     const std::lock_guard lock(mutex_);
     auto dropped = closed_;

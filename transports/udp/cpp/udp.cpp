@@ -46,7 +46,8 @@ class Places {
     return "239.255." + std::to_string(byte(0)) + "." + std::to_string(byte(2)) + ":" + std::to_string(port);
   }
 
-  /// Opens the socket of a receiver or client, which accepts only datagrams from the address, or to the group.
+  /// Opens the socket of a receiver or client, which accepts only datagrams from the publisher's address, or to the
+  /// publisher's multicast group.
   Socket connect_socket(const Address& address) const {
     auto socket = open();
     if (address.is_group()) {
@@ -176,7 +177,7 @@ class UdpSubscriber final : public Subscriber {
   }
 
   Inbox inbox_;
-  /// Sent to the publisher until a frame arrives (empty if the publisher sends to a group).
+  /// The token, which is sent to the publisher until a frame arrives. Empty if the publisher sends to a group.
   std::string token_;
   Clock::time_point asked_;
 };

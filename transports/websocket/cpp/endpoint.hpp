@@ -49,8 +49,8 @@ struct Endpoint {
 /// Accepts connections on its own thread, until it is destroyed.
 class Acceptor {
  public:
-  /// Calls `admit` with every connection whose handshake has succeeded. `inbox` receives its messages. Without an
-  /// inbox, the acceptor's thread sends the unsent bytes of slow peers.
+  /// Calls `admit` with every connection whose handshake has succeeded. `inbox` receives the messages of these
+  /// connections. Without an inbox, the acceptor's thread sends the unsent bytes of slow peers.
   Acceptor(const Endpoint& endpoint, const hopmeter::Link& link, net::io_context* inbox,
            std::function<void(SharedConnection)> admit)
       : endpoint_(endpoint),

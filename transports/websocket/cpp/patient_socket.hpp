@@ -74,7 +74,8 @@ class PatientSocket final : public PlainSocket {
   beast::flat_buffer backlog_;
 };
 
-// Beast closes the layer below a WebSocket with these functions; its own accept only its socket type.
+// Beast closes the layer below a WebSocket with these functions, because Beast's own functions accept only Beast's
+// socket type.
 inline void teardown(beast::role_type role, PatientSocket& socket, error_code& failure) {
   beast::websocket::teardown(role, static_cast<PlainSocket&>(socket), failure);
 }

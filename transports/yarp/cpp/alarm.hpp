@@ -1,4 +1,4 @@
-/// A timeout for waits without one: YARP's `read` sleeps until a message arrives or it is interrupted.
+/// A timeout for YARP's `read`, which sleeps until a message arrives or another thread interrupts the read.
 #pragma once
 
 #include <atomic>

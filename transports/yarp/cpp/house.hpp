@@ -16,7 +16,7 @@
 
 namespace yarps {
 
-/// Longer than a busy machine takes to answer, but short enough for a waiting user.
+/// The timeout in seconds: longer than a busy machine takes to answer, but short enough for a waiting user.
 inline constexpr double patience_s = 10;
 
 /// The YARP network of this process, which is open during this object's lifetime.

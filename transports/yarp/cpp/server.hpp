@@ -75,7 +75,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Lets the handler answer a request, and returns whether it did. Otherwise, the client's call fails.
+  /// Lets the handler answer a request, and returns whether the handler did. Without an answer, the client's call
+  /// fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);

@@ -79,8 +79,8 @@ class Buffered final : public hopmeter::Publisher {
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
 
-/// A port that reads into a buffer on the YARP thread of each connection. Unlike a BufferedPort's, its read can be
-/// interrupted without losing later messages.
+/// A port that reads into a buffer on the YARP thread of each connection. Unlike the read of a BufferedPort, this read
+/// can be interrupted without losing later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {
@@ -165,7 +165,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
 
   House& house_;
   hopmeter::OnFrame on_frame_;
-  /// During a reconnection, two connections may exist.
+  /// Serialises the callbacks, because two connections may exist during a reconnection.
   std::mutex turn_;
   Image image_;
   yarp::os::Port port_;

@@ -68,7 +68,7 @@ void send() {
   std::printf("sent %d messages\n", COUNT);
 }
 
-// Counts what arrives on zenoh's threads, until all has arrived or nothing arrives for a while.
+// Counts the messages that arrive on zenoh's threads, until all have arrived or none arrives for a while.
 int count_all(std::counting_semaphore<>& arrivals) {
   int count = 0;
   while (count < COUNT && arrivals.try_acquire_for(PATIENCE)) ++count;

@@ -44,7 +44,7 @@ class SharedMemory {
   bool is_expected() const { return loans() || (is_automatic() && largest_frame_bytes_ >= copied_from_bytes); }
 
  private:
-  /// The size from which on zenoh itself copies messages into shared memory.
+  /// The minimum size of the messages that zenoh itself copies into shared memory.
   static constexpr std::size_t copied_from_bytes = 3072;
 
   std::string word_;
@@ -147,8 +147,8 @@ class Arrivals {
     if (counts_ && is_shared(message)) shared_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Returns the path of the frames, if any arrived, and whether it differs from the requested path. The first few
-  /// frames arrive before the two sides know of each other's shared memory.
+  /// Returns how the received frames travelled, and any difference from the settings. The first few frames arrive
+  /// before the two sides know of each other's shared memory.
   hopmeter::Facts facts(const std::string& way, bool expected) const {
     const auto frames = frames_.load(), shared = shared_.load();
     if (frames == 0) return {};
@@ -178,8 +178,8 @@ class Incoming {
  public:
   explicit Incoming(Arrivals& arrivals) : arrivals_(arrivals) {}
 
-  /// Passes a message on as a frame, and attaches the message to the frame, so that it can be forwarded without a copy.
-  /// Returns the number of frames: an empty message only wakes the receiver.
+  /// Passes a message on as a frame, and attaches the message to the frame, so that the message can be forwarded
+  /// without a copy. Returns the number of frames: an empty message only wakes the receiver.
   std::size_t pass(const zenoh::Bytes& message, const auto& hand_over) {
     const auto bytes = message.size();
     if (bytes == 0) return 0;

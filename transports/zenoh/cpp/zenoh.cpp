@@ -10,7 +10,7 @@ using zenoh::Bytes, zenoh::Query, zenoh::Reply, zenoh::Sample;
 
 namespace {
 
-/// What all link ends of a node share.
+/// The state that all link ends of a node share.
 struct Peer {
   explicit Peer(const Setup& setup)
       : shared_memory(setup),
@@ -41,7 +41,7 @@ struct Peer {
 /// Returns the key of a link, which is the same in every language.
 std::string key(const Link& link) { return "hopmeter/" + link.name; }
 
-/// Sets what publishers and queriers have in common.
+/// Sets the options that publishers and queriers have in common.
 template <class Options>
 Options with_quality(const Peer& peer, Options options = {}) {
   options.congestion_control = peer.congestion;
@@ -140,7 +140,7 @@ class CallClient final : public Client {
   void send_query(Bytes request) {
     zenoh::Querier::GetOptions options;
     options.payload = std::move(request);
-    // A reply may still arrive after this client is gone.
+    // A reply may still arrive after this client has been destroyed.
     const auto keep = [replies = replies_](Reply& reply) { replies->push(std::move(reply)); };
     querier_.get(
         "", keep, [] {}, std::move(options));

@@ -9,13 +9,13 @@
 #include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
-/// The state that all link ends of the process share. The context ends before the pool, because it returns frames to
-/// the pool.
+/// The state that all link ends of the process share. The context ends before the pool, because the context returns
+/// frames to the pool.
 struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.largest_frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
-  /// Returns the path of the bytes.
+  /// How the bytes travel, for the fact `path`.
   std::string path() const {
     if (endpoint == "inproc") return "memory of this process";
     return endpoint == "tcp" ? "TCP on " + setup.network_device() : "Unix sockets";

@@ -56,7 +56,8 @@ impl Connection {
         sockopt::set_socket_timeout(&self.fd, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")
     }
 
-    /// Returns the number of bytes, which is 0 at the end of the stream. SO_RCVTIMEO sets the timeout of a socket.
+    /// Receives bytes and returns their number, which is 0 at the end of the stream. A socket's timeout must be set
+    /// before by SO_RCVTIMEO.
     pub(crate) fn receive(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.read(buffer, how);

@@ -32,7 +32,7 @@ impl Endpoint {
         matches!(self, Self::Unix(..))
     }
 
-    /// The path of the bytes.
+    /// How the bytes travel, for the fact `path`.
     pub fn path(&self) -> String {
         match self {
             Self::Tcp(_, _, device) => format!("TCP on {device}"),

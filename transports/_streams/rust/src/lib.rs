@@ -22,13 +22,13 @@ use connection::Connection;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffer, socket};
 
-/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. So
-/// message, header and payload begin at cache lines, from which the kernel copies fastest.
+/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. With the
+/// prefix, message, header and payload begin at cache lines, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
 /// The addressing of one kind of stream, which is the only difference between `unix` and `tcp`.
 pub trait Family: Send + Sync + 'static {
-    /// The path of the bytes, as reported in the result.
+    /// How the bytes travel, as reported in the result.
     fn path(&self) -> String;
 
     /// Creates the listening socket of a link. Returns the socket and the address that receivers connect to.

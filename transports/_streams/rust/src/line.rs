@@ -37,8 +37,8 @@ impl Draft {
     }
 }
 
-/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. It has no
-/// attendant, so every send or poll first sends the reader's backlog.
+/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. A line has
+/// no attendant, so every send or poll first sends the reader's backlog.
 pub(crate) struct Line {
     /// `None` after the reader has disconnected.
     reader: Option<Receiver>,
@@ -75,7 +75,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a disconnected reader. After that, every message counts as sent.
+    /// Drops a disconnected reader, after which every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

@@ -48,8 +48,8 @@ pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
 }
 
-/// Fails if Linux silently granted less than requested. Linux reports twice the granted size, because it includes its
-/// own bookkeeping.
+/// Fails if Linux silently granted a smaller buffer than requested. Linux reports twice the granted size, because the
+/// reported size includes bookkeeping.
 fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
     if granted >= 2 * asked {
         return Ok(());

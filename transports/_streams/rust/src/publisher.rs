@@ -30,7 +30,7 @@ impl<F: Family> StreamPublisher<F> {
     }
 }
 
-/// Sends a message. The attendant sends the rest to slow receivers.
+/// Sends a message to all receivers. The attendant sends the unsent bytes to slow receivers.
 fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
     let sent = receivers.send(message);
     if receivers.are_behind() {

@@ -29,7 +29,7 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its prefix, which a relay can send on. It is valid during one call of `take`.
+/// A received frame with its prefix, which a relay can forward. Valid during one call of `take`.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
@@ -155,7 +155,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // The publisher does not reconnect. Without this pause, the role would poll in a busy loop.
+            // A disconnected publisher does not reconnect. Without the pause, the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

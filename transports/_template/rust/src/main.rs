@@ -16,8 +16,8 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that has accepted nothing for this long counts as hung. Without this limit, such a receiver would also
-/// block the sender.
+/// The time after which a receiver that accepts nothing counts as hung. Without this limit, a hung receiver would block
+/// the sender forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// There is one transport per process. Put the shared objects here: a session, a context or a broker connection.
@@ -43,8 +43,8 @@ impl Transport for ParcelTransport {
         Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
     }
 
-    // Reports the path that the bytes took. If there are several paths, ask the library which one was used; the
-    // settings do not prove it.
+    // Reports how the bytes travelled. If there are several possibilities, ask the library which one was used, because
+    // the settings do not prove it.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "packets of Unix sockets".to_owned())]
     }

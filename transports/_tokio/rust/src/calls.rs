@@ -33,7 +33,7 @@ impl<F: Carried> Calls<F> {
         Self { runtime, sender, replies, running: Vec::new() }
     }
 
-    /// Makes a call, which returns its reply; `None` if the server has gone or has not answered.
+    /// Makes a call, which returns its reply, or `None` if the server has disconnected or has not answered.
     pub fn start(&mut self, call: impl Future<Output = Option<F>> + Send + 'static) {
         let replies = self.sender.clone();
         self.running.retain(|call| !call.is_finished());
@@ -72,8 +72,8 @@ pub async fn ask<F: Carried>(requests: &UnboundedSender<PendingCall<F>>, request
 
 /// A server whose task waits until a poll or a callback has produced the reply. `Bound` is the library's server.
 pub struct QueuedServer<F, Bound> {
-    /// This field must be dropped before the library's server, which waits for running calls when it ends. Their
-    /// requests then count as unanswered.
+    /// Must be dropped before the library's server, which waits for running calls when it ends. Dropping the field
+    /// makes the requests of these calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall<F>>,
     pub bound: Bound,
     pub address: String,
@@ -109,7 +109,7 @@ impl<F: Carried, Bound: Send + 'static> Server for QueuedServer<F, Bound> {
     }
 }
 
-/// Rust drops fields in declaration order.
+/// The task is dropped before the library's server, because Rust drops fields in declaration order.
 struct Serving<Bound> {
     _task: Task,
     _bound: Bound,
@@ -122,7 +122,7 @@ struct CallReplier<F>(Option<oneshot::Sender<F>>);
 impl<F: Carried> Replier for CallReplier<F> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
-        // A client that has gone receives no reply.
+        // A disconnected client receives no reply.
         drop(answer.send(F::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }

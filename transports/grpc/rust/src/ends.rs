@@ -202,8 +202,8 @@ pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The server. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// Must be dropped before the server, which otherwise waits for running calls. Their requests then count as
-    /// unanswered.
+    /// Must be dropped before the server, which waits for running calls when it ends. Dropping the field makes the
+    /// requests of these calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -238,7 +238,7 @@ impl Server for CallServer {
     }
 }
 
-/// Rust drops fields in declaration order.
+/// The task is dropped before the server, because Rust drops fields in declaration order.
 struct ServingTask {
     _task: Task,
     _bound: RunningServer,

@@ -22,7 +22,7 @@ use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
 
-/// The maximum number of queued messages per receiver. A send beyond it returns busy.
+/// The maximum number of queued messages per receiver. If a receiver's queue is full, a send returns busy.
 const UNDER_WAY: usize = 16;
 
 /// The queues of all of a publisher's streams.

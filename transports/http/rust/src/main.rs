@@ -29,7 +29,7 @@ struct Http {
     is_json: bool,
     keep_alive: bool,
     is_http2: bool,
-    /// Whether Nagle's algorithm is off; `None`: as the library does.
+    /// Whether Nagle's algorithm is off. `None` keeps the library's default.
     no_delay: Option<bool>,
 }
 

@@ -1,6 +1,6 @@
 //! The trial's own iceoryx2 domain. Its files are in the trial's folder, and its shared-memory names contain the run
-//! id. So the domain never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed
-//! process.
+//! id. Therefore, the domain never affects other users of iceoryx2, and hopmeter finds the files that a killed process
+//! leaves behind.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -91,8 +91,8 @@ impl MqPublisher {
         Ok(())
     }
 
-    /// Whether all of several queues have room, so that no receiver gets a frame twice. With one queue, the send itself
-    /// shows it.
+    /// Whether every queue has room, so that no receiver gets a frame twice. A single queue needs no check, because the
+    /// send itself reports a full queue.
     fn has_room(&mut self) -> bool {
         if self.receivers.len() < 2 {
             return true;
@@ -102,7 +102,7 @@ impl MqPublisher {
     }
 }
 
-/// Sends a frame to every queue. Returns busy if a queue is full, and drops its receiver if the receiver has
+/// Sends a frame to every queue. If a queue is full, returns busy, or removes the queue's receiver if the receiver has
 /// disconnected.
 fn send_to_all(receivers: &mut Vec<Receiver>, frame: &[u8]) -> Result<Sent> {
     let mut full = None;

@@ -11,7 +11,7 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// The maximum number of messages in the connection thread's queue. A send beyond it returns busy.
+/// The maximum number of messages in the connection thread's queue. If the queue is full, a send returns busy.
 const QUEUE: usize = 64;
 /// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;

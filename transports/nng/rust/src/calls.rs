@@ -17,8 +17,8 @@ const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long an unanswered call prevents a new call.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The client. REQ supports only one call at a time: a new call would make nng drop the current one. So a new call is
-/// busy until the current reply has arrived or the current call has timed out.
+/// The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the current
+/// one. Therefore, a new call is busy until the current reply has arrived or the current call has timed out.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
@@ -105,7 +105,8 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// A handler may wait, but nng's callbacks must not. So a separate thread per link polls and calls the handler.
+    /// A separate thread per link polls and calls the handler, because a handler may wait, but nng's callbacks must
+    /// not.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }

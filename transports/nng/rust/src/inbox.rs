@@ -28,7 +28,7 @@ impl PendingReceive {
 /// Receives one message at a time and never waits longer than requested.
 ///
 /// A receive with a timeout would be simpler, but nng wakes a separate thread for each timeout, and REQ ends the whole
-/// call when it passes. So a receive without a timeout stays pending from one poll to the next.
+/// call after a timeout. Therefore, a receive without a timeout stays pending from one poll to the next.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,

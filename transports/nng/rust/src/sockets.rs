@@ -16,7 +16,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The path of the bytes.
+    /// How the bytes travel, for the fact `path`.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),

@@ -78,8 +78,8 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this function creates one for
-/// each use and never drops it. This loses nothing, as long as no subscription is made while messages arrive.
+/// Creates a `PubSub` for a single use. The `PubSub` is never dropped, because redis-rs's `PubSub` borrows its
+/// connection and unsubscribes on drop. No message is lost, as long as no subscription is made while messages arrive.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }

@@ -4,7 +4,7 @@ use hopmeter_instrument::prelude::*;
 use ros2_client::QosProfile;
 use ros2_client::qos::{Durability, History, Reliability, WhenFull};
 
-/// A writer that must not wait returns busy instead.
+/// If the writer's queue is full, a write returns busy without waiting.
 const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail };
 
 pub struct Quality {

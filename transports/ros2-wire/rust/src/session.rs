@@ -1,4 +1,4 @@
-//! The ROS 2 node that all link ends of a process share. It uses a single network device.
+//! The ROS 2 node, which all link ends of a process share. The node uses a single network device.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;

@@ -28,7 +28,7 @@ fn place<M: Carrier>(session: &Session, link: &Link) -> Place {
     }
 }
 
-/// The publisher.
+/// The publisher of a pubsub link.
 pub struct TopicPublisher<M: Carrier> {
     publisher: ros2_client::Publisher<FrameMessage<M>>,
     outgoing: MessageBuffer<M>,
@@ -80,7 +80,7 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
     }
 }
 
-/// The subscriber.
+/// The polled subscriber of a pubsub link.
 pub struct TopicSubscriber<M: Carrier>(Inbox<FrameMessage<M>>);
 
 impl<M: Carrier> TopicSubscriber<M> {

@@ -61,7 +61,7 @@ impl<M: Carrier> Client for CallClient<M> {
     }
 }
 
-/// The server. It is polled unless `serve` is called.
+/// The server of an rpc link, which is polled unless `serve` is called.
 pub struct CallServer<M: Carrier> {
     requests: Polled<ServiceRequest<M::Service>>,
     link: Link,

@@ -37,7 +37,7 @@ pub trait Message: Call + Default + Send + 'static {
         self.put(&header, shape);
     }
 
-    /// Passes the frame on. Its bytes belong to the message.
+    /// Passes the message's frame to `take`. The frame's bytes belong to the message.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
         take(Received::parts(&header, payload));

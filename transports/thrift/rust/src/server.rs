@@ -12,8 +12,8 @@ use crate::channel::{Channel, Stack};
 use crate::idl::{self, Image, Service, Timing};
 use crate::message::{Message, Shape};
 
-/// A server that waits until a connection is readable, then reads the request, handles it and replies. The library's
-/// own server cannot be stopped.
+/// A server that waits until a connection is readable, then reads the request, handles it and replies. Thrift's own
+/// server is not used, because it cannot be stopped.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,

@@ -38,8 +38,8 @@ impl Draft {
 
 /// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports it instead of sending the next datagram,
-/// so that datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. Linux reports an unreachable peer instead of sending
+/// the next datagram, so the next datagram is sent again.
 pub fn send_datagram(socket: &OwnedFd, parts: [&[u8]; 2], place: Option<&SocketAddrV4>) -> Result<Sent> {
     let (parts, mut control) = (parts.map(IoSlice::new), SendAncillaryBuffer::default());
     loop {

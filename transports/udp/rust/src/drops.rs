@@ -29,7 +29,7 @@ impl Drops {
         self.closed.fetch_add(dropped_by(&socket), Ordering::Relaxed);
     }
 
-    /// Returns a sentence with the number, or `None` if nothing was dropped.
+    /// Returns a sentence with the number of dropped datagrams, or `None` if the number is 0.
     pub fn as_sentence(&self) -> Option<String> {
         let open: u64 = lock(&self.open).iter().filter_map(Weak::upgrade).map(|socket| dropped_by(&socket)).sum();
         match open + self.closed.load(Ordering::Relaxed) {
@@ -39,7 +39,7 @@ impl Drops {
     }
 }
 
-/// Returns 0 if the kernel does not report the number.
+/// Returns the number of datagrams that a socket dropped, or 0 if the kernel does not report the number.
 fn dropped_by(socket: &OwnedFd) -> u64 {
     let mut values = [0_u32; VALUES];
     let mut bytes = size_of_val(&values) as libc::socklen_t;

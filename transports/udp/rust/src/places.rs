@@ -92,7 +92,8 @@ impl Places {
         Ok((self.watch_socket(socket), format!("{}:{port}", self.advertised)))
     }
 
-    /// Opens the socket of a receiver or client, which accepts only datagrams from `place`, or to the group `place`.
+    /// Opens the socket of a receiver or client, which accepts only datagrams from the address `place`, or to the
+    /// multicast group `place`.
     pub fn connect_socket(&self, place: SocketAddrV4) -> Result<Arc<OwnedFd>> {
         let socket = self.socket()?;
         if place.ip().is_multicast() {

@@ -108,7 +108,7 @@ impl Publisher for UdpPublisher {
 
 pub struct UdpSubscriber {
     inbox: Inbox,
-    /// Sent to the publisher until a frame arrives (empty if the publisher sends to a group).
+    /// The token, which is sent to the publisher until a frame arrives. Empty if the publisher sends to a group.
     token: String,
     asked: Instant,
 }

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
 
-/// The accepted connections that the link end has not yet accepted.
+/// The accepted connections that the link end has not yet taken.
 pub struct Guests {
     pub connections: Vec<Connection>,
     /// An event that becomes readable when a connection has been accepted.

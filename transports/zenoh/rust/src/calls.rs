@@ -91,7 +91,7 @@ impl Client for CallClient {
     }
 }
 
-/// The server.
+/// The server of an rpc link.
 pub struct CallServer {
     /// `None` if the server uses a callback.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,

@@ -28,7 +28,7 @@ impl SharedMemory {
     }
 }
 
-/// The size from which zenoh itself copies messages into shared memory.
+/// The minimum size of the messages that zenoh itself copies into shared memory.
 const COPIED_FROM_BYTES: usize = 3072;
 
 /// How many frames of the largest size fit into a sender's shared memory. The next constant is its minimum size.
@@ -123,7 +123,7 @@ impl Drop for Loan {
     }
 }
 
-/// Counts the received frames, and those that came through shared memory, to prove that it is used.
+/// Counts the received frames, and the frames that came through shared memory, to prove that shared memory is used.
 pub struct Arrivals {
     counts: bool,
     frames: AtomicU64,
@@ -136,7 +136,7 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Passes a message on as a frame, with the message attached, so that it can be forwarded without a copy.
+    /// Passes a message on as a frame, with the message attached, so that the message can be forwarded without a copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
@@ -146,7 +146,7 @@ impl Arrivals {
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// Returns the path of the received frames, and any difference from the requested path. The first few frames arrive
+    /// Returns how the received frames travelled, and any difference from the settings. The first few frames arrive
     /// before both sides know each other's shared memory.
     pub fn facts(&self, way: &str, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));

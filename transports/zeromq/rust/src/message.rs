@@ -61,7 +61,7 @@ impl Message {
         unsafe { zmq_sys::zmq_msg_more(self.0.get()) != 0 }
     }
 
-    /// Sends the message without waiting; afterwards it is empty, unless sending failed.
+    /// Sends the message without waiting. Afterwards the message is empty, unless sending failed.
     pub fn send(&mut self, socket: &mut zmq::Socket, more: bool) -> zmq::Result<()> {
         let flags = zmq::DONTWAIT | if more { zmq::SNDMORE } else { 0 };
         // SAFETY: message and socket are valid and borrowed.
@@ -74,7 +74,7 @@ impl Message {
         check(unsafe { zmq_sys::zmq_msg_recv(self.0.get(), socket.as_mut_ptr(), flags) })
     }
 
-    /// The message in the instrument's type.
+    /// Returns the message in the instrument's type.
     pub fn to_received(&self) -> Received<'_> {
         Received::split(self.as_ref()).with_native(self).with_keep(self)
     }

@@ -22,7 +22,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The path of the bytes.
+    /// How the bytes travel, for the fact `path`.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),
@@ -148,7 +148,7 @@ impl Socket {
         }
     }
 
-    /// Sets the time limit only if it has changed, which is rare.
+    /// Sets the time limit of receiving only if the limit has changed, which is rare.
     fn set_timeout(&mut self, timeout: Duration) -> zmq::Result<()> {
         let ms = i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
         if ms != self.timeout_ms {
@@ -159,7 +159,7 @@ impl Socket {
     }
 }
 
-/// Sets the options of all sockets. ZeroMQ closes a connection after a message above the limit.
+/// Sets the options that all kinds of sockets have. ZeroMQ closes a connection after a message above the size limit.
 fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
     socket.set_sndhwm(hwm)?;
     socket.set_rcvhwm(hwm)?;
