@@ -111,10 +111,7 @@ class Participant:
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self, link: Link) -> Qos:
-        """Return the quality of service of a client's writer.
-
-        If a callback serves the requests, they go through the queue.
-        """
+        """Return the quality of service of a client's writer. Requests that a callback serves go through the queue."""
         return Qos(*self._history_policies(reliable=True, volatile=True), *_priority(queued=link.wait == "callback"))
 
     def waitset(self, reader: DataReader[Any]) -> WaitSet:
@@ -124,11 +121,9 @@ class Participant:
         return waitset
 
     def _is_queued(self, link: Link) -> bool:
-        """Whether samples go through a queue to a thread that only calls listeners.
-
-        A callback server may wait for another server's reply, which the receiving thread must deliver. So requests go
-        through the queue.
-        """
+        """Whether samples go through a queue to a thread that only calls listeners. Requests to callback servers go
+        through the queue, because a handler may wait for another server's reply, which the receiving thread must
+        deliver."""
         if link.name.endswith("_reply"):
             return False
         if link.wait == "callback" and link.name.endswith("_request"):
@@ -146,7 +141,7 @@ class Participant:
         keeps_last = settings["history"] == "keep-last"
         history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll
         return [
-            # A writer that must not wait returns busy instead.
+            # If the writer's queue is full, a write returns busy without waiting.
             Policy.Reliability.Reliable(max_blocking_time=0) if reliable else Policy.Reliability.BestEffort,
             Policy.Durability.Volatile if volatile else Policy.Durability.TransientLocal,
             history,
@@ -154,7 +149,7 @@ class Participant:
         ]
 
     def note(self, reader: DataReader[Any], writer: int) -> None:
-        """Record the path of a received sample."""
+        """Record how a received sample travelled."""
         told = reader.get_matched_publication_data(writer)
         if told is not None:  # the writer may have disconnected in the meantime
             within = told.participant_instance_handle == self._own
@@ -191,9 +186,7 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities explicitly instead of waiting for the garbage collector.
-
-    Listeners and their readers refer to each other, so reference counting alone does not free them.
-    """
+    """Delete entities explicitly. Listeners and their readers refer to each other, so reference counting alone does not
+    free them."""
     for entity in entities:
         entity.__del__()

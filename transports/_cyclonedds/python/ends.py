@@ -82,8 +82,8 @@ class Arrivals:
         self._spins = link.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Return the result of `look`. If it finds no sample and this end blocks, wait for an arrival and call `look`
-        again."""
+        """Return the result of `look`. If `look` finds no sample and this end blocks, wait for an arrival and call
+        `look` again."""
         if look():
             return 1
         if self._spins:

@@ -14,9 +14,9 @@ Struct = TypeVar("Struct", bound=IdlStruct)
 def octets_as_bytes(field: str) -> Callable[[type[Struct]], type[Struct]]:
     """Return a class decorator that reads and writes a field of octets as `bytes`, with the same bytes on the wire.
 
-    The binding creates a Python integer for each octet of a sequence. It also supports `bytes`, but cannot describe
-    such a field to peers. So the declared type stays the same, and only the code that reads and writes the field is
-    replaced.
+    The binding creates a Python integer for each octet of a sequence. The binding also supports `bytes`, but cannot
+    describe such a field to peers. Therefore, the declared type stays the same, and only the code that reads and writes
+    the field is replaced.
     """
 
     def replace(struct: type[Struct]) -> type[Struct]:

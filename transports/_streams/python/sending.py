@@ -61,7 +61,7 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Send the rest, and wait up to a time limit. A thread sends what is still left as a backlog."""
+        """Send the unsent bytes, and wait up to a time limit. A thread sends the bytes that still remain."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])

@@ -111,7 +111,7 @@ class Caller(Subscriber):
 
 
 class Server:
-    """The server. With one client, it waits in `recv`; with several clients, in `poll`."""
+    """The server of an rpc link. With one client, the server waits in `recv`; with several clients, in `poll`."""
 
     def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address

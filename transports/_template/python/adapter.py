@@ -14,10 +14,8 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 from hopmeter.node.sockets import set_patience
 
 PATIENCE_S = 5.0
-"""A receiver that has taken nothing for this long counts as hung.
-
-Without this limit, such a receiver would also block the sender.
-"""
+"""The time after which a receiver that accepts nothing counts as hung. Without this limit, a hung receiver would block
+the sender forever."""
 
 
 class Publisher:
@@ -98,7 +96,7 @@ class Subscriber:
         except ConnectionResetError:
             length = 0
         if length == 0:
-            # The sender does not reconnect; without this pause the role would poll in a busy loop.
+            # A disconnected sender does not reconnect. Without the pause, the role would poll in a busy loop.
             time.sleep(timeout_s if waits else 0)
             return 0
         take(self._buffer[:length])
@@ -109,10 +107,11 @@ class Subscriber:
 
 
 class Transport(BaseTransport):
-    """The transport, one per process. Create the shared objects here: a session, a context or a broker connection."""
+    """The transport, of which each process has one. Create the shared objects here: a session, a context or a broker
+    connection."""
 
-    # The path that the bytes took, for the result. If there are several paths, ask the library which one was used; the
-    # settings do not prove it.
+    # How the bytes travelled, for the result. If there are several possibilities, ask the library which one was used,
+    # because the settings do not prove it.
     path = "packets of Unix sockets"
 
     @staticmethod

@@ -1,5 +1,5 @@
-"""The adapter for Cyclone DDS through its Python binding. ../idl defines the messages; ../../_cyclonedds/python has the
-rest."""
+"""The adapter for Cyclone DDS through its Python binding. ../idl defines the messages; ../../_cyclonedds/python
+contains the shared code."""
 
 from __future__ import annotations
 

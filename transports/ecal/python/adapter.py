@@ -65,8 +65,8 @@ class Subscription:
 
     def close(self) -> None:
         self._seen |= mapped_files(MEMORY_FILE)
-        # Wait until no more callbacks start before destroying the subscriber. Its destructor waits for a running
-        # callback without releasing the interpreter lock, which that callback may need.
+        # Wait until no more callbacks start before destroying the subscriber. The subscriber's destructor waits for a
+        # running callback without releasing the interpreter lock, which the callback may need.
         self._subscriber.set_receive_callback(self._refuse)
         deadline = time.monotonic() + 1
         time.sleep(QUIET_S)
@@ -145,7 +145,7 @@ class Transport(CallbackTransport):
 
     def close(self) -> None:
         ecal.finalize()
-        for file in self._seen:  # locks and events of a publisher that was killed before it could remove them
+        for file in self._seen:  # removes locks and events of a publisher that was killed before it could remove them
             for left in (file, *file.parent.glob(f"{file.name}_*")):
                 left.unlink(missing_ok=True)
 

@@ -24,7 +24,7 @@ RECEIVERS = 64
 MESSAGE_BYTES = 4096
 """The maximum size of the field tags and lengths that a message adds to its frame, with a margin."""
 UNDER_WAY = 16
-"""The maximum number of queued messages per receiver; a send beyond it is `busy`."""
+"""The maximum number of queued messages per receiver. If a receiver's queue is full, a send is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
@@ -51,13 +51,14 @@ class BindingEnd:
         self._server.start()
 
     def close(self) -> None:
-        """Stop all running calls and their threads, which the library would leave to the garbage collector."""
+        """Stop all running calls and their threads explicitly, because the library would leave them to the garbage
+        collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
 
 class Publisher(BindingEnd):
-    """A publisher. It is a gRPC server with a stream and a queue for each receiver."""
+    """A publisher: a gRPC server with a stream and a queue for each receiver."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         kind = self._kind = Kind(link)
@@ -91,7 +92,7 @@ class Publisher(BindingEnd):
 
 
 class Subscription:
-    """A stream that a separate thread reads. The thread calls `on_frame`."""
+    """A stream that a separate thread reads, which calls `on_frame`."""
 
     def __init__(self, setup: Setup, link: Link, on_frame: Take) -> None:
         kind = Kind(link)

@@ -20,7 +20,7 @@ from .bodies import KINDS, add_route
 
 
 class Server(CalledServer):
-    """The application, which uvicorn serves on a thread of its own."""
+    """The application, which uvicorn serves on a separate thread."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport.kind.write)
@@ -29,7 +29,7 @@ class Server(CalledServer):
         listener = socket.create_server((transport.setup.bind, 0))
         self.address = f"{transport.setup.advertised}:{listener.getsockname()[1]}"
         loop, parser = transport.settings["loop"], transport.settings["parser"]
-        # A client that stays connected does not keep the server from closing.
+        # Closing does not wait for a client that stays connected.
         config = uvicorn.Config(app, loop=loop, http=parser, log_level="error", timeout_graceful_shutdown=1)
         self._server, self._listener = uvicorn.Server(config), listener
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]})
@@ -53,7 +53,7 @@ class Client(BlockingCalls):
         super().__init__(self._kind.write, self._post)
 
     def _post(self, request: Any) -> Parts | None:
-        """Return the parts of the reply; None if the server has gone or has not answered."""
+        """Return the parts of the reply, or None if the server has disconnected or has not answered."""
         try:
             reply = self._client.post(self._url, **self._kind.request(request))
         except httpx.HTTPError:

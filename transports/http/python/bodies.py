@@ -26,14 +26,13 @@ class Timing(BaseModel):
 
 
 class Octets:
-    """A frame as it is."""
+    """The bytes of a frame."""
 
     body, model = Annotated[bytes, Body()], None
     """The parameter of the endpoint, and the model of its reply."""
 
     @staticmethod
     def write(payload_bytes: int, fill: Fill) -> bytes:
-        """Return the frame that `fill` writes."""
         frame, places = new_bytes(HEADER_BYTES + payload_bytes)
         fill(places)
         return frame
@@ -50,12 +49,10 @@ class Octets:
 
     @staticmethod
     def parts(frame: bytes) -> Parts:
-        """Return the parts of the frame in a request."""
         return (frame,)
 
     @staticmethod
     def read(reply: httpx.Response) -> Parts:
-        """Return the parts of the frame in a reply."""
         return (reply.content,)
 
 
@@ -66,7 +63,6 @@ class Json:
 
     @staticmethod
     def write(payload_bytes: int, fill: Fill) -> dict[str, Any]:
-        """Return the fields with the frame that `fill` writes."""
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
         source, padding = label(header), b64encode(payload).decode()
@@ -84,13 +80,11 @@ class Json:
 
     @staticmethod
     def parts(request: Timing) -> Parts:
-        """Return the parts of the frame in a request or a reply."""
         payload = b64decode(request.padding)
         return header_of(request.source, request.nanosec, len(payload)), payload
 
     @staticmethod
     def read(reply: httpx.Response) -> Parts:
-        """Return the parts of the frame in a reply."""
         return Json.parts(Timing(**reply.json()))
 
 
@@ -99,8 +93,8 @@ KINDS: dict[str, Kind] = {"octets": Octets, "json": Json}
 
 
 def add_route(app: FastAPI, path: str, kind: Kind, answer: Callable[..., Any], *, is_async: bool) -> None:
-    """Let `answer` handle POST requests; it returns the reply, or None for the status 503. FastAPI runs an `async def`
-    in the event loop, and a `def` on a thread of a pool."""
+    """Let `answer` handle POST requests; `answer` returns the reply, or None for the status 503. FastAPI runs an `async
+    def` in the event loop, and a `def` on a thread of a pool."""
 
     def handle(body: Any) -> Any:
         reply = answer(*kind.parts(body))

@@ -45,8 +45,8 @@ class Subscriber:
         self._spins = link.wait == "spin"
         self._take: Take | None = None
         self._count = 0
-        # This makes LCM open its receiving socket and send itself a message. A later call of subscribe would not report
-        # a failure.
+        # `get_fileno` makes LCM open its receiving socket and send itself a message. `subscribe`, which is called
+        # later, would not report a failure.
         if lcm.fileno() < 0:
             raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
         self._subscription = lcm.subscribe(link.name, self._receive)

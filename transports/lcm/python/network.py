@@ -1,4 +1,4 @@
-"""The multicast addresses of links, and the network path of messages. ../README.md describes how addresses are
+"""The multicast addresses of links, and the network that messages use. ../README.md describes how addresses are
 chosen."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def group(name: str) -> tuple[str, int]:
 
 
 def facts(setup: Setup) -> dict[str, str]:
-    """Return the path of the messages, and any difference from the requested path."""
+    """Return how the messages travel, and any difference from the settings."""
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)

@@ -53,8 +53,8 @@ class Receiver:
 
     @property
     def has_gone(self) -> bool:
-        """Whether the receiver has closed its pipe or was killed. Its queue still exists, because this process has it
-        open."""
+        """Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because this
+        process has it open."""
         return any(events & select.POLLERR for _, events in self._state.poll(0))
 
     def close(self) -> None:
@@ -74,8 +74,8 @@ class Publisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if len(self._receivers) < self._expected:
             self._admit()
-        # With several queues, all must have room, so that no receiver gets a frame twice. With one queue, the send
-        # itself shows it.
+        # If there are several queues, all must have room, so that no receiver gets a frame twice. A single queue needs
+        # no check, because the send itself reports a full queue.
         if len(self._receivers) > 1 and not self._has_room():
             return False
         if len(self._frame) != HEADER_BYTES + payload_bytes:
@@ -97,7 +97,7 @@ class Publisher:
         return all(self._drop_if_gone(receiver) for receiver in full)
 
     def _send_to_all(self) -> bool:
-        """Send the frame to every queue. Return False (busy) if a queue is full, unless its receiver has
+        """Send the frame to every queue. Return False (busy) if a queue is full, unless the queue's receiver has
         disconnected."""
         for receiver in self._receivers:
             try:

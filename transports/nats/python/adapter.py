@@ -1,8 +1,8 @@
 """The adapter for NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
 nats-py runs in an event loop. Every link end has its own connection and event loop, which runs on the endpoint's thread
-during a send or a wait. This adapter offers no callbacks: a relay's callback would run inside such a loop, and could
-not run the loop of its next link.
+during a send or a wait. This adapter offers no callbacks, because a relay's callback would run inside such a loop and
+could not run the loop of its next link.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """Send a message, and wait until the broker has answered a later ping.
-
-        The wait is necessary, because the event loop runs only during this call.
-        """
+        """Send a message, and wait until the broker has answered a later ping. Waiting is necessary, because the event
+        loop runs only during this call."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))

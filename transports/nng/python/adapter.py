@@ -1,6 +1,6 @@
-"""The adapter for nng in Python. It uses pynng's low-level functions, because pynng's `send` and `recv` copy.
+"""The adapter for nng in Python. ../README.md describes the sockets and the wire format.
 
-../README.md describes the sockets and the wire format.
+The adapter uses pynng's low-level functions, because pynng's `send` and `recv` copy.
 """
 
 from __future__ import annotations
@@ -91,11 +91,9 @@ class End:
 
 
 class Client(End):
-    """A client.
-
-    REQ supports only one call at a time, and a new call would make nng drop the current call. So a new call is busy
-    until the current reply has arrived or the current call has timed out.
-    """
+    """The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the
+    current call. Therefore, a new call is busy until the current reply has arrived or the current call has timed
+    out."""
 
     _started: float | None = None
     _late: Message | None = None
@@ -108,7 +106,7 @@ class Client(End):
         return accepted
 
     def _is_over(self, started: float) -> bool:
-        """Whether the current call is over: its reply is stored, or it has timed out."""
+        """Whether the current call is over: its reply is stored, or the call has timed out."""
         if self._late is None:
             self._late = super().receive(0)
             if self._late is not None:
@@ -193,7 +191,7 @@ class Transport(BaseTransport):
         return f"tcp://{self.setup.advertised}:{str(listener.local_address).rpartition(':')[2]}"
 
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
-        """Connect, and wait for the connection. nng reconnects later if necessary."""
+        """Connect, and wait for the connection. nng reconnects later if the connection breaks."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
             what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')

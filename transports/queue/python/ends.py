@@ -20,10 +20,8 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 class Writer(Connection):
-    """A sending side that waits only briefly for room, and leaves the rest of a message to a thread.
-
-    `insists` is for a sender on its own thread, which waits until there is room or `insists` is cleared.
-    """
+    """A sending side that waits only briefly for room, and leaves the rest of a message to a thread. With `insists`, as
+    for a sender on its own thread, the writer waits until there is room or `insists` is cleared."""
 
     def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
         super().__init__(os.dup(end.fileno()))
@@ -39,7 +37,7 @@ class Writer(Connection):
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Check whether the receiver has disconnected, if no send has shown it for a while."""
+        """Check whether the receiver has disconnected, which otherwise only a send would show."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
@@ -108,7 +106,7 @@ class Writer(Connection):
 
 
 class WriterOutlet:
-    """The channel to one receiver, which is full or disconnected if its writer is."""
+    """The channel to one receiver; the channel is full or disconnected if its writer is."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -134,7 +132,7 @@ class Reader(Connection):
         os.set_blocking(self.fileno(), not spins)
         self.patience_s = 0.0 if spins else -1.0
         self.begun = False
-        """Whether a message has begun. Before that, `BlockingIOError` means a timeout."""
+        """Whether a message has begun. Until a message begins, `BlockingIOError` means a timeout."""
 
     def wait_for(self, timeout_s: float) -> None:
         """Set the timeout of later receives."""
@@ -166,7 +164,8 @@ class Reader(Connection):
 
 
 class Subscriber:
-    """A polled receiver. By default, messages come from a queue; each kind of link overrides this."""
+    """A polled receiver. By default, messages come from a queue; each kind of link overrides the method that
+    receives."""
 
     _queue: Any
 

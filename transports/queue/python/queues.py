@@ -36,7 +36,7 @@ def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
 
 
 def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
-    """Return a queue as a child process would receive it, without the half of the other side."""
+    """Return a queue as a child process would receive it, without the other side's half of the pipe."""
     made: Queue[bytes] = Queue.__new__(Queue)
     state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
     made.__setstate__(state)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ class SimpleQueueSubscriber(QueueSubscriber):
         self._simple = simple_queue_of(self._reader)
 
     def _receive(self, timeout_s: float, take: Take) -> int:
-        if not wait([self._reader], timeout_s):  # `get` has no timeout on this kind of queue
+        if not wait([self._reader], timeout_s):  # this kind of queue has no timeout for `get`
             return 0
         message = self._simple.get()
         take(message, native=message)

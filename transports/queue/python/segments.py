@@ -1,6 +1,6 @@
 """The kind `multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` that wakes each receiver.
 
-The segment has 64 counters of 64 bytes, followed by the slots. A counter contains the number of frames that its
+The segment has 64 counters of 64 bytes, followed by the slots. Each counter contains the number of frames that its
 receiver has finished, including the frames that were sent before the receiver joined.
 """
 

@@ -35,11 +35,8 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Wait for the beginning of a message, and then for the rest without a limit.
-
-        If redis-py's own timeout passed between two pieces of a message, redis-py would reconnect and silently lose the
-        message.
-        """
+        """Wait for the beginning of a message, and then for the rest without a time limit. If redis-py's own timeout
+        passed between two pieces of a message, redis-py would reconnect and silently lose the message."""
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)
@@ -63,7 +60,7 @@ class Transport(BaseTransport):
         self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 
     def _client(self) -> redis.Redis:
-        """Return a connection for one link end. It connects when it sends its first command."""
+        """Return a connection for one link end. The connection is made when its first command is sent."""
         credentials, _, place = self._tcp.rpartition("@")
         user, _, password = credentials.partition(":")
         known = {"username": user, "password": password} if credentials else {}

@@ -28,11 +28,8 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """Return the service `T it --- T it`.
-
-    It has the same bytes on the wire as T. So T serves as both request and response, and no code must be generated.
-    genmsg computes the checksum from the service's text.
-    """
+    """Return the service `T it --- T it`, which has the same bytes on the wire as T. Therefore, T serves as both
+    request and response, and no code must be generated. genmsg computes the checksum from the service's text."""
     text = f"{message._md5sum} it".encode()
     return type(
         name,

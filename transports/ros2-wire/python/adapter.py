@@ -1,7 +1,7 @@
-"""The adapter for the ROS 2 wire protocol with Cyclone DDS's Python binding.
+"""The adapter for the ROS 2 wire protocol with Cyclone DDS's Python binding, without rclpy.
 
-It uses the messages of ../idl and ROS 2's topic and service names, without rclpy. The rest is in
-../../_cyclonedds/python.
+The adapter uses the messages of ../idl and ROS 2's topic and service names. ../../_cyclonedds/python contains the
+shared code.
 """
 
 from __future__ import annotations

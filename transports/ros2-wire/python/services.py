@@ -86,8 +86,8 @@ class Server(ServiceEnd):
         handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """Close the writer, and the reader if this end is polled. Otherwise, the subscription closes itself and the
-        reader."""
+        """Close the writer, and the reader if this end is polled. If this end has a callback, the subscription closes
+        the reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

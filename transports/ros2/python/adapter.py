@@ -80,7 +80,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, 
 
 
 class Answer:
-    """The response to a service request, or None if the request stays unanswered."""
+    """The response to a service request, which is None if the request stays unanswered."""
 
     def __init__(self, calls: Calls, request: Any, response: Any) -> None:
         self._calls, self._request, self._response = calls, request, response
@@ -100,8 +100,8 @@ class Answer:
 
 
 class Server:
-    """A server. After `serve`, an executor calls it if its link's wait is `callback`; otherwise the server is
-    polled."""
+    """The server of a service. After `serve`, an executor calls the server if the link's wait is `callback`; otherwise
+    the server is polled."""
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self.address = ""
@@ -194,7 +194,8 @@ class Transport:
         return f"rclpy {importlib.metadata.version('rclpy')} ({', '.join(filter(None, used))})"
 
     def _opened_context(self) -> ProcessContext:
-        """Return the context. The first link end opens it, so that its threads inherit the endpoint's core."""
+        """Return the context. The first link end opens the context, so that the context's threads inherit the
+        endpoint's core."""
         with self._starting:
             if self._context is None:
                 self._context = ProcessContext(self._setup)

@@ -27,8 +27,8 @@ def interfaces_folders() -> list[Path]:
     """Return the folder of hopmeter's message package, or an empty list if this Python's environment contains the
     package.
 
-    `hopmeter build ros2` built the package next to the nodes. Its libraries are loaded first, because the library
-    search path was fixed when the process started.
+    `hopmeter build ros2` built the package next to the nodes. The package's libraries are loaded first, because the
+    library search path was fixed when the process started.
     """
     if Path(sys.prefix, "share/hopmeter_ros2").is_dir():
         return []

@@ -30,7 +30,7 @@ FRONT = "4siI56sI4s"
 """The `struct` format of the data before a message's octets: encapsulation, time, label, octet count and inner
 encapsulation."""
 FRONT_BYTES = 76
-"""The length of that data, including the inner encapsulation."""
+"""The length of the data before a message's octets, including the inner encapsulation."""
 WORD = 4
 
 
@@ -65,8 +65,8 @@ class Framed:
     """A message that the rmw encodes. The frame's header is in the message's own header or in a wrapper message.
 
     `kind` is the class of the message or its wrapper, and `message` is the class of the message itself. `payload` is
-    the frame's payload, and `encoded` is the encoded message that represents it. The two have the same octets, except
-    for a reply.
+    the frame's payload, and `encoded` is the encoded message that represents the payload. Both have the same octets,
+    except for a reply.
     """
 
     raw = False
@@ -183,7 +183,7 @@ class Octets:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def write(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let `fill` write a frame into an octet buffer. The buffer is reused, because rclpy copies it."""
+        """Let `fill` write a frame into an octet buffer, which is reused because rclpy copies it."""
         end = payload_bytes + HEADER_BYTES
         more = WORD - payload_bytes % WORD
         if len(self._frame) != end + more:

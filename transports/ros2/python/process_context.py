@@ -34,7 +34,7 @@ FIRST_WITH_RANGE = 4
 
 
 class NoReplyError(Exception):
-    """Raised to leave a request unanswered, because rclpy sends every value that a callback returns."""
+    """An exception that leaves a request unanswered, because rclpy sends every value that a callback returns."""
 
 
 def name_of(link: Link) -> str:
@@ -78,7 +78,7 @@ class ProcessContext:
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
         self._clients: Counter[int] = Counter()
-        """The number of open clients of each endpoint (as a thread)."""
+        """The number of open clients of each endpoint, by the endpoint's thread."""
         self._nested = 0
         """The number of servers in the shared executor that wait for other servers in the same executor."""
         self.executors = self.ends = 0
@@ -102,10 +102,8 @@ class ProcessContext:
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """Return the executor of a link end with a callback: its own, or the shared one.
-
-        Call `leave_executor` after closing the link end.
-        """
+        """Return the executor of a link end with a callback: its own, or the shared executor. Call `leave_executor`
+        after closing the link end."""
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -114,7 +112,7 @@ class ProcessContext:
             return executor_thread
 
     def leave_executor(self, executor_thread: Spinning) -> None:
-        """Leave the executor, which stops when the last link end leaves."""
+        """Leave the executor, which stops after the last link end has left."""
         with self._lock:
             executor_thread.ends -= 1
             if executor_thread.ends:
@@ -128,10 +126,8 @@ class ProcessContext:
             self._clients[thread] += change
 
     def note_server(self) -> bool:
-        """Record an endpoint that serves, and return whether this endpoint also calls servers.
-
-        Such an endpoint counts as occupying a thread of a shared executor until `forget_nested`.
-        """
+        """Record an endpoint that serves, and return whether this endpoint also calls servers. An endpoint that does
+        both counts as occupying a thread of a shared executor until `forget_nested`."""
         with self._lock:
             if not self.shares or not self._clients[threading.get_ident()]:
                 return False
@@ -146,7 +142,7 @@ class ProcessContext:
             return True
 
     def forget_nested(self) -> None:
-        """Record that a server was closed that also calls servers."""
+        """Record that a server that also calls servers was closed."""
         with self._lock:
             self._nested -= 1
 
@@ -237,7 +233,7 @@ class Spinning:
 class Called:
     """A link end that an executor calls, one call at a time, from `start` until the link end is closed.
 
-    `open_end` opens the link end in the given `node` and `group`. It returns a function that removes the link end from
+    `open_end` opens the link end in the given `node` and `group`, and returns a function that removes the link end from
     a shared node.
     """
 

@@ -13,7 +13,7 @@ from hopmeter.node.c_library import READ, SLOT_BITS, WRITE, CFunctions, SlotView
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Take
 
 NAP_S = 1.0
-"""The longest sleep of a callback receiver; closing the receiver interrupts it."""
+"""The longest sleep of a callback receiver; closing the receiver interrupts the sleep."""
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
@@ -104,7 +104,7 @@ class Consumer:
 
 
 class Subscriber(Consumer):
-    """A polled subscription. With `block`, it sleeps in the ring."""
+    """A polled subscription, which sleeps in the ring if the link's wait is `block`."""
 
     def __init__(self, link: Link, sleeps: bool, slots: int) -> None:
         super().__init__(link, sleeps)

@@ -38,7 +38,7 @@ class Client:
 
     def poll(self, timeout_s: float, take: Take) -> int:
         if self._gone:
-            time.sleep(timeout_s)  # without this pause the role would poll in a busy loop
+            time.sleep(timeout_s)  # without this pause, the role would poll in a busy loop
             return 0
         if not self._channel.has_buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
             return 0

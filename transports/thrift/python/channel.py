@@ -23,7 +23,7 @@ MESSAGE_BYTES = 4096
 
 
 class Stack:
-    """The settings of every connection. Thrift's own limits apply, raised for larger frames."""
+    """The settings of every connection, including Thrift's own limits, which are raised for larger frames."""
 
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings

@@ -37,7 +37,7 @@ class Stamp(TBase):
 
 @dataclass(slots=True, eq=False)
 class Timing(TBase):
-    """The small message, whose padding contains any other payload."""
+    """The small message, whose field `padding` contains any payload."""
 
     id: int | None = None
     nanosec: int | None = None

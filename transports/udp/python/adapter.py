@@ -37,10 +37,11 @@ def parse(address: str) -> tuple[Place, bytes]:
 
 
 def send_datagram(made: socket.socket, frame: memoryview | bytes, place: Place | None = None) -> bool:
-    """Send one datagram without waiting, to `place` or to the peer of a connected socket.
+    """Send one datagram without waiting, to `place` or to the peer of a connected socket. Return False (busy) if the
+    socket's buffer is full.
 
-    Return False (busy) if the socket's buffer is full. An unreachable peer is not an error. Linux reports it instead of
-    sending the next datagram, so that datagram is sent again.
+    An unreachable peer is not an error. Linux reports an unreachable peer instead of sending the next datagram, so the
+    next datagram is sent again.
     """
     while True:
         try:
@@ -92,8 +93,8 @@ class Inbox:
         return socket.MSG_TRUNC
 
     def receive(self, timeout_s: float) -> memoryview | None:
-        """Return one datagram, or None after the timeout. A datagram above the link's largest frame also yields
-        None."""
+        """Return one datagram, or None after the timeout. A datagram that exceeds the link's largest frame is dropped,
+        and the result is also None."""
         try:
             length = self.socket.recv_into(self._buffer, 0, self.flags(timeout_s))
         except (BlockingIOError, ConnectionRefusedError):
@@ -255,7 +256,8 @@ class Transport(BaseTransport):
         return f"239.255.{int(run[:2], 16)}.{int(run[2:4], 16)}:{port}"
 
     def connect_socket(self, place: Place) -> socket.socket:
-        """Open the socket of a receiver or client, which accepts only datagrams from or to `place`."""
+        """Open the socket of a receiver or client, which accepts only datagrams from the address `place`, or to the
+        multicast group `place`."""
         made = self._socket()
         if ip_address(place[0]).is_multicast:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

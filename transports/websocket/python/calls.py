@@ -23,7 +23,7 @@ from .topics import Subscriber
 class ServedConnection(ServerConnection):
     """A connection that announces each message in a common queue, so that one thread can wait for all connections.
 
-    The library stops receiving in the middle of a message with many fragments until a thread takes it.
+    In the middle of a message with many fragments, the library stops receiving until a thread takes the message.
     """
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:

@@ -36,8 +36,8 @@ def is_behind(connection: Connection) -> bool:
 
 
 class ListeningEnd:
-    """The library's server and its thread. Each connection has two more threads, of which one only waits for the
-    disconnection."""
+    """The library's server and its thread. Each connection has two more threads; one of them only waits for the peer to
+    disconnect."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener, **more: Any) -> None:
         self.address = listener.address

@@ -25,7 +25,7 @@ class PatientSocket(socket.socket):
         set_patience(self, socket.SO_SNDTIMEO, PATIENCE_S)
         self._backlog = Backlog(lambda rest: self._offer(rest, WITH_PATIENCE))
         self.behind = self._backlog.pieces
-        """Not empty until the peer has accepted the last message."""
+        """The backlog, which is not empty until the peer has accepted the last message."""
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         with self._backlog.lock:

@@ -16,7 +16,7 @@ from .patient import Listener
 
 
 class Publisher(ListeningEnd):
-    """The sending end, a server to which every subscriber connects."""
+    """The sending end of a link: a server to which every subscriber connects."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._receivers: list[ServerConnection] = []

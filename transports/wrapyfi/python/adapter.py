@@ -25,11 +25,8 @@ PLUGINS = {
     "tensorflow": "tensorflow_tensor",
     "torch": "pytorch_tensor",
 }
-"""Wrapyfi's encoder for each kind of object, by the object's package.
-
-This Wrapyfi release searches for encoders in a folder that does not exist. Each encoder registers itself when it is
-imported here.
-"""
+"""Wrapyfi's encoder for each kind of object, by the object's package. Each encoder registers itself when this adapter
+imports it, because this Wrapyfi release searches for encoders in a folder that does not exist."""
 
 # Wrapyfi enables all log messages, and each link end warns that it should use TCP although it does.
 logging.getLogger().setLevel(logging.ERROR)
@@ -87,7 +84,8 @@ class Transport(BaseTransport):
         self._objects: Mapping[str, Objects] = {}
         place, self._publishers_port = setup.broker.split()
         host, _, self._listeners_port = place.rpartition(":")
-        # The launcher starts the broker, and probes verify the connections, so Wrapyfi needs to do neither.
+        # Wrapyfi need neither start a broker nor verify connections, because the launcher starts the broker and probes
+        # verify the connections.
         self._given: dict[str, Any] = {
             "socket_ip": host,
             "socket_pub_port": int(self._listeners_port),
@@ -95,8 +93,8 @@ class Transport(BaseTransport):
         }
         hwm = setup.settings["hwm"]
         for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
-            # Creates this process's middleware instance. Otherwise a link end would create it, and sleep a second for a
-            # broker that it does not start.
+            # Creates this process's middleware instance. The first link end would otherwise create the instance, and
+            # sleep a second for a broker that the link end does not start.
             middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
 
     @staticmethod
@@ -128,9 +126,6 @@ class Transport(BaseTransport):
 
 
 def topic(link: Link) -> str:
-    """Return the topic of a link.
-
-    A ZeroMQ subscription matches all topics with the given prefix. The slash at the end prevents one topic from being
-    the prefix of another.
-    """
+    """Return the topic of a link. A ZeroMQ subscription matches all topics with the given prefix, so a slash at the end
+    prevents one topic from being the prefix of another."""
     return f"/{link.name}/"

@@ -51,8 +51,8 @@ class Communicator(MiddlewareCommunicator):
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
     """Wrapyfi's own publisher, connected by its constructor.
 
-    By default, the first message connects it and then sleeps for 0.2 s, without checking for a listener. Here, probes
-    check that a listener exists.
+    By default, the first message connects Wrapyfi's publisher and then sleeps for 0.2 s, without checking for a
+    listener. In hopmeter, probes check that a listener exists.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -62,7 +62,8 @@ class EstablishedPublisher(ZeroMQNativeObjectPublisher):
 
 @Listeners.register("NativeObject", MIDDLEWARE)
 class WaitedListener(ZeroMQNativeObjectListener):
-    """Wrapyfi's own listener, which never waits by itself. Waiting for a message needs the listener's socket."""
+    """Wrapyfi's own listener, which never waits by itself. To wait for a message, this class uses the listener's
+    socket."""
 
     def __init__(self, *args: Any, opened: Callable[[WaitedListener], None], **given: Any) -> None:
         super().__init__(*args, **given)

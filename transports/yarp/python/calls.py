@@ -48,7 +48,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """Answer a request; YARP calls this method. The client's call fails if the request gets no answer."""
+        """Answer a request; YARP calls this method. If the request gets no answer, the client's call fails."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_exclusively(request, reply):
             return False
@@ -56,17 +56,15 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """Return the request and the reply image of this connection, which has its own thread.
-
-        YARP sends the reply from its memory only after `read` has returned.
-        """
+        """Return the request and the reply image of this connection, which has its own thread. YARP sends the reply
+        from the image's memory only after `read` has returned."""
         connection = threading.get_ident()
         if connection not in self._images:
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
         return self._images[connection]
 
     def _answer_exclusively(self, request: Any, reply: Any) -> bool:
-        """Let the handler answer a request, one connection at a time. Return whether it answered."""
+        """Let the handler answer a request, one connection at a time. Return whether the handler answered."""
         with self._turn, self._changed:
             self._request, self._reply, self._given = request, reply, False
             self._waits = self._on_request is None

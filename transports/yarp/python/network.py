@@ -18,7 +18,7 @@ with search_path(*ROOT.glob("lib/python3*/*-packages")):
     import yarp
 
 PATIENCE_S = 10.0
-"""Longer than a busy machine takes to answer, but short enough for a waiting user."""
+"""The timeout in seconds: longer than a busy machine takes to answer, but short enough for a waiting user."""
 TRIES = 20
 """How many port numbers to try, because the name server may assign a number that another program uses."""
 

@@ -90,7 +90,8 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """Take a message; YARP calls this method. During a reconnection, two connections may exist."""
+        """Take a message; YARP calls this method. A lock serialises the calls, because two connections may exist during
+        a reconnection."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

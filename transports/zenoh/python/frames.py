@@ -14,10 +14,8 @@ LEAST_BYTES = 1 << 20
 
 
 class Frames:
-    """The memory in which frames are written before they are sent.
-
-    Zenoh's Python API does not loan memory, so it copies frames from here.
-    """
+    """The memory in which frames are written before they are sent. zenoh copies frames from this memory, because its
+    Python API does not loan memory."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._frame = bytearray()
@@ -26,7 +24,7 @@ class Frames:
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return the bytes for zenoh to send, or None if all of its shared memory is in use."""
+        """Return the bytes for zenoh to send, or None if all of zenoh's shared memory is in use."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = bytearray(length)
@@ -43,11 +41,12 @@ class Frames:
 
 
 COPIED_FROM_BYTES = 3072
-"""The size from which zenoh itself copies messages into shared memory, if the settings allow it."""
+"""The minimum size of the messages that zenoh itself copies into shared memory, if the settings allow it."""
 
 
 class Arrivals:
-    """Counts the received frames, and those that came through shared memory, to prove that it is used."""
+    """Counts the received frames, and the frames that came through shared memory, to prove that shared memory is
+    used."""
 
     def __init__(self, shared_memory: str) -> None:
         self._counts = shared_memory != "off"
@@ -64,10 +63,8 @@ class Arrivals:
         return 1
 
     def facts(self, way: str, expected: bool) -> dict[str, str]:
-        """Return the path of the received frames, and any difference from the requested path.
-
-        The first few frames arrive before both sides know each other's shared memory.
-        """
+        """Return how the received frames travelled, and any difference from the settings. The first few frames arrive
+        before both sides know each other's shared memory."""
         if not self._frames:
             return {}
         if not self._counts:

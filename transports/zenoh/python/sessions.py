@@ -96,10 +96,8 @@ class Sessions:
 
 
 class Waker:
-    """Ends a native `recv`, which has no timeout.
-
-    Every 50 ms, `wake` sends an empty message to a receiver that has been asleep since the last check.
-    """
+    """Ends a native `recv`, which has no timeout. Every 50 ms, `wake` sends an empty message to a receiver that has
+    been asleep since the last check."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake, self._closed = wake, threading.Event()

@@ -22,8 +22,8 @@ Frame = zmq.Frame | bytes
 
 
 class End:
-    """A polled message socket. It passes large messages without a copy, and small ones as `bytes`, which is faster in
-    pyzmq."""
+    """A polled message socket. The socket passes large messages without a copy, and small messages as `bytes`, which
+    are faster in pyzmq."""
 
     def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None, advertised: str = "") -> None:
         self._socket, self._file, self._advertised = socket, file, advertised
@@ -87,7 +87,7 @@ class Subscriber(End):
         return 1
 
     def subscribe(self, on_frame: Take) -> Closable:
-        """Call `on_frame` from an event loop. Only this wait imports asyncio, because the import is slow."""
+        """Call `on_frame` from an event loop. asyncio is imported only for this wait, because the import is slow."""
         from .asyncio_loop import EventLoop
 
         async def receive(socket: Any) -> None:
@@ -108,7 +108,7 @@ class Server(Subscriber):
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
 
     def serve(self, on_request: Handle) -> Closable:
-        """Call `on_request` from an event loop. The instrument closes this server after the loop ends."""
+        """Call `on_request` from an event loop. The instrument closes this server after the event loop has ended."""
         from .asyncio_loop import EventLoop
 
         async def receive(socket: Any) -> None:
