@@ -25,6 +25,7 @@ import pytest
 from conformance.cases import READY
 from conformance.leak_watch import LeakWatch
 from conformance.node_pool import turn
+from hopmeter.build.languages.rust import cache_environment
 from hopmeter.manifest.examples import SIDES, Example, find_example, write_examples
 from hopmeter.manifest.interpreter import interpreter
 from hopmeter.manifest.model import Manifest
@@ -164,7 +165,8 @@ def run_command(command: list[str], place: Path, **more: str) -> str:
 def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
     """Compile the program with the adapter's crates, because a separate project would compile the crates again."""
     cargo = ["cargo", "build", "--release", "--message-format", "json"]
-    messages = [json.loads(line) for line in run_command(cargo, example.path.parents[1]).splitlines()]
+    said = run_command(cargo, example.path.parents[1], **cache_environment())
+    messages = [json.loads(line) for line in said.splitlines()]
     built = [each for each in messages if each["reason"] == "compiler-artifact"]
     if example.build_crates:
         script = [each for each in built if each["profile"]["opt_level"] == "0"]
