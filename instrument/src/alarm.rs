@@ -43,7 +43,7 @@ impl Alarm {
         woke_ns
     }
 
-    /// Returns the CPU time spent spinning so far. This CPU time belongs to the instrument, not to the transport.
+    /// Returns the CPU time spent spinning so far, which belongs to the instrument, not to the transport.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns
     }

@@ -30,7 +30,7 @@ pub enum Sent {
 /// The caller's memory, which the transport may read until the last clone of this value is dropped (sending by parts).
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A function that accepts received frames. It may use their bytes only until it returns.
+/// A function that accepts received frames, and may use the frames' bytes only until it returns.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
 /// Like [`OnFrame`], but for requests. The handler may block, so the transport uses a separate thread or executor for
@@ -88,8 +88,8 @@ impl Setup {
 /// end.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// A name that is unique on this machine and consists of `[a-z0-9_]`. It can be used as a topic, key, service or
-    /// file name.
+    /// A name that is unique on this machine and consists of `[a-z0-9_]`. The name can be used as a topic, key, service
+    /// or file name.
     pub name: String,
     /// The address of the binding end, in the transport's format. Empty for the binding end itself.
     pub address: String,

@@ -84,8 +84,8 @@ pub struct Tally {
     pub send_ns: i64,
     /// The result of `roles::empty_hop`, for sources only.
     pub empty_hop_ns: Option<i64>,
-    /// The time that this endpoint spent spinning to send on time. This CPU time belongs to the instrument, not to the
-    /// transport.
+    /// The time that this endpoint spent spinning to send on time. The CPU time of spinning belongs to the instrument,
+    /// not to the transport.
     pub pacing_ns: i64,
     /// Whether the time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,

@@ -26,7 +26,7 @@ pub struct Cost {
     pub copy_bytes_per_ns: f64,
 }
 
-/// Measures the costs. This takes a few milliseconds, and uses a temporary file of several megabytes in `directory`.
+/// Measures the costs, which takes a few milliseconds and a temporary file of several megabytes in `directory`.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The empty transport. Its `send` fills a frame and calls the receiver with it.
+//! The empty transport, whose `send` fills a frame and calls the receiver with the frame.
 //!
 //! If the receiver runs on the sender's thread, the latency over the empty transport is the instrument's own overhead.
 //! C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their overhead differs.

@@ -11,9 +11,9 @@ pub const FRAME_VERSION: u16 = 1;
 
 /// The flags of a frame. A frame with an unknown flag is malformed.
 pub mod flags {
-    /// The message was sent before `go` to test whether a branch delivers. It is never a sample.
+    /// The message was sent before `go` to test whether a branch delivers, and is never a sample.
     pub const PROBE: u16 = 1;
-    /// The message was sent after `go` but before the first sample. It is never a sample.
+    /// The message was sent after `go` but before the first sample, and is never a sample.
     pub const WARMUP: u16 = 2;
     /// The message is the last one of the pair.
     pub const LAST: u16 = 4;

@@ -1,4 +1,4 @@
-//! hopmeter's measuring instrument. It knows no transport by name; adapters implement [`contract`].
+//! hopmeter's measuring instrument. The instrument knows no transport by name; adapters implement [`contract`].
 
 pub mod affinity;
 pub mod alarm;

@@ -1,4 +1,5 @@
-//! Holds state that the ends of one link share within one process. Both ends find the state by the link's name.
+//! Holds state that the ends of one link share within one process. The ends of a link find the state by the link's
+//! name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

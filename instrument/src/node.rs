@@ -126,8 +126,8 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
             }
         }
     }
-    // SAFETY: this ends the process immediately. Otherwise library destructors could wait for processes that have also
-    // ended.
+    // SAFETY: this ends the process immediately. Without an immediate end, library destructors could wait for processes
+    // that have also ended.
     unsafe { libc::_exit(1) };
 }
 
@@ -173,8 +173,8 @@ impl Node<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    /// Applies the settings of the process. This must run before any thread starts, so that all threads inherit the
-    /// settings.
+    /// Applies the settings of the process. The function must run before any thread starts, so that all threads inherit
+    /// the settings.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;

@@ -122,7 +122,7 @@ impl Recorder {
         self.file.write_all(&self.head()).context(&doing)
     }
 
-    /// Returns the file header. It is written last, so a file without a header is incomplete.
+    /// Returns the file header. The header is written last, so a file without a header is incomplete.
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[0..8].copy_from_slice(b"HMSAMPLE");

@@ -55,7 +55,7 @@ pub struct Endpoint {
     /// The file that stores which arrivals triggered which messages. Required for followers and for sources with
     /// `latest`.
     pub causes: Option<PathBuf>,
-    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways. Otherwise, the spec's
+    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways. If `None`, the spec's
     /// `wait` applies.
     pub wait: Option<Wait>,
     /// The file for the endpoint's raw samples.
@@ -123,13 +123,12 @@ pub struct Flow {
     /// The transport's own type for the messages, if they have one.
     pub message: Option<MessageType>,
     pub pace: Pace,
-    /// The number of measured messages. They follow `warmup` messages that are not measured.
+    /// The number of measured messages, which follow `warmup` messages that are not measured.
     pub messages: u64,
     pub warmup: u64,
     /// For a source with returning messages (`returns`): how long it sends. At most `messages` messages are measured.
     pub window: Option<Window>,
-    /// Whether every payload has a checksum. Otherwise, only probes, warm-up messages and the last message have
-    /// checksums.
+    /// Whether every payload has a checksum, and not only those of probes, warm-up messages and the last message.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,

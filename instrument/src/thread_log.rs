@@ -65,7 +65,7 @@ pub struct ThreadLog {
 
 impl ThreadLog {
     /// Creates an endpoint's log, or returns `None` if the endpoint's spec names no file. Touches the log's memory, so
-    /// that the memory causes no page faults later.
+    /// that it causes no page faults later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
         let messages = flow.messages.saturating_add(flow.warmup);

@@ -2,7 +2,7 @@
 //! header.
 //!
 //! Such a message has a number, a time and a text. The text is a label: `run pair flags seq checksum` in hexadecimal.
-//! Its length is fixed, so a label costs the same for every message and every middleware.
+//! The length of a label is fixed, so a label costs the same for every message and every middleware.
 
 use crate::contract::{Fill, FrameMut};
 use crate::error::{Error, Result};

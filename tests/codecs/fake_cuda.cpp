@@ -1,6 +1,6 @@
-// A replacement for NVIDIA's driver library in tests without a GPU. Its GPU memory is host memory. The library enforces
-// the driver's documented rules. Every call needs a context. A handle must come from another process, be opened only
-// once and refer to the base of an allocation.
+// A replacement for NVIDIA's driver library in tests without a GPU. The GPU memory of this library is host memory. The
+// library enforces the driver's documented rules. Every call needs a context. A handle must come from another process,
+// be opened only once and refer to the base of an allocation.
 //
 // FAKE_CUDA lists the visible GPUs, with one letter per GPU, such as "AB". The UUID of GPU A is 16 times 'A'.
 #include <fcntl.h>

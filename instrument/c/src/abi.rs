@@ -33,8 +33,8 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Receives the reason and the remedy when a function fails. Both texts are copied. An empty remedy means that none is
-/// known.
+/// Receives the reason and the remedy when a function fails. The reason and the remedy are copied. An empty remedy
+/// means that none is known.
 #[repr(C)]
 pub struct Error {
     pub context: *mut c_void,
@@ -118,7 +118,7 @@ pub struct Link {
     pub message_type: Text,
     /// The directory of the code that was generated for this type. Empty if there is none.
     pub message_code: Text,
-    /// The file with the encoded message, if the transport encodes the message itself. Otherwise empty.
+    /// The file with the encoded message if the transport encodes the message itself; empty otherwise.
     pub message_object: Text,
 }
 

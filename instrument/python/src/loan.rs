@@ -8,9 +8,9 @@ use crate::attach::this_thread;
 /// The slot in which a Python callable finds its closure.
 ///
 /// Python code may store the callable, and call it at any time and on any thread. The callable finds its closure only
-/// during the call that the closure was loaned for, and only on that call's thread. It does not find the closure while
-/// the closure itself runs. The thread holds the interpreter lock throughout, and the closure belongs to one thread, so
-/// relaxed atomic operations are sufficient.
+/// during the call that the closure was loaned for, and only on that call's thread. While the closure itself runs, the
+/// callable does not find the closure. The thread holds the interpreter lock throughout, and the closure belongs to one
+/// thread, so relaxed atomic operations are sufficient.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,

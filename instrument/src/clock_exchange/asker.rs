@@ -1,5 +1,5 @@
-//! The asking side of the clock exchange. It runs batches of exchanges, and retains those with the shortest round
-//! trips.
+//! The asking side of the clock exchange. The asker runs batches of exchanges, and retains the exchanges with the
+//! shortest round trips.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -40,7 +40,7 @@ pub struct Exchange {
     pub received_ns: i64,
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// The possible error of the offset beyond half of the round trip. It comes from converting the kernel's
+    /// The possible error of the offset beyond half of the round trip. The error comes from converting the kernel's
     /// timestamps, and from the clocks' different rates while the responder holds the request.
     pub error_ns: i64,
     /// How many of the four timestamps the kernel took.

@@ -1,8 +1,8 @@
 //! The clock exchange between two hosts: timestamped datagrams from which the clock offset is computed.
 //!
 //! An exchange has four timestamps: the asker sends, the responder receives, the responder sends, the asker receives.
-//! The delays of the two directions are unknown, but not negative. Therefore, half of the round trip bounds the error
-//! of the offset, even if one direction takes all of the time.
+//! The delays of the two directions are unknown, but not negative, so half of the round trip bounds the error of the
+//! offset.
 
 mod asker;
 mod limit;

@@ -90,7 +90,7 @@ impl ServerEnd {
         }
     }
 
-    /// Opens the remaining ends. They are polled or called, depending on the endpoint's `wait`.
+    /// Opens the remaining ends, which are polled or called, depending on the endpoint's `wait`.
     pub fn open(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<OpenServer> {
         if context.wait() == Wait::Callback {
             let (loan, returned) = Loan::new(answerer);
@@ -139,7 +139,7 @@ impl OpenServer {
     }
 }
 
-/// A server that no longer answers requests. Its polled end is still open.
+/// A server that no longer answers requests, but whose polled end is still open.
 pub struct StoppedServer {
     answerer: Answerer,
     server: Option<Box<dyn Server>>,

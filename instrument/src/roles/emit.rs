@@ -231,7 +231,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due. Both happen before the sent time is read.
+    /// Writes the frame and waits until the message is due, both before the sent time is read.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);

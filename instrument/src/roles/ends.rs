@@ -74,8 +74,8 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // As long as messages arrive, the clock is read only every `POLLS_PER_CLOCK` polls. It is read immediately
-            // if a poll returns no message or the source has ended.
+            // As long as messages arrive, the clock is read only every `POLLS_PER_CLOCK` polls. The clock is read
+            // immediately if a poll returns no message or the source has ended.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 || limit.is_draining() {
                     break;

@@ -63,7 +63,7 @@ impl Intake {
         }
     }
 
-    /// Creates the intake of the last receiver. It decodes objects if the flow has a codec. Earlier receivers only
+    /// Creates the intake of the last receiver, which decodes objects if the flow has a codec. Earlier receivers only
     /// forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }

@@ -44,7 +44,7 @@ struct Relay {
     worker: Worker,
     retry_ns: i64,
     recorder: Recorder,
-    /// The first error of a send. It is reported at the end, because a callback cannot return an error.
+    /// The first error of a send, which is reported at the end because a callback cannot return an error.
     failure: Option<Error>,
 }
 

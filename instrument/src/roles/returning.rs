@@ -1,8 +1,9 @@
-//! Implements a source that sends its next message after a message of another flow has arrived at its node. This is the
-//! pace `closed` between participants.
+//! Implements a source that sends its next message after a message of another flow has arrived at its node. The pace
+//! `closed` between participants works in this way.
 //!
 //! The thread that receives such a message sends the next one, like a callback in a program. The source's own thread
-//! sends the first and the last message. It also sends a message if none has returned in time.
+//! sends the first and the last message. The source's own thread also sends a message if no message has returned in
+//! time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -141,7 +142,7 @@ struct Sender {
     warmups: u64,
     /// The time when the latest message was sent.
     sent_ns: i64,
-    /// The first error of a send. It is reported at the end, because a receiving thread cannot return it.
+    /// The first error of a send, which is reported at the end because a receiving thread cannot return it.
     failure: Option<Error>,
 }
 

@@ -1,5 +1,5 @@
 //! Handles the effects of arrivals at a node. Arrivals trigger messages of followers and of sources with returning
-//! messages. They also update the latest message of each flow.
+//! messages. Arrivals also update the latest message of each flow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

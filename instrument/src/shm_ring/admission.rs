@@ -15,8 +15,8 @@ use super::producer::WhenFull;
 use super::registry::Registry;
 use super::segment::Segment;
 
-/// The maximum number of connections without a seat. Such a connection has not yet requested a seat, or was refused and
-/// has not closed. More connections wait in the kernel's queue.
+/// The maximum number of connections without a seat. A connection without a seat has not yet requested one, or was
+/// refused and has not closed. More connections wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
 /// The running admission thread. Dropping this value ends the thread.
@@ -46,7 +46,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The first write to an eventfd always succeeds. This write ends the thread.
+        // The write ends the thread. It cannot fail, because the first write to an eventfd always succeeds.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // If the thread panicked, its message is in the log, and nothing else can be done here.

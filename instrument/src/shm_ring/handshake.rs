@@ -1,5 +1,5 @@
-//! Implements the handshake that admits a consumer. Its socket has no name in the file system, and it passes the memory
-//! as a file descriptor.
+//! Implements the handshake that admits a consumer. The handshake's socket has no name in the file system, and passes
+//! the memory as a file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

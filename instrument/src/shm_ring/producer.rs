@@ -46,8 +46,8 @@ pub struct Producer {
     slot: u16,
     /// The free slots. The slot that was freed most recently comes last, because it is most likely still in the caches.
     free: Vec<u16>,
-    /// The published slots that are not known to be free, oldest first. They hold the messages `oldest`, `oldest + 1`,
-    /// ….
+    /// The published slots that are not known to be free, oldest first. The slots hold the messages `oldest`, `oldest +
+    /// 1`, ….
     in_flight: VecDeque<u16>,
     oldest: u64,
     /// The slots of dropped messages that a consumer was still reading.
@@ -215,8 +215,8 @@ pub struct Loan<'a> {
 }
 
 impl Loan<'_> {
-    /// Returns the header and the payload of the frame. Both still contain an earlier message, so the caller must
-    /// overwrite them completely.
+    /// Returns the header and the payload of the frame. Header and payload still contain an earlier message, so the
+    /// caller must overwrite them completely.
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);

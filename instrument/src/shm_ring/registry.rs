@@ -118,7 +118,7 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
-    // The update fails only if the consumer has already passed `seq`. Its cursor then needs no change.
+    // The update fails only if the consumer has already passed `seq`, in which case the cursor needs no change.
     let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
         let now = Position::unpack(word);
         (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())

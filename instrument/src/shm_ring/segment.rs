@@ -93,7 +93,7 @@ impl Segment {
     }
 }
 
-/// A mapping of the whole file. It is aligned so that huge pages can be used if the file has them.
+/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
 struct Mapping {
     base: *mut u8,
     bytes: usize,

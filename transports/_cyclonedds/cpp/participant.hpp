@@ -72,7 +72,7 @@ inline std::string first_device_address() {
 /// overlap with the next domain.
 ///
 /// Cyclone DDS 0.10 cannot send to the address of an unused device, even on this machine, and ROS 2 announces only such
-/// addresses. Therefore, a loopback domain that other libraries may join also uses a second device, but announces the
+/// addresses. A loopback domain that other libraries may join therefore also uses a second device, but announces the
 /// loopback address for both devices.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");

@@ -9,7 +9,7 @@ using iceoryx2::Domain;
 
 namespace {
 
-/// A publisher. Its ports are destroyed before its services.
+/// A publisher, whose ports are destroyed before its services.
 class LoanPublisher final : public Publisher {
  public:
   LoanPublisher(Domain& domain, const Link& link)

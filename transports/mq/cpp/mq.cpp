@@ -22,7 +22,8 @@ struct Receiver {
   /// A pipe that the receiver holds open for its lifetime.
   Socket life;
 
-  /// Whether the receiver has closed its pipe or was killed. Its queue still exists, because the publisher has it open.
+  /// Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because the publisher
+  /// has it open.
   bool has_gone() const {
     pollfd place{*life, 0, 0};
     return ::poll(&place, 1, 0) > 0 && (place.revents & POLLERR) != 0;

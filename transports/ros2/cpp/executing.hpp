@@ -1,5 +1,5 @@
-/// Executors: either one for each link end with a callback, or one for all link ends of a process. Each runs on its own
-/// thread.
+/// Executors: either one for each link end with a callback, or one for all link ends of a process. Each executor runs
+/// on its own thread.
 #pragma once
 
 #include <pthread.h>

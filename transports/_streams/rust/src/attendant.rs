@@ -1,5 +1,5 @@
-//! The thread of a binding end. It accepts peers and sends the unsent bytes of slow peers. The binding end itself sends
-//! all other bytes.
+//! The thread of a binding end, which accepts peers and sends the unsent bytes of slow peers. The binding end itself
+//! sends all other bytes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
-//! The trial's own iceoryx2 domain. Its files are in the trial's folder, and its shared-memory names contain the run
-//! id. Therefore, the domain never affects other users of iceoryx2, and hopmeter finds the files that a killed process
-//! leaves behind.
+//! The trial's own iceoryx2 domain. The domain's files are in the trial's folder, and its shared-memory names contain
+//! the run id. Therefore, the domain never affects other users of iceoryx2, and hopmeter finds the files that a killed
+//! process leaves behind.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -18,8 +18,8 @@ use crate::services::{FrameService, Services};
 /// thread may change.
 ///
 /// iceoryx2 binds an `ipc` port to one thread, because an `Rc` holds the state that the port shares with its loaned
-/// samples. Here, no sample outlives the call that loans it, so the port and its `Rc` always move together. The
-/// alternative, `ipc_threadsafe`, takes a lock per call.
+/// samples. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always move together.
+/// The alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
 // SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several

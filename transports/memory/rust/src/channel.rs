@@ -43,8 +43,8 @@ impl Receivers {
     }
 }
 
-/// A bounded queue of frame references. Its length is readable without the lock, so a spinning receiver takes no lock
-/// if the queue is empty.
+/// A bounded queue of frame references. The queue's length is readable without the lock, so a spinning receiver takes
+/// no lock if the queue is empty.
 pub struct Queue {
     frames: Mutex<VecDeque<Frame>>,
     length: AtomicUsize,

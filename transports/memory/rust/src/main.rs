@@ -31,7 +31,8 @@ fn main() -> ExitCode {
 
 type Channel = Mutex<Receivers>;
 
-/// There is one transport per process, which all endpoints share. It holds the state that both ends of a link need.
+/// There is one transport per process, which all endpoints share. The transport holds the state that both ends of a
+/// link need.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,

@@ -60,8 +60,8 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Whether the receiver has closed its pipe or was killed. Its queue still exists, because the publisher has it
-    /// open.
+    /// Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because the publisher
+    /// has it open.
     fn has_gone(&self) -> bool {
         let mut place = [PollFd::new(&self.life, PollFlags::empty())];
         let looked = poll(&mut place, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));

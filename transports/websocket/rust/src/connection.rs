@@ -117,8 +117,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` might return a message. This check is cheaper than tungstenite's, which clears its whole read
-    /// buffer each time.
+    /// Whether `receive` might return a message. The answer costs less than tungstenite's own check, which clears the
+    /// whole read buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
