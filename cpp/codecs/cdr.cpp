@@ -138,7 +138,7 @@ struct Reader {
   }
 };
 
-// The memory of one encoder. Padding bytes in it are always zero.
+// The memory of one encoder, in which padding bytes are always zero.
 using Buffer = std::vector<char>;
 
 // Encodes the message into the buffer, which grows if necessary, and returns the number of bytes.

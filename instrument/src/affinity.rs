@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 
-/// Pins the calling thread to one core. Threads that it starts later inherit the pinning.
+/// Pins the calling thread, and threads that it starts later, to one core.
 ///
 /// # Errors
 ///

@@ -157,7 +157,7 @@ impl Codec for LibraryCodec {
     }
 }
 
-/// The memory that one message is encoded into. The thread reuses it for later messages.
+/// The memory that one message is encoded into, which the thread reuses for later messages.
 struct Encoder {
     functions: &'static Functions,
     memory: NonNull<c_void>,

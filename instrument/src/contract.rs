@@ -50,8 +50,8 @@ pub struct Setup {
     /// The address that link ends listen on: the loopback address, unless nodes run on several machines. The address
     /// 0.0.0.0 means all devices.
     pub bind: Ipv4Addr,
-    /// The address at which nodes on other machines reach this node. The address of a link end must contain it. A
-    /// transport that discovers its peers uses the network device with this address.
+    /// The address at which nodes on other machines reach this node. The address of a link end must contain this IPv4
+    /// address. A transport that discovers its peers uses the network device with this address.
     pub advertised: Ipv4Addr,
     /// All settings of the manifest. Settings that the scenario does not set have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
@@ -95,7 +95,8 @@ pub struct Link {
     pub address: String,
     /// The number of receivers that connect before the first message.
     pub receivers: u32,
-    /// What the messages of this link represent. An adapter with typed carriage selects its message type accordingly.
+    /// What the messages of this link represent. An adapter with typed carriage selects the message type that fits the
+    /// payload kind.
     pub payload: PayloadKind,
     /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
@@ -149,7 +150,8 @@ pub trait Transport: Send + Sync {
     }
 }
 
-/// The sending end of a pubsub link. Only one thread at a time uses it, but the thread may change between calls.
+/// The sending end of a pubsub link. Only one thread at a time uses a link end, but the thread may change between
+/// calls.
 pub trait Publisher: Send {
     /// Returns the address at which receivers find this end. The default is empty, if receivers need only the link's
     /// name.
@@ -203,7 +205,7 @@ thread_local! {
 }
 
 /// Returns how many payloads this thread has copied so far, in [`copy_on`] or in an adapter that counts its own copies.
-/// The column `forward_copies_per_message` is computed from this number.
+/// The column `forward_copies_per_message` is computed from the number of copies.
 pub fn copies_made() -> u64 {
     COPIES.get()
 }
@@ -223,7 +225,7 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
     send(received.payload.len(), Fill::copied_message(&mut write))
 }
 
-/// A receiving end that the instrument polls. Only one thread at a time uses it.
+/// A receiving end that the instrument polls. Only one thread at a time uses a subscriber.
 pub trait Subscriber: Send {
     /// Calls `take` for each frame that has arrived (at least one, if any are available), and returns the number of
     /// frames. With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives
@@ -241,7 +243,7 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
 /// afterwards.
 pub trait Subscription: Send {}
 
-/// The client side of an rpc link. Only one thread at a time uses it.
+/// The client side of an rpc link. Only one thread at a time uses a client.
 pub trait Client: Send {
     /// Sends a request. The rules of [`Publisher::send`] apply.
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
@@ -258,7 +260,7 @@ pub trait Client: Send {
 /// Handles one request of a polled server.
 pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
 
-/// The server side of an rpc link. Only one thread at a time uses it.
+/// The server side of an rpc link. Only one thread at a time uses a server.
 pub trait Server: Send {
     /// Returns the address at which clients reach this server. See [`Publisher::address`].
     fn address(&self) -> String {

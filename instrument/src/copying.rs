@@ -87,7 +87,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Prepares the destination for the next copy. Call this outside any measured interval.
+    /// Prepares the destination for the next copy. Call this function outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}

@@ -33,8 +33,8 @@ pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
 /// Writes one frame to memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
 ///
-/// The clock is read last, by code that the compiler inlines into the adapter. No code of the instrument therefore runs
-/// between this reading and the transport. An adapter should write the frame as late as possible.
+/// The clock is read last, by code that the compiler inlines into the adapter. Therefore, no code of the instrument
+/// runs between the clock reading and the transport. An adapter should write the frame as late as possible.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
@@ -96,7 +96,7 @@ pub struct Received<'a> {
     pub native: Option<&'a dyn Any>,
     /// Retains the bytes after the callback, if the transport supports this.
     pub keep: Option<&'a dyn Keep>,
-    /// The arrival time of the frame. If it is 0, the instrument reads the clock.
+    /// The arrival time of the frame, or 0 to let the instrument read the clock.
     pub arrived_ns: i64,
 }
 
@@ -161,7 +161,7 @@ impl OnFrame {
 /// Retains received bytes after the callback, without copying them.
 pub trait Keep {
     /// Returns a handle to the bytes of the whole frame, header first. Dropping the handle releases the memory. Any
-    /// thread may drop it, even after the subscriber has been dropped.
+    /// thread may drop the handle, even after the subscriber has been dropped.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 

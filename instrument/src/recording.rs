@@ -126,7 +126,8 @@ fn word64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
-/// A file that is mapped for reading. All its pages are mapped in advance, so that no message waits for the disk.
+/// A file that is mapped for reading. All pages of the file are mapped in advance, so that no message waits for the
+/// disk.
 struct MappedFile {
     start: *const u8,
     length: usize,

@@ -21,7 +21,7 @@ pub const SPEC_FORMAT: u32 = 7;
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// The endpoint's number, which is unique in the cell and follows the order of the chain. The column `endpoint` of
-    /// the samples contains it.
+    /// the samples contains the endpoint's number.
     pub id: u32,
     pub role: RoleKind,
     /// The number of the flow that the endpoint sends or receives.
@@ -86,7 +86,7 @@ pub struct MessageType {
 pub struct LinkSpec {
     pub name: String,
     pub receivers: u32,
-    /// How the link's receivers wait. If only some receivers use callbacks, this is how the polled ones wait.
+    /// How the link's receivers wait, or how the polled receivers wait if the others use callbacks.
     pub wait: Wait,
 }
 
@@ -115,7 +115,7 @@ pub struct Flow {
     pub device: Option<String>,
     /// How the codec shares GPU memory. `None` if the content is copied through host memory.
     pub share: Option<String>,
-    /// The parameters of the codec's object. With a codec library, this is the path of the file with the encoded
+    /// The parameters of the codec's object. With a codec library, the text is the path of the file with the encoded
     /// object.
     pub object: Option<String>,
     /// The codec library, if generated code for a schema converts the object. Always `None` in Python.
@@ -172,7 +172,7 @@ pub struct Spec {
     pub advertised: Ipv4Addr,
     /// The directory of a Python adapter. Unused in other languages.
     pub adapter: Option<PathBuf>,
-    /// How receivers wait. If this node's receivers wait in different ways, this is how the polled ones wait.
+    /// How receivers wait, or how the polled receivers wait if this node's receivers wait in different ways.
     pub wait: Wait,
     /// The time after `go` at which sources stop, even if messages remain.
     pub limit_ns: i64,

@@ -253,9 +253,9 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// thread is pinned to its endpoint's core; threads that a transport starts inherit the pinning.
 ///
 /// An adapter derives from this class and takes a `const Setup&` in its constructor. The class also has a `static
-/// std::string version()`, which returns the version that the library reports. If the library reports none, it is the
-/// version that the adapter was built with. An adapter with several libraries lists all of them in `version()`; its
-/// `std::string library() const` then returns the library in use.
+/// std::string version()`, which returns the version that the library reports. If the library reports no version,
+/// return the version that the adapter was built with. An adapter with several libraries lists all of them in
+/// `version()`; the adapter's `std::string library() const` then returns the library in use.
 class Transport {
  public:
   virtual ~Transport() = default;

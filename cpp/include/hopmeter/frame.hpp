@@ -192,8 +192,7 @@ class Owner {
 };
 
 /// Takes the frames of one subscription. Call an `OnFrame` with every frame, on a thread of the transport or on the
-/// sender's thread. Never call it concurrently. Destroy it together with the subscription, and never call it
-/// afterwards.
+/// sender's thread. Never call an `OnFrame` concurrently. Destroy it together with the subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
@@ -204,7 +203,8 @@ class OnFrame : public Owner<HopmeterOnFrame> {
   }
 };
 
-/// A payload in the caller's memory, which stays unchanged until this object is destroyed. Any thread may destroy it.
+/// A payload in the caller's memory, which stays unchanged until this object is destroyed. Any thread may destroy the
+/// object.
 class Shared : public Owner<HopmeterShared> {
  public:
   using Owner::Owner;

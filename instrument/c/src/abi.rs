@@ -73,7 +73,7 @@ pub enum PayloadKind {
     Image = 2,
 }
 
-/// The settings of the manifest. Read them with `hopmeter_setting_*`.
+/// The settings of the manifest, which `hopmeter_setting_*` functions read.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
 /// The setup that an adapter receives when it is opened. Valid until the transport is closed.
@@ -131,7 +131,7 @@ pub struct FrameMut {
     pub payload_bytes: usize,
 }
 
-/// Writes one frame, except for its sent time. Call it once per send, on the caller's thread, as late as possible
+/// Writes one frame, except for its sent time. Call a `Fill` once per send, on the caller's thread, as late as possible
 /// before sending.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -157,7 +157,7 @@ pub struct Received {
     pub native: *const c_void,
     /// Retains the bytes of `native` beyond the call. May be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
-    /// The arrival time of the frame if the adapter read the clock. If it is 0, the instrument reads the clock.
+    /// The arrival time of the frame if the adapter read the clock, or 0 to let the instrument read the clock.
     pub arrived_ns: i64,
 }
 

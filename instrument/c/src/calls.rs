@@ -71,7 +71,7 @@ pub struct Publisher {
     pub calls: *const PublisherCalls,
 }
 
-/// A receiver that the instrument polls. Only one thread at a time uses it.
+/// A receiver that the instrument polls. Only one thread at a time uses the receiver.
 #[repr(C)]
 pub struct SubscriberCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -101,7 +101,7 @@ pub struct Subscription {
     pub calls: *const SubscriptionCalls,
 }
 
-/// The client of an rpc link. Only one thread at a time uses it.
+/// The client of an rpc link. Only one thread at a time uses the client.
 #[repr(C)]
 pub struct ClientCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -120,7 +120,7 @@ pub struct Client {
     pub calls: *const ClientCalls,
 }
 
-/// The server of an rpc link. Only one thread at a time uses it.
+/// The server of an rpc link. Only one thread at a time uses the server.
 #[repr(C)]
 pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -173,7 +173,7 @@ pub struct Adapter {
     pub transport: *const c_char,
     pub compiler: *const c_char,
     pub flags: *const c_char,
-    /// Returns the library's version. The instrument calls this before it opens a transport.
+    /// Returns the library's version. The instrument calls this function before it opens a transport.
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
 }
 
 /// Sets the copy function of the adapter's library, which relays and servers with the work `copy:…:own` use. Call this
-/// before `hopmeter_main`.
+/// function before `hopmeter_main`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);

@@ -38,11 +38,11 @@ use crate::transport::PyTransport;
 /// Runs a node with a Python adapter, and returns the node's exit code.
 ///
 /// The callable open(setup) creates the adapter's Transport, and version() returns the library's version. The node
-/// calls both only when needed, so that their failures are reported like any other failure. The callable
-/// open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the result. `works` is true
-/// if relays or servers have work to do. The interpreter's other threads may then run during that work. The callable
-/// objects(number) creates the codec of the flow with this number (`hopmeter.node.payloads.objects.Objects`), if the
-/// flow's spec names a codec. `arguments` is the node's command line.
+/// calls `open` and `version` only when needed, so that their failures are reported like any other failure. The
+/// callable open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the result. `works`
+/// is true if relays or servers have work to do. The interpreter's other threads may then run during that work. The
+/// callable objects(number) creates the codec of the flow with this number (`hopmeter.node.payloads.objects.Objects`),
+/// if the flow's spec names a codec. `arguments` is the node's command line.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name

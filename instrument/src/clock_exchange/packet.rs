@@ -8,7 +8,7 @@ const VERSION: u16 = 1;
 /// The value of an unknown timestamp.
 pub const NO_STAMP: i64 = i64::MIN;
 
-/// The secret of a run. A responder ignores datagrams without it, so other senders have no effect.
+/// The secret of a run. A responder ignores datagrams without the secret, so other senders have no effect.
 pub type Token = [u8; 16];
 
 #[derive(Clone, Copy, Debug, PartialEq)]

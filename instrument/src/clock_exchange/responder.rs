@@ -156,7 +156,7 @@ impl Desk {
         self.rest();
     }
 
-    /// Sleeps as long as the rate limit requires. During this time, the kernel drops datagrams that do not fit into the
+    /// Sleeps as long as the rate limit requires. During the sleep, the kernel drops datagrams that do not fit into the
     /// socket's queue.
     fn rest(&mut self) {
         let now_ns = clock::now_ns();

@@ -16,7 +16,8 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The client side of an rpc link after binding and before connecting. Only the ends that it binds exist yet.
+/// The client side of an rpc link after binding and before connecting, when only the link ends that the client binds
+/// exist.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
@@ -32,7 +33,7 @@ impl ClientEnd {
         Ok(Self { id: id.to_owned(), requests })
     }
 
-    /// Opens the remaining ends. Call this after all links have been bound.
+    /// Opens the remaining link ends. Call this function after all links have been bound.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -99,7 +100,7 @@ impl ServerEnd {
         Ok(OpenServer::Polled { server: self.connect(context)?, answerer: Box::new(answerer) })
     }
 
-    /// Answers requests until the time is up. Reports that it is ready as soon as it listens.
+    /// Answers requests until the time is up. The endpoint is reported as ready as soon as the server listens.
     pub fn run(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let limit = answerer.limit();
         let server = self.open(context, answerer)?;

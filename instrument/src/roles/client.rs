@@ -115,7 +115,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Sends a probe. Returns its header when the reply has arrived, or `None` if no reply arrived in time.
+    /// Sends a probe. Returns the probe's header when the reply has arrived, or `None` if no reply arrived in time.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, None, Duration::from_millis(500))?;

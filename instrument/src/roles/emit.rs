@@ -22,10 +22,10 @@ use super::passed::Passed;
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
 /// The minimum size of payloads that are written before their due time, into memory that the role obtains from the
-/// transport. A camera works in the same way: its image is ready at the time that the camera reports.
+/// transport. A camera works in the same way: an image is ready at the time that the camera reports for the image.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// The safety margin when a payload is written early. The write begins this much earlier than the duration of the last
-/// write suggests.
+/// The safety margin when a payload is written early: the time by which the write begins earlier than the duration of
+/// the last write suggests.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes and sends the frames of one pair.

@@ -44,8 +44,8 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives frames until the time is up. Returns the role, and the link end if it was polled, because other
-    /// endpoints may still need it.
+    /// Receives frames until the time is up. Returns the role. Also returns the link end if it was polled, because
+    /// other endpoints may still need the link end.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {

@@ -123,7 +123,7 @@ impl Follower {
         }
     }
 
-    /// Sends one message. If it is the final message of the last arrival, it is marked as the last one.
+    /// Sends one message. The final message of the last arrival is marked as the last one.
     fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Passed<'_>, is_final: bool) {
         self.under_way -= u32::from(is_final);
         let is_last = is_final && self.under_way == 0 && self.joining.has_ended();

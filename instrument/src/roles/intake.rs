@@ -110,8 +110,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample. Call this after the sample has been recorded and forwarded, so that no measured interval
-    /// contains the counting.
+    /// Counts a sample. Call this function after the sample has been recorded and forwarded, so that no measured
+    /// interval contains the counting.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -161,8 +161,8 @@ impl Intake {
         self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
-    /// Counts how often the transport refused a sample, and how many copies forwarding it required. Usually both are 0,
-    /// and nothing is written.
+    /// Counts how often the transport refused a sample, and how many copies forwarding it required. Usually both
+    /// numbers are 0, and the counters stay unchanged.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {

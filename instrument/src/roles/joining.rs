@@ -43,8 +43,8 @@ impl Joining {
         }
     }
 
-    /// Adds an arrival. If it triggers a message, the triggering arrivals are written to `causes`. Returns `None` if
-    /// this follower does not follow the endpoint.
+    /// Adds an arrival. If the arrival triggers a message, all triggering arrivals are written to `causes`. Returns
+    /// `None` if this follower does not follow the endpoint.
     ///
     /// Every warm-up message at the first endpoint triggers a warm-up message. `every` and `join` apply only to
     /// samples.

@@ -1,8 +1,8 @@
 //! Makes several calls of one flow concurrently, like a program with a thread pool.
 //!
 //! Each lane is a thread with its own client and link, because with most transports a client makes one call at a time.
-//! A free lane waits for the next due call itself, so no thread has to pass calls to another. If all lanes are busy,
-//! due calls wait.
+//! A free lane itself waits for the next due call, so no thread has to pass calls to another thread. If all lanes are
+//! busy, due calls wait.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

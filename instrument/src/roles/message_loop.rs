@@ -47,9 +47,9 @@ impl MessageLoop {
         Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each due time and calls `call` with the size of the next payload. `call` returns how long before its
-    /// due time the next call must begin. Returns the time spent spinning while measuring, because spinning is not part
-    /// of the transport's cost.
+    /// Waits for each due time and calls `call` with the size of the next payload. `call` returns how long before the
+    /// next due time the next call must begin. Returns the time spent spinning while measuring, because spinning is not
+    /// part of the transport's cost.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call, usize) -> Result<i64>) -> Result<i64> {
         let mut lead_ns = 0;
         while let Some(due) = self.next(context, lead_ns) {

@@ -1,9 +1,9 @@
 //! Implements a source that sends its next message after a message of another flow has arrived at its node. The pace
 //! `closed` between participants works in this way.
 //!
-//! The thread that receives such a message sends the next one, like a callback in a program. The source's own thread
-//! sends the first and the last message. The source's own thread also sends a message if no message has returned in
-//! time.
+//! The thread that receives a returning message sends the source's next message, like a callback in a program. The
+//! source's own thread sends the first and the last message. The source's own thread also sends a message if no message
+//! has returned in time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -59,9 +59,9 @@ impl RoleContext<'_> {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain.
-    /// A transport may serve receivers in the order in which they opened, and a callback then delays the receivers
-    /// after it.
+    /// Opens a receiving end. If receivers of this process wait in different ways, the receivers open in the order of
+    /// the chain. A transport may serve receivers in the order in which they opened, and a callback then delays the
+    /// receivers after it.
     pub fn open_one_by_one<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -72,8 +72,8 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// Returns the link for the end that binds it. The link's `wait` is that of its receivers, because a publisher must
-    /// know how they wait.
+    /// Returns the link for the end that binds it. The link's `wait` is that of the link's receivers, because a
+    /// publisher must know how its receivers wait.
     ///
     /// # Errors
     ///
@@ -102,7 +102,8 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of the ends that this endpoint has bound. Call this even if there are none.
+    /// Reports the addresses of the ends that this endpoint has bound. Call this function even if the endpoint has
+    /// bound no ends.
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }

@@ -37,8 +37,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// Serves several links, each on its own thread. If the node does not limit its threads, it handles one call of a flow
-/// at a time.
+/// Serves several links, each on its own thread. A node without a limit on its threads handles one call of a flow at a
+/// time.
 fn run_several(context: &RoleContext<'_>, ends: Vec<ServerEnd>) -> Result<(Tally, OpenEnds)> {
     let limit = new_deadline(context.spec.drain_ns);
     let permits = if context.permits.is_limited() { context.permits.clone() } else { Arc::new(Permits::new(1)) };

@@ -21,7 +21,7 @@ use super::returning::Returning;
 const NOTHING: u64 = u64::MAX;
 
 /// The followers of a node, its sources with returning messages, and the latest messages of its receivers. All
-/// endpoints of the node share them.
+/// endpoints of the node share this value.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,

@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Prepares the work for the next message. The role calls this after it has forwarded the current message.
+    /// Prepares the work for the next message. The role calls this function after forwarding the current message.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

@@ -12,7 +12,7 @@ use super::layout::{Cursor, Geometry, Meta, Position};
 use super::producer::WhenFull;
 use super::segment::Segment;
 
-/// A consumer of a ring. Dropping it leaves the ring.
+/// A consumer of a ring, which leaves the ring when it is dropped.
 pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,

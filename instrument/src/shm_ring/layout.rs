@@ -13,8 +13,8 @@ pub const MAX_SLOTS: u32 = 4096;
 /// The maximum payload size, in bytes. A length is then well within the 48 bits that the packed words reserve for it.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// The size of two cache lines. Words that different sides write are this far apart. At this distance, two words share
-/// neither a cache line nor a pair of lines that the processor prefetches together.
+/// The size of two cache lines. Words that different sides write are at least two cache lines apart. At this distance,
+/// two words share neither a cache line nor a pair of lines that the processor prefetches together.
 pub const PAIR: usize = 128;
 /// The offset of a frame's header in its slot. The header follows the cache line with the publication word, so
 /// prefetching the line pair loads both.
@@ -125,7 +125,7 @@ impl Geometry {
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Returns whether this version would have chosen these sizes. If not, they came from a foreign program.
+    /// Returns whether this version would have chosen these sizes. Other sizes come from a foreign program.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }

@@ -34,7 +34,7 @@ pub struct Options {
     pub when_full: WhenFull,
 }
 
-/// The producer of a ring. Dropping it closes the ring. Consumers keep their mapping until they leave.
+/// The producer of a ring. Dropping the producer closes the ring. Consumers keep their mapping until they leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
@@ -175,7 +175,8 @@ impl Producer {
         }
     }
 
-    /// Frees the slot of the oldest message that no consumer is reading. Returns whether there was such a message.
+    /// Frees the slot of the oldest message that no consumer is reading. Returns false if a consumer is reading every
+    /// message.
     fn drop_oldest(&mut self) -> bool {
         let audience = self.registry.lock_consumers();
         while let Some(slot) = self.in_flight.pop_front() {

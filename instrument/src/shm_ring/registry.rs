@@ -14,9 +14,9 @@ pub struct Registry {
     segment: Arc<Segment>,
     /// The occupied seats, one bit each. The producer locks the mutex only when it searches for free slots.
     live: Mutex<u64>,
-    /// The occupied seats with consumers that may sleep, one bit each. Every publication reads this value.
+    /// The occupied seats with consumers that may sleep, one bit each. Every publication reads these bits.
     sleepers: AtomicU64,
-    /// The [`Position`] of the next message. Every publication writes it, and a joining consumer reads it.
+    /// The [`Position`] of the next message. Every publication writes the position, and a joining consumer reads it.
     head: AtomicU64,
 }
 
@@ -28,8 +28,9 @@ impl Registry {
     }
 
     /// Gives a new consumer a seat, with its cursor at the next message. Returns `None` if all seats are occupied. The
-    /// producer frees slots under the same lock. If it last freed slots before this function took the lock, it had not
-    /// yet published beyond the head that is read here. If it frees slots later, it sees the new cursor.
+    /// producer frees slots under the same lock. If the producer last freed slots before this function took the lock,
+    /// it had not yet published beyond the head that is read here. If the producer frees slots later, it sees the new
+    /// cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -86,8 +87,8 @@ pub struct Audience<'a> {
 
 impl Audience<'_> {
     /// Returns the number of the first message that some consumer still needs, or `head` if there is none. A consumer
-    /// needs a message until it has finished reading it. If held slots are tracked separately, it needs the message
-    /// only until it begins to read it.
+    /// needs a message until it has finished reading it. If held slots are tracked separately, the consumer needs the
+    /// message only until it begins to read the message.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }

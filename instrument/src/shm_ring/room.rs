@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Returns the available memory in bytes: the minimum over the machine and all memory cgroups of this process. Returns
-/// `None` if the kernel does not report it.
+/// `None` if the kernel does not report the available memory.
 pub fn available_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_available(&text));
     machine.into_iter().chain(group_available()).min()

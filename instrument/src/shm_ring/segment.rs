@@ -129,7 +129,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Requests huge pages, which make large frames faster. Everything works without them.
+    /// Requests huge pages, which make large frames faster but are not required.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
             // SAFETY: this is advice on this value's own mapping, and it changes no content.
@@ -137,8 +137,8 @@ impl Mapping {
         }
     }
 
-    /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support this.
-    /// On these kernels, the first use of a page causes a page fault.
+    /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support
+    /// mapping in advance, so the first use of a page causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
         // SAFETY: this is advice on this value's own mapping, and it changes no content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {

@@ -8,7 +8,7 @@ use crate::prelude::*;
 use super::consumer::{Consumer, Interrupter};
 use super::producer::{Options, Producer, WhenFull};
 
-/// The longest sleep of a consumer with a callback. The consumer's interrupter wakes it earlier.
+/// The longest sleep of a consumer with a callback, unless the consumer's interrupter wakes it earlier.
 const NAP: Duration = Duration::from_secs(1);
 
 /// A transport in which every link is a shared-memory ring with these options.

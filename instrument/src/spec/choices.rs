@@ -42,7 +42,7 @@ pub struct Pace {
     pub burst: u32,
     /// For `ramp`: the final rate, in messages per second, which is above 0.
     pub ramp_to_hz: Option<f64>,
-    /// How long before the due time a thread stops sleeping and spins. With 0, it never spins. With `None`, the
+    /// How long before the due time a thread stops sleeping and spins. With 0, the thread never spins. With `None`, the
     /// instrument learns the time.
     pub spin_ns: Option<i64>,
     /// The random seed, for `poisson`.

@@ -51,7 +51,8 @@ class StreamClient final : public hopmeter::Client {
   Connection connection_;
 };
 
-/// A server. With one client, it waits in the client's `recv`; with several clients, in `poll`.
+/// The server of an rpc link. With one client, the server waits in the client's `recv`; with several clients, in
+/// `poll`.
 class StreamServer final : public hopmeter::Server {
  public:
   StreamServer(const Family& family, const hopmeter::Link& link, bool blocks)

@@ -167,8 +167,8 @@ class Buffer {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-/// Writes the length that precedes a frame byte by byte. On little-endian machines, compilers combine this into one
-/// store.
+/// Writes the length that precedes a frame byte by byte. On little-endian machines, compilers combine the stores of the
+/// bytes into one store.
 inline void write_length(std::byte* out, std::uint64_t length) noexcept {
   for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));
 }

@@ -36,7 +36,7 @@ struct Services {
   iox2::PortFactoryEvent<IPC> events = node.service_builder(name).event().open_or_create().value();
 };
 
-// Writes a message into shared memory. Returns the number of receivers that got it.
+// Writes a message into shared memory. Returns the number of receivers that got the message.
 std::size_t send_one(iox2::Publisher<IPC, Bytes, void>& publisher) {
   auto sample = publisher.loan_slice_uninit(PAYLOAD_BYTES).value();
   std::memset(sample.payload_mut().data(), 0, PAYLOAD_BYTES);

@@ -49,7 +49,7 @@ class Ros1 final : public Transport {
     });
   }
 
-  /// Returns the ROS node. The first link end starts it, so that the node's threads inherit an endpoint's core.
+  /// Returns the ROS node. The first link end starts the node, so that the node's threads inherit an endpoint's core.
   ros1::Session& session() {
     std::call_once(started_, [this] {
       if (!ros::master::check())

@@ -65,7 +65,7 @@ class Server final : public hopmeter::Server {
   }
 
  private:
-  /// Lets the handler answer a request. Returns false if it does not; the client's call then fails.
+  /// Lets the handler answer a request. Returns false if the handler does not answer; the client's call then fails.
   bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
     hopmeter::MessageReplier<Layout, Message> replier(link_, *request, response);
     hopmeter::hand_over<Layout>(

@@ -70,7 +70,7 @@ struct Plain {
   }
 };
 
-/// Calls `make` with the smallest plain message type that has room for the payload. Returns its result.
+/// Calls `make` with the smallest plain message type that has room for the payload. Returns the result of `make`.
 auto of_plain(std::size_t payload_bytes, const auto& make) {
   namespace msg = hopmeter_ros2::msg;
   if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());

@@ -96,8 +96,8 @@ class Socket final : public TSocket {
     }
   }
 
-  /// Prepares for a new message, of which some bytes may already have arrived. Sets the timeout only if it changes,
-  /// because setting it takes a system call.
+  /// Prepares for a new message, of which some bytes may already have arrived. Sets the timeout only if it has changed,
+  /// because setting a timeout takes a system call.
   void expect_message(hopmeter::Timeout timeout, bool has_begun) {
     has_begun_ = has_begun;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();

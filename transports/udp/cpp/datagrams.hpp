@@ -73,7 +73,7 @@ class FrameBuffer {
  public:
   explicit FrameBuffer(const hopmeter::Link& link) : buffer_(std::min(link.frame_bytes, largest)) {}
 
-  /// Lets `fill` write a frame. Returns it as the parts of a datagram.
+  /// Lets `fill` write a frame. Returns the frame as the parts of a datagram.
   std::array<Bytes, 2> write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto bytes = hopmeter::header_bytes + payload_bytes;
     if (bytes > buffer_.size()) {

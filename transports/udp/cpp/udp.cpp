@@ -23,7 +23,7 @@ class Places {
         send_buffer_(setup.setting<int>("send_buffer")),
         receive_buffer_(setup.setting<int>("receive_buffer")) {}
 
-  /// Opens the socket of a publisher or server. Returns it with its port.
+  /// Opens the socket of a publisher or server. Returns the socket and its port.
   std::pair<Socket, std::uint16_t> bind_socket() const {
     auto socket = open();
     if (multicast) {

@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// The server. With one client, it waits in `recv`; with several clients, in `poll`.
+/// The server of an rpc link. With one client, the server waits in `recv`; with several clients, in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,

@@ -52,7 +52,7 @@ fn send() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes a message into shared memory. Returns the number of receivers that got it.
+/// Writes a message into shared memory. Returns the number of receivers that got the message.
 fn send_one(publisher: &Publisher<ipc::Service, [u8], ()>) -> Result<usize, Box<dyn Error>> {
     let sample = publisher.loan_slice_uninit(PAYLOAD_BYTES)?;
     Ok(sample.write_from_fn(|_| 0).send()?)

@@ -43,7 +43,7 @@ fn config(setup: &Setup) -> Result<Config> {
 }
 
 /// iceoryx2 leaves one small segment per domain, in which it counts nodes. The domain's last node removes the segment.
-/// If two nodes exit concurrently, both may try.
+/// If two nodes exit concurrently, both may try to remove the segment.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());

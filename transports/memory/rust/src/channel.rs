@@ -10,7 +10,7 @@ use hopmeter_instrument::prelude::*;
 use crate::lend;
 use crate::pool::Frame;
 
-/// The receivers of one link. A publisher locks them during each send, so no running callback can be removed.
+/// The receivers of one link, which a publisher locks during each send, so that no running callback can be removed.
 #[derive(Default)]
 pub struct Receivers {
     pub calls: Vec<(u64, OnFrame)>,
@@ -19,7 +19,7 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Adds a callback. Returns its number.
+    /// Adds a callback. Returns the callback's number.
     pub fn add_call(&mut self, on_frame: OnFrame) -> u64 {
         self.next_id += 1;
         self.calls.push((self.next_id, on_frame));

@@ -49,7 +49,7 @@ pub fn open(protocol: Protocol, link: &Link) -> Result<Socket> {
     Ok(socket)
 }
 
-/// Binds a socket. Returns its address.
+/// Binds a socket. Returns the socket's address.
 pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     let endpoint: Endpoint = setup.setting("endpoint")?;
     let url = endpoint.url(setup, link);

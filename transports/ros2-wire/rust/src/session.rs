@@ -84,8 +84,8 @@ fn domain_of(run: &str) -> Result<u16> {
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Creates the participant. As by default in RustDDS, it searches for peers at the ports of this machine's first
-/// processes.
+/// Creates the participant. As by default in RustDDS, the participant searches for peers at the ports of this machine's
+/// first processes.
 fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     let (address, device) = (setup.advertised, setup.network_device());
     DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {

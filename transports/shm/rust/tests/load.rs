@@ -77,8 +77,8 @@ fn consumers_come_and_go_while_messages_flow() {
     }
 }
 
-/// Starts a thread that joins 60 times and reads five messages each time. Every second time, it disconnects while it
-/// holds a message.
+/// Starts a thread that joins 60 times and reads five messages each time. Every second time, the thread disconnects
+/// while it holds a message.
 fn visitor(address: String) -> JoinHandle<()> {
     thread::spawn(move || {
         for visit in 0..60 {

@@ -157,7 +157,7 @@ mod tests {
         (sender, receiver)
     }
 
-    /// Sends a sample. Returns whether the ring had room for it.
+    /// Sends a sample. Returns whether the ring had room for the sample.
     fn send(sender: &mut Sender, seq: u64, sent_ns: i64) -> bool {
         let Some(frame) = sender.reserve(PAYLOAD_BYTES).unwrap() else { return false };
         let length = PAYLOAD_BYTES as u64;

@@ -1,5 +1,5 @@
 //! The messages and calls of `../../idl/hopmeter.thrift`, written like the Thrift compiler's code. The compiler's code
-//! is not used, because its clients wait for each reply; here, a call has a sending and a receiving half.
+//! is not used, because its clients wait for each reply. In this module, a call has a sending and a receiving half.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TMessageIdentifier, TMessageType, TOutputProtocol, TStructIdentifier, TType,

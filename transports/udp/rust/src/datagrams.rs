@@ -24,7 +24,7 @@ impl Draft {
         Self(vec![0; link.frame_bytes.min(LARGEST)])
     }
 
-    /// Lets `fill` write a frame. Returns it as the parts of a datagram.
+    /// Lets `fill` write a frame. Returns the frame as the parts of a datagram.
     pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<[&[u8]; 2]> {
         let (bytes, limit) = (HEADER_BYTES + payload_bytes, self.0.len());
         let frame = self.0.get_mut(..bytes).ok_or_else(|| {

@@ -64,7 +64,7 @@ impl Places {
         Ok(socket)
     }
 
-    /// Opens the socket of a publisher or server. Returns it with its port.
+    /// Opens the socket of a publisher or server. Returns the socket and its port.
     fn bind_socket(&self) -> Result<(OwnedFd, u16)> {
         let socket = self.socket()?;
         if self.multicast {
@@ -77,7 +77,7 @@ impl Places {
         Ok((socket, bound.port()))
     }
 
-    /// Opens a publisher's socket. Returns it with its address and its multicast group, if any.
+    /// Opens a publisher's socket. Returns the socket, its address and its multicast group, if any.
     pub fn publisher(&self) -> Result<(OwnedFd, String, Option<SocketAddrV4>)> {
         let (socket, port) = self.bind_socket()?;
         if !self.multicast {

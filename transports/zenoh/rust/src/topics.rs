@@ -75,7 +75,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Waits for a message in a channel, and passes on all its messages. Returns their number.
+/// Waits for a message in a channel, and passes on all messages in the channel. Returns the number of messages.
 pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
     let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
     let mut count = 0;

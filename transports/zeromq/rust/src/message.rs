@@ -47,7 +47,7 @@ impl Message {
         check(unsafe { zmq_sys::zmq_msg_copy(copy.0.get(), self.0.get()) }).map(|_| copy)
     }
 
-    /// Returns the bytes for writing. The message must not share them with another message.
+    /// Returns the bytes for writing. The message must not share its bytes with another message.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the message is initialised and borrowed, and ZeroMQ returns its memory and size.
         unsafe {
