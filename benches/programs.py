@@ -32,7 +32,7 @@ COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 class Program:
     """A bare program in C or C++ in benches/bare.
 
-    If it uses a transport's messages, the bench generates their code from the transport's message definition.
+    For a program that uses a transport's messages, the bench generates code from the transport's message definition.
     """
 
     source: str
@@ -159,7 +159,7 @@ def build_crate(name: str) -> str:
 
 
 def number(program: Program | Crate, *words: object) -> float:
-    """Return the number that a bare program prints. Raises ToolFailedError if it fails."""
+    """Return the number that a bare program prints. Raises ToolFailedError if the program fails."""
     with Run() as run:
         return number_of(run, program, *words)
 
@@ -173,7 +173,7 @@ def number_of(
 
 
 def python_number(source: str, *words: object) -> float:
-    """Return the number that a Python program in benches/bare prints. Raises ToolFailedError if it fails."""
+    """Return the number that a Python program in benches/bare prints. Raises ToolFailedError if the program fails."""
     with Run() as run:
         return _printed_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
 

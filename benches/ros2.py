@@ -1,7 +1,7 @@
 """Compare `ros2` in C++ with rclcpp alone (benches/rclcpp).
 
-The bench measures chains of 20 relays with each executor, images, calls, and the highest rate between two processes. It
-needs a sourced ROS 2 with rclcpp, and `hopmeter build ros2 --language c++`.
+The bench measures chains of 20 relays with each executor, images, calls, and the highest rate between two processes.
+The bench needs a sourced ROS 2 with rclcpp, and `hopmeter build ros2 --language c++`.
 
 `ros2.py [WORD ...]` measures only comparisons whose names contain one of the words. HOPMETER_SECONDS (default 10) sets
 the length of a measurement.

@@ -1,7 +1,7 @@
 """Send frames to three concurrent workers that take 30, 40 and 50 ms, so no frame takes less than 50 ms.
 
 The bench compares `queue` in shared memory and `shm` in Python with a multiprocessing.Pool over a shared NumPy array.
-It also compares `shm` and `zeromq` with a budget.
+The bench also compares `shm` and `zeromq` with a budget.
 """
 
 from __future__ import annotations

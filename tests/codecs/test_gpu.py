@@ -1,4 +1,4 @@
-"""Tests for tensors on a real GPU: copies through the host, and sharing by handle. Run them with `make test-gpu`.
+"""Tests for tensors on a real GPU: copies through the host, and sharing by handle. Run the tests with `make test-gpu`.
 
 The tests are skipped if the machine has no NVIDIA GPU, or if a framework does not find the GPU.
 """

@@ -1,6 +1,6 @@
 """The adapter for gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
 
-grpcio calls handlers on pool threads, and a thread that reads a stream blocks. With `block`, these threads pass
+grpcio calls handlers on pool threads, and a thread that reads a stream blocks. With `block`, grpcio's threads pass
 messages to the polling thread.
 """
 

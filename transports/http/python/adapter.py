@@ -43,7 +43,7 @@ class Server(CalledServer):
 
 
 class Client(BlockingCalls):
-    """A client with one connection. Its thread makes the calls, because httpx waits for each reply."""
+    """A client with one connection. The client's thread makes the calls, because httpx waits for each reply."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind = transport.kind

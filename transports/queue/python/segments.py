@@ -114,7 +114,8 @@ class SegmentPublisher(Reception):
 
 
 class SegmentSubscriber(Subscriber):
-    """A subscriber. Its first message contains the segment's name; later messages contain frame lengths."""
+    """A subscriber. The first message to a subscriber contains the segment's name; later messages contain frame
+    lengths."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         super().__init__(link.wait == "spin")

@@ -1,6 +1,6 @@
 """The adapter for ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls handlers on its own threads and has no polling interface. With `block`, these threads pass messages to the
+rospy calls handlers on its own threads and has no polling interface. With `block`, rospy's threads pass messages to the
 polling thread.
 """
 

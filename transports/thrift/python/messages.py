@@ -21,7 +21,7 @@ class Messages:
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
         """Return a message with the frame that `fill` writes.
 
-        The payload is copied, because Thrift accepts it only as `bytes`, which cannot be filled in place.
+        The payload is copied, because Thrift accepts payloads only as `bytes`, which cannot be filled in place.
         """
         header, payload = self._parts.fill(payload_bytes, fill)
         text, data = label(header), bytes(payload)

@@ -37,7 +37,7 @@ def receive() -> None:
 
 
 def run_server(*, answers: bool) -> int:
-    """Count the messages that arrive. With `answers`, return each message as its reply."""
+    """Count the messages that arrive. If `answers` is true, return each message as its own reply."""
     arrived: queue.Queue[bytes | str] = queue.Queue()
 
     def read(connection: ServerConnection) -> None:
