@@ -20,7 +20,7 @@ const THREAD_BYTES_PER_S: f64 = 1e9;
 const LEAST_BLOCKS: usize = 32 << 20;
 /// The total size of all threads' blocks, as a multiple of the last-level cache.
 const CACHES: usize = 4;
-/// The size of the last-level cache if the kernel does not report it.
+/// The assumed size of the last-level cache if the kernel does not report the size.
 const USUAL_CACHE: usize = 32 << 20;
 
 /// The requested background load.

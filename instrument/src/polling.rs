@@ -18,7 +18,7 @@ pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) 
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }
 
-/// Calls `on_frame` on a new thread that polls `subscriber`. See [`serve_by_polling`].
+/// Calls `on_frame` on a new thread that polls `subscriber`. The rules of [`serve_by_polling`] apply.
 pub fn subscribe_by_polling(
     mut subscriber: Box<dyn Subscriber>,
     mut on_frame: OnFrame,

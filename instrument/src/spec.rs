@@ -45,7 +45,7 @@ pub struct Endpoint {
     /// For a follower: only every `every`-th arrival triggers a message. 0 means 1.
     #[serde(default)]
     pub every: u32,
-    /// For a follower: how many messages each such arrival triggers. 0 means 1.
+    /// For a follower: how many messages each triggering arrival triggers. 0 means 1.
     #[serde(default)]
     pub repeat: u32,
     /// For a source with the pace `closed`: the endpoint at which arrivals trigger the source's next message.

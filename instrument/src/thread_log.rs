@@ -29,7 +29,7 @@ pub enum Mark {
     Send = 0,
     /// The transport's send call has returned.
     Sent = 1,
-    /// The thread has waited for a message, and one has arrived.
+    /// The thread has waited for a message, and a message has arrived.
     Arrived = 2,
     /// The thread has finished handling the message.
     Done = 3,

@@ -46,7 +46,7 @@ pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i
     to_stamp(sent_of(&header))
 }
 
-/// Checks that the payload is empty, for a message without a field for it.
+/// Checks that the payload is empty, for a message without a payload field.
 pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
     if payload_bytes == 0 {
         return Ok(());

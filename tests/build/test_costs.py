@@ -46,7 +46,7 @@ def test_the_quick_scenario_is_built_in_four_minutes_and_compiled_where_that_suf
     found = needs.needed_for("quick")
     assert sum(each.offer.build_cost.seconds for each in found if each.offer.build_cost) <= 240
     interpreted = {each.transport for each in found if is_interpreted(each.language)}
-    longest = {"zenoh"}  # although a build of ecal in Rust takes five minutes
+    longest = {"zenoh"}  # a build of zenoh in Rust takes five minutes
     assert interpreted == longest | {name for name, one in every().items() if list(one.offers) == ["python"]} & {
         each.transport for each in found
     }

@@ -15,7 +15,8 @@ use super::rates::read_together;
 use crate::clock;
 use crate::error::{Context, Result};
 
-/// One byte more than a datagram of the exchange, so that longer datagrams are detected.
+/// The size of the receive buffer: one byte more than a datagram of the exchange, so that longer datagrams are
+/// detected.
 const ROOM: usize = BYTES + 1;
 /// The maximum age of a kernel timestamp. An older timestamp is ignored, because CLOCK_REALTIME may have been set
 /// before the conversion.

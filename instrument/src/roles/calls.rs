@@ -91,7 +91,7 @@ impl ServerEnd {
         }
     }
 
-    /// Opens the remaining ends, which are polled or called, depending on the endpoint's `wait`.
+    /// Opens the server's remaining link ends, which are polled or called, depending on the endpoint's `wait`.
     pub fn open(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<OpenServer> {
         if context.wait() == Wait::Callback {
             let (loan, returned) = Loan::new(answerer);

@@ -174,7 +174,7 @@ impl Emitter {
         self.offer_frame(header, busy, write, send)
     }
 
-    /// Encodes the object once. Retries reuse the encoded object.
+    /// Encodes the object once, and reuses the encoded object in retries.
     fn offer_object(
         &self,
         codec: &dyn Codec,

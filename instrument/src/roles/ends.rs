@@ -117,8 +117,8 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver. A second thread waits for `go` and then sets the receiver's deadline. After an order to end, the
-/// receiver waits only for late messages.
+/// Runs a receiver, while a second thread waits for `go` and then sets the receiver's deadline. After an order to end,
+/// the receiver waits only for late messages.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

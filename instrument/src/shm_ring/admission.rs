@@ -88,8 +88,8 @@ impl Desk {
                 Ok(events) if events.stop => return,
                 Ok(events) => self.handle(&events),
                 Err(Errno::INTR) => {}
-                // If waiting fails, no consumer is admitted and no death is noticed from here on. Connected consumers
-                // continue to work.
+                // If waiting fails, no consumer is admitted and no death is noticed from here on. Consumers that are
+                // already connected continue to work.
                 Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
             }
         }

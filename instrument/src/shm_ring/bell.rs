@@ -43,8 +43,8 @@ impl<'a> Bell<'a> {
 
     /// Sleeps until a wake-up or the timeout, unless `ready` returns true. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
-        // The sleep may end by a wake-up, the timeout or an interruption, or it may not begin because a wake-up came
-        // first. In each case, the caller checks again.
+        // The result is ignored, because the caller checks again, whether the sleep ended by a wake-up, the timeout or
+        // an interruption, or never began.
         let _ = self.sleep_on_futex(timeout, ready);
     }
 

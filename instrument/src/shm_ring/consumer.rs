@@ -134,8 +134,8 @@ impl Consumer {
     }
 
     /// Claims the next slot by marking it as held in this consumer's cursor. With `DropOldest`, the producer may reuse
-    /// the slot before that. Producer and consumer change the cursor by compare-and-swap, so one of them wins and the
-    /// other one notices.
+    /// the slot before it is marked. Producer and consumer change the cursor by compare-and-swap, so one of them wins
+    /// and the other one notices.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);

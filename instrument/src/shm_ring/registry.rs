@@ -99,7 +99,7 @@ impl Audience<'_> {
     }
 
     /// Moves every consumer that still waits for `seq` to the following message. A consumer that is reading a message
-    /// continues.
+    /// continues to read it.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }

@@ -36,7 +36,7 @@ class Socket : public hopmeter::Descriptor {
  public:
   using Descriptor::Descriptor;
 
-  /// Takes ownership of one end of a pipe.
+  /// Takes ownership of the descriptor of one side of a pipe.
   static Socket pipe(int descriptor) {
     Socket socket(descriptor);
     socket.is_pipe_ = true;

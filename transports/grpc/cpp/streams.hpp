@@ -144,7 +144,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     drain(queue_);
   }
 
-  /// The first event reports that the stream is open. After its end, a stream delivers no more messages.
+  /// The first event reports that the stream is open. A stream that has ended delivers no more messages.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto deadline = deadline_after(timeout);
     void* tag = nullptr;

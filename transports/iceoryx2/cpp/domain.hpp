@@ -83,7 +83,7 @@ class Domain {
   static constexpr const char* remedy =
       "both ends need the same settings and the same version of iceoryx2, and room in /dev/shm";
 
-  /// A name in one of the library's types.
+  /// Converts a text to one of the library's name types.
   template <class Name>
   static Name name_of(const std::string& text) {
     auto name = Name::create(text.c_str());

@@ -52,7 +52,7 @@ void publish(Topic& topic, Frame& frame) {
     topic.Publish(frame);
 }
 
-/// The generations define their error codes in different enums.
+/// The generations of LibXR define their error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
 /// Whether a synchronous subscriber records that it is waiting. Such a subscriber drops frames that arrive at other

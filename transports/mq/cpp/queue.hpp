@@ -1,4 +1,4 @@
-/// One message queue.
+/// A POSIX message queue.
 #pragma once
 
 #include <mqueue.h>

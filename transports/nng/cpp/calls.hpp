@@ -14,7 +14,7 @@
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
-/// How long a reply may wait for the previous reply. If REP refuses a reply, it also forgets the client, so the reply
+/// How long a reply may wait for the previous reply. If REP refuses a reply, REP also forgets the client, so the reply
 /// cannot be sent later.
 inline constexpr int reply_ms = 100;
 /// How long an unanswered call prevents a new call.

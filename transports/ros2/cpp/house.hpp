@@ -105,7 +105,7 @@ class House {
 
   /// Held during the creation and destruction of a node's entities, because a node counts their types without a lock.
   std::mutex making;
-  /// Protects the next two members.
+  /// Protects `spinning` and `clients`.
   std::mutex sharing;
   /// The shared executor, which exists while at least one link end uses it.
   std::weak_ptr<Spinning> spinning;

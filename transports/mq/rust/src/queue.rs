@@ -1,4 +1,4 @@
-//! One message queue.
+//! A POSIX message queue.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

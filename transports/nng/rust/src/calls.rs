@@ -11,7 +11,7 @@ use nng::{Message, Protocol, Socket};
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
 
-/// How long a reply may wait for the previous reply. If REP refuses a reply, it also forgets the client, so the reply
+/// How long a reply may wait for the previous reply. If REP refuses a reply, REP also forgets the client, so the reply
 /// cannot be sent later.
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long an unanswered call prevents a new call.

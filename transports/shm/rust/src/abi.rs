@@ -1,7 +1,7 @@
 //! The C ABI of the ring, for C++ and Python; `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. A failing function returns an error value, and stores the error text for this thread's
-//! [`hopmeter_shm_error`].
+//! Every handle is a pointer from a `Box`. A failing function returns an error value, and stores the error text for
+//! this thread's [`hopmeter_shm_error`].
 
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
