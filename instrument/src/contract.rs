@@ -84,8 +84,8 @@ impl Setup {
     }
 }
 
-/// One hop. Exactly one link end, a publisher or a server, binds the link. The others connect to the address of that
-/// end.
+/// A link, which is one hop of a message. Exactly one link end, a publisher or a server, binds the link. The others
+/// connect to the address of that end.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// A name that is unique on this machine and consists of `[a-z0-9_]`. The name can be used as a topic, key, service

@@ -95,7 +95,8 @@ pub struct Setup {
     pub settings: *const Settings,
 }
 
-/// One link. One link end binds the link, and the others connect to the address of that end.
+/// A link, which is one hop of a message. One link end binds the link, and the others connect to the address of that
+/// end.
 #[repr(C)]
 pub struct Link {
     /// A name that is unique on this machine and consists of `[a-z0-9_]`.

@@ -44,7 +44,7 @@ pub struct BellWord(pub AtomicU32);
 /// The progress of one consumer, in its own cache lines.
 #[repr(C, align(128))]
 pub struct Cursor {
-    /// A [`Position`].
+    /// The consumer's [`Position`].
     pub position: AtomicU64,
     /// The slot that the consumer is reading. Valid only if the `holding` bit of `position` is set.
     pub held: AtomicU32,

@@ -1,5 +1,5 @@
-/// The subscriber of a link. The subscriber receives a small frame with one `recv`, and the rest of a large frame
-/// directly into its final position.
+/// The subscriber of a link, which receives a small frame with one `recv`, and the rest of a large frame directly into
+/// its final position.
 #pragma once
 
 #include <cerrno>

@@ -47,7 +47,8 @@ class LoanPublisher final : public Publisher {
   std::optional<iox2::Notifier<iceoryx2::ipc>> notifier_;
 };
 
-/// A subscriber. The listener is created first, because a peer may wake it as soon as it sees the subscriber.
+/// A subscriber, whose listener is created first, because a peer may wake the listener as soon as the peer sees the
+/// subscriber.
 class LoanSubscriber final : public Subscriber {
  public:
   LoanSubscriber(Domain& domain, const Link& link)

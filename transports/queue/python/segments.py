@@ -114,8 +114,8 @@ class SegmentPublisher(Reception):
 
 
 class SegmentSubscriber(Subscriber):
-    """A subscriber. The first message to a subscriber contains the segment's name; later messages contain frame
-    lengths."""
+    """The subscriber of a segment. The first message to a subscriber contains the segment's name; later messages
+    contain frame lengths."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         super().__init__(link.wait == "spin")

@@ -81,7 +81,8 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server. Each connection has a thread that calls the handler. A call without a reply fails at its client."""
+    """The server of an rpc link. Each connection has a thread that calls the handler. A call without a reply fails at
+    its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.carrier(link)

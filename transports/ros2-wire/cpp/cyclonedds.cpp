@@ -23,7 +23,7 @@ struct Timing {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
+/// A sensor_msgs/Image, whose height and width are 0 if the bytes are not an image.
 struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;

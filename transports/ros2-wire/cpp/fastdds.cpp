@@ -25,7 +25,7 @@ struct Timing {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
 };
 
-/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
+/// A sensor_msgs/Image, whose height and width are 0 if the bytes are not an image.
 struct Image {
   using Support = sensor_msgs::msg::dds_::Image_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }

@@ -89,7 +89,7 @@ class Headers:
 
 
 class Images(Headers):
-    """sensor_msgs/Image. Height and width are 0 if the bytes are not an image."""
+    """A sensor_msgs/Image, whose height and width are 0 if the bytes are not an image."""
 
     sample_type = Image
 

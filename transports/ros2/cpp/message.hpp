@@ -35,7 +35,7 @@ struct Timing {
   static std::span<const std::byte> payload(const Message&) { return {}; }
 };
 
-/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
+/// A sensor_msgs/Image, whose height and width are 0 if the bytes are not an image.
 struct Image {
   using Message = sensor_msgs::msg::Image;
   using Service = hopmeter_ros2::srv::CarryImage;

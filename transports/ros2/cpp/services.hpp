@@ -27,7 +27,7 @@ class Replier final : public hopmeter::Replier {
   const Frames& frames_;
 };
 
-/// A server. `Replies` describes the frames of responses, if they differ from those of requests.
+/// The server of a service. `Replies` describes the frames of responses, if they differ from those of requests.
 template <class Frames, class Replies = Frames>
 class Server final : public hopmeter::Server {
  public:
@@ -100,7 +100,7 @@ class Server final : public hopmeter::Server {
   rclcpp::WaitSet set_;
 };
 
-/// A client. `Replies` describes the frames of responses, if they differ from those of requests.
+/// The client of a service. `Replies` describes the frames of responses, if they differ from those of requests.
 template <class Frames, class Replies = Frames>
 class Client final : public hopmeter::Client {
  public:

@@ -152,7 +152,7 @@ class Server:
 
 
 class Client:
-    """A client. The polling thread passes the responses to their futures."""
+    """The client of a service. The polling thread passes the responses to the calls' futures."""
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self._context, self._thread = context, threading.get_ident()

@@ -56,7 +56,7 @@ class Client(Subscriber):
 
 
 class Server(ListeningEnd):
-    """A polled server. The library itself would call a handler on a separate thread for each connection."""
+    """A polled server, because the library itself would call a handler on a separate thread for each connection."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()

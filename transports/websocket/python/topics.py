@@ -43,7 +43,7 @@ class Publisher(ListeningEnd):
 
 
 class Subscriber:
-    """A subscriber. The library's thread receives messages before `poll` takes them."""
+    """A subscriber for which the library's thread receives messages before `poll` takes them."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection

@@ -49,7 +49,7 @@ Options with_quality(const Peer& peer, Options options = {}) {
   return options;
 }
 
-/// A publisher. The member `publisher_` is destroyed before its session, and the classes below have the same order.
+/// The publisher of a pubsub link. The member `publisher_` is destroyed before its session, as in the classes below.
 class TopicPublisher final : public Publisher {
  public:
   TopicPublisher(Peer& peer, const Link& link)

@@ -102,7 +102,7 @@ class Client(Subscriber):
 
 
 class Server(Subscriber):
-    """A server. Each request is preceded by a message part that identifies the client."""
+    """The server of an rpc link. Each request is preceded by a message part that identifies the client."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))

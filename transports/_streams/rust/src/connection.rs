@@ -21,11 +21,11 @@ pub struct Connection {
 /// How a receive call waits.
 #[derive(Clone, Copy)]
 pub(crate) enum Receive {
-    /// Not at all.
+    /// The call does not wait.
     Now,
-    /// Until anything arrives or the timeout passes.
+    /// The call waits until anything arrives or the timeout passes.
     Any(Duration),
-    /// Until the buffer is full or the timeout passes. A pipe may return earlier.
+    /// The call waits until the buffer is full or the timeout passes. A pipe may return earlier.
     All(Duration),
 }
 

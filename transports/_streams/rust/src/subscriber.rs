@@ -1,5 +1,5 @@
-//! The subscriber. The subscriber receives a small frame with one `recv`, and the rest of a large frame directly into
-//! its final position.
+//! The subscriber, which receives a small frame with one `recv`, and the rest of a large frame directly into its final
+//! position.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -147,7 +147,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// The client. A tonic task makes each call and stores its reply until a poll.
+/// The client of an rpc link. A tonic task makes each call and stores its reply until a poll.
 pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
@@ -200,7 +200,7 @@ impl Drop for CallClient {
 /// A request and the channel for its reply.
 pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
-/// The server. A tonic task waits until a poll or a callback has produced the reply.
+/// The server of an rpc link. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
     /// Must be dropped before the server, which waits for running calls when it ends. Dropping the field makes the
     /// requests of these calls count as unanswered.

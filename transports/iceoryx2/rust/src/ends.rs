@@ -93,7 +93,7 @@ struct ReceiverPorts {
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // Create the listener first, because a peer may wake it as soon as it sees the subscriber.
+        // The listener is created first, because a peer may wake the listener as soon as the peer sees the subscriber.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

@@ -122,7 +122,7 @@ struct TopicSubscriber {
 }
 
 impl Subscriber for TopicSubscriber {
-    /// A poll also does the connection's other work, such as sending acknowledgements.
+    /// Polling also does the connection's other work, such as sending acknowledgements.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

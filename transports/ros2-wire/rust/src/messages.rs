@@ -20,7 +20,7 @@ pub struct Header {
     frame_id: String,
 }
 
-/// sensor_msgs/Image. Height and width are 0 if the bytes are not an image.
+/// A sensor_msgs/Image, whose height and width are 0 if the bytes are not an image.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Image {
     header: Header,

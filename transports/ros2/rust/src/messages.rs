@@ -91,7 +91,7 @@ impl Carrier for Header {
     }
 }
 
-/// Height and width are 0 if the bytes are not an image.
+/// The height and width of a message are 0 if its bytes are not an image.
 impl Carrier for Image {
     type Service = CarryImage::Service;
     type Request = CarryImage::Request;

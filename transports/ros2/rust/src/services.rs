@@ -15,7 +15,7 @@ use crate::messages::{Carrier, Envelope};
 use crate::polled::{Polled, spin};
 use crate::session::{Session, name_of};
 
-/// The client. Each call is a future, which the client's node completes.
+/// The client of an rpc link. Each call is a future, which the client's node completes.
 pub struct CallClient<M: Carrier> {
     client: r2r::Client<M::Service>,
     replies: FuturesUnordered<BoxFuture<'static, r2r::Result<M::Response>>>,

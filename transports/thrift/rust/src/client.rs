@@ -1,4 +1,5 @@
-//! The client. A call has a sending and a receiving half, so that starting a call does not wait for its reply.
+//! The client of an rpc link. A call has a sending and a receiving half, so that starting a call does not wait for its
+//! reply.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Publishers and subscribers.
+//! Publishers and subscribers of zenoh keys.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher. The field `publisher` must be dropped before its session, as in the types below.
+/// The publisher of a pubsub link. The field `publisher` must be dropped before its session, as in the types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
