@@ -64,8 +64,8 @@ static inline pid_t other_process(void) {
   return pid;
 }
 
-// The work of a measuring node for one message: the message contains its run, its number and its send time, and each
-// process stores two timestamps.
+// The work of a measuring node for one message: the message contains run, number and send time, and each process stores
+// two timestamps.
 typedef struct {
   uint64_t run;
   int64_t number, sent;

@@ -3,8 +3,9 @@
 // `chain`: 20 relays in one process with one executor. `intra`: a publisher and a subscription in one process, without
 // the rmw. `apart`: a publisher and a subscription in two processes. `late`: like `apart`, but timed from when each
 // message was due. `call`: a client and a server in two processes. BYTES is the size of an image, or 0 for a
-// std_msgs/Header. The program leaves out the first tenth of the messages, and prints how many others arrived, and the
-// median and the 99th percentile of their times in nanoseconds. The time of a call ends with its answer.
+// std_msgs/Header. The program leaves out the first tenth of the messages. It prints the number of other messages that
+// arrived, and the median and the 99th percentile of their times in nanoseconds. The time of a call ends with its
+// answer.
 //
 // As in hopmeter, the executor runs on the second core, each subscription has its own callback group, and each relay
 // takes two timestamps per message.

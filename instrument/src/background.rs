@@ -1,5 +1,5 @@
-//! Produces a background load during a trial: threads that keep cores busy and copy memory, in short slices, so that
-//! the load is even over time.
+//! Produces a background load during a trial, with threads that keep cores busy and copy memory, in short slices for an
+//! even load.
 
 use std::hint::black_box;
 use std::os::unix::thread::JoinHandleExt;

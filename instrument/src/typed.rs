@@ -82,7 +82,7 @@ pub fn seq_of(header: &[u8; HEADER_BYTES]) -> u64 {
 }
 
 /// Returns whether the receiver checks the message's payload. An adapter that encodes payloads itself must compare a
-/// checked message with the link's message, and passes on the payload only if the two are equal.
+/// checked message with the link's message, and pass on the payload only if both are equal.
 pub fn is_checked(header: &[u8; HEADER_BYTES]) -> bool {
     Header::fields(header).is(flags::CHECKSUM)
 }

@@ -42,8 +42,9 @@ struct Options {
   bool is_local() const { return address.starts_with("127."); }
 };
 
-/// Sets the library's recommended values for samples larger than a datagram, unless the option was changed: a larger
-/// segment, larger socket buffers, faster responses to missed samples and, with UDP only, a flow limit.
+/// Sets the library's recommended values for samples larger than a datagram, unless the option was changed. The
+/// recommendation is a larger segment, larger socket buffers, faster responses to missed samples and, with UDP only, a
+/// flow limit.
 inline void enlarge(Options& options, std::size_t frame_bytes) {
   constexpr std::size_t frames = 4;
   constexpr std::size_t minimum_segment_bytes = 8 << 20, maximum_segment_bytes = 1 << 30;

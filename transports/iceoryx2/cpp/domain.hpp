@@ -1,5 +1,5 @@
-/// The trial's own iceoryx2 domain. The domain's files are in the trial's folder, and its shared-memory names contain
-/// the run id, so that the domain never affects other users of iceoryx2.
+/// The trial's own iceoryx2 domain. The domain never affects other users of iceoryx2, because its files are in the
+/// trial's folder and its shared-memory names contain the run id.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 """Sockets on which the library never blocks for long: a thread sends the unsent bytes of slow peers.
 
-websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds the connection's lock
+The library sends with `sendall`, which waits forever for a peer that reads nothing, and holds the connection's lock
 during the wait.
 """
 

@@ -1,6 +1,6 @@
-//! Measures the cost of one hop as half of a closed round trip between two new processes: over the ring, over iceoryx2,
-//! or over a bare futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. The ring
-//! and iceoryx2 spin on two cores; the blocking ring and the futex share one core.
+//! Measures the cost of one hop as half of a round trip between two new processes, over the ring, iceoryx2 or a bare
+//! futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. The ring and iceoryx2 spin
+//! on two cores; the blocking ring and the futex share one core.
 
 mod iceoryx;
 mod pingpong;

@@ -3,8 +3,8 @@
 //!
 //! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: the
 //! time from just before the first put until the last callback begins, divided by the number of hops. A `plain` relay
-//! only passes messages on. An `alike` relay does the work of a measuring relay: it reads the clock when it is called
-//! and before it puts, reads the message's header, and stores a record.
+//! only passes messages on. An `alike` relay does the work of a measuring relay: it reads the clock at the call and
+//! before its put, reads the message's header, and stores a record.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
