@@ -49,8 +49,8 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 
     The frames share the object's memory if possible, so do not change the object until the frames have been sent. With
     `share="cuda-ipc"` or a `Lender`, GPU tensors are sent as handles, which only receivers on this machine can open. Do
-    not change such tensors until the receiver has them. Raises CodecError if the object has no codec, as for an array
-    of Python objects.
+    not change such tensors until the receiver has received them. Raises CodecError if the object has no codec, as for
+    an array of Python objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -66,10 +66,10 @@ def decode(
     """Return the decoded object, which shares the memory of `frames` if its framework allows that.
 
     `as_` requests another framework, such as `"torch"` for a NumPy array. `device` requests a device, such as `"cpu"`
-    or `"cuda:0"`; the default is the sender's kind of device, or the CPU if this machine has none. Frames may be any
-    objects that support the buffer protocol. If the frames are read-only, arrays are read-only, or copied if their
-    framework has no read-only arrays. GPU memory handles are opened only with `share="cuda-ipc"`. Raises only
-    CodecError, even for corrupted or malicious frames.
+    or `"cuda:0"`; the default is the sender's kind of device, or the CPU if this machine has no such device. Frames may
+    be any objects that support the buffer protocol. If the frames are read-only, arrays are read-only too, or copied if
+    their framework has no read-only arrays. GPU memory handles are opened only with `share="cuda-ipc"`. Raises no error
+    other than CodecError, even for corrupted or malicious frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 

@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 EMPTY = memoryview(b"")
 MAX_DIMENSIONS = 64
 BYTES_ALIGNED = 64
-"""The alignment that JAX needs to share memory; it also speeds up vector instructions."""
+"""The alignment in bytes that JAX needs to share memory. Vector instructions also benefit from aligned memory."""
 
 _kept: dict[Any, tuple[str, Callable[[Any], memoryview], np.dtype[Any]]] = {}
 
@@ -75,15 +75,14 @@ def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryvi
 
 
 def is_castable(dtype: np.dtype[Any]) -> bool:
-    """Return whether a memoryview of such an array can be cast to bytes.
-
-    The cast is three times as fast as a NumPy view.
-    """
+    """Return whether a memoryview of an array with this dtype can be cast to bytes. Such a cast is three times as fast
+    as a NumPy view."""
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that builds the array from the frames, in the requested framework or else the sender's."""
+    """Return a function that builds the array from the frames, in the requested framework or, by default, in the
+    sender's framework."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
@@ -101,7 +100,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
 def array_maker_as_sent(node: list[Any], place: int) -> Maker:
     """Return a function that builds a NumPy array from the frame at `place`.
 
-    If NumPy lacks the dtype, the function returns the raw bytes as an array of integers.
+    If NumPy lacks the dtype, the returned function builds an array of integers from the raw bytes.
     """
     _, _, dtype, shape, order, _ = listing(node, 6)
     of = dtypes.raw_dtype(dtype)
@@ -113,11 +112,13 @@ class Wanted:
     """The tensor properties that the receiver requested."""
 
     raw: str
-    """The dtype's name if NumPy lacks the dtype, otherwise empty. Set only for codecs that define `RAW`."""
+    """The dtype's name if NumPy lacks the dtype, otherwise an empty string. Only codecs that define `RAW` get such a
+    name."""
     device: str | None
-    """The device that the receiver requests. None means the device in `extra`."""
+    """The device that the receiver requests. None stands for the device in `extra`."""
     extra: Any
-    """The untrusted properties that the sender's framework wrote. None if a different framework wrote the array."""
+    """The untrusted properties that the sender's framework wrote. The value is None if a different framework wrote the
+    array."""
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
@@ -173,10 +174,8 @@ def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int)
 
 
 def valid_text(array: Array) -> Array:
-    """Return the array unchanged.
-
-    Raises CodecError for text with an invalid code point, because NumPy would raise SystemError.
-    """
+    """Return the array unchanged. Raises CodecError for text with an invalid code point, on which NumPy would raise
+    SystemError."""
     return _valid_text(array, *dtypes.code_points(array.dtype))
 
 
@@ -233,8 +232,8 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
     """Return `direct()` if it produces the same tensor as `public`, otherwise `public`. Both create a tensor over an
     array's memory.
 
-    A framework's internal function may be several times as fast, but may change in any release. `properties` returns
-    what is compared, such as the tensor's address, dtype, device and values.
+    A framework's internal function may be several times as fast as its public function, but may change in any release.
+    `properties` returns the properties that are compared, such as the tensor's address, dtype, device and values.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
@@ -247,10 +246,8 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
 
 
 def to_native_order(array: Array) -> Array:
-    """Return the array in this machine's byte order, which tensors need.
-
-    The array is copied only if its byte order differs.
-    """
+    """Return the array in this machine's byte order, which tensors need. An array with the other byte order is
+    copied."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -12,32 +12,32 @@ from hopmeter.codecs.errors import CodecError
 SALTED = (str, bytes)
 MOST_KEYS = 2**16
 ALIKE = 64
-"""The maximum number of keys with the same hash."""
+"""The maximum number of keys of one dict or set with the same hash."""
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """Return the node if it is a list, with `length` items if given. Raises CodecError otherwise."""
+    """Return the node if it is a list, with `length` items if given. Raises CodecError for any other node."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
 
 
 def integer(node: Any) -> int:
-    """Return the node if it is an integer from 0 to 2^63 - 1. Raises CodecError otherwise."""
+    """Return the node if it is an integer from 0 to 2^63 - 1. Raises CodecError for any other node."""
     if type(node) is not int or not 0 <= node < 2**63:
         raise CodecError("E-HEADER", "a length or an offset in the header is not a whole number")
     return node
 
 
 def text(node: Any) -> str:
-    """Return the node if it is a string. Raises CodecError otherwise."""
+    """Return the node if it is a string. Raises CodecError for any other node."""
     if type(node) is not str:
         raise CodecError("E-HEADER", "a name in the header is not a string")
     return node
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """Return the node if it equals one of the known values. Raises CodecError otherwise."""
+    """Return the node if it equals one of the known values. Raises CodecError for any other node."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError(
             "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
@@ -46,10 +46,10 @@ def one_of(node: Any, *known: Any) -> Any:
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Return the keys of a dict or the members of a set. Raises CodecError if too many have the same hash.
+    """Return the keys of a dict or the members of a set. Raises CodecError if too many keys have the same hash.
 
-    Python randomizes only the hashes of strings and bytes. For other types, a sender can choose colliding keys, which
-    take quadratic time to insert; their number is therefore limited.
+    Python randomizes only the hashes of strings and bytes. For other types, a sender can choose colliding keys. Their
+    number is limited, because inserting them takes quadratic time.
     """
     if len(found) <= ALIKE:
         return found

@@ -1,7 +1,8 @@
 """Finds the comparison codecs, against which benchmarks measure hopmeter's own codec. Each module in `compared/` is one
-codec; its name has hyphens instead of underscores.
+codec. The codec's name is the module's name with hyphens instead of underscores.
 
-If a codec needs a separate package, `PACKAGE` is the package's name. `EXTRA` is the hopmeter extra that installs it.
+If a codec needs a separate package, `PACKAGE` is the package's name, and `EXTRA` is the hopmeter extra that installs
+the package.
 """
 
 from __future__ import annotations

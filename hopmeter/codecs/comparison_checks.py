@@ -1,6 +1,6 @@
 """Checks whether a comparison codec can represent an object.
 
-Refuses objects that the codec would change, or that would make its library fail.
+Rejects objects that the codec would change, or that would make the codec's library fail.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from hopmeter.codecs.header import MAX_DEPTH
 
 Encoder = Callable[[Any], list[Any]]
 Rule = Callable[[Any], str]
-"""Returns the reason why a value cannot be represented, or an empty string if it can."""
+"""A function that returns the reason why a value cannot be represented, or an empty string if the value can be
+represented."""
 KEPT = 1024
 REMEDY = "convert it, or choose hopmeter's own codec or a pickle codec"
 
 
 def accept(_: Any) -> str:
-    """Accept every value of the type."""
+    """Accept every value."""
     return ""
 
 
@@ -35,7 +36,7 @@ def between(least: int, most: int) -> Rule:
 
 
 def encodable(text: str) -> str:
-    """Return the reason if UTF-8 cannot encode the text, or an empty string if it can."""
+    """Return the reason if UTF-8 cannot encode the text, or an empty string if UTF-8 can encode it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -45,20 +46,22 @@ def encodable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """Describes what a codec can represent. Arrays are tested separately, by encoding and decoding small ones."""
+    """Describes which objects a codec can represent. Arrays are tested separately, by encoding and decoding small
+    arrays."""
 
     name: str
     values: Mapping[type, Rule]
-    """The types that the codec can represent, each with a rule for its values. Subclasses are not included."""
+    """The types that the codec can represent, each with a rule for its values. Subclasses of these types are not
+    included."""
     keys: Mapping[type, Rule] = field(default_factory=dict)
-    """The types of dict keys, each with a rule. If empty, the codec supports neither dicts nor lists."""
+    """The types of dict keys, each with a rule. If `keys` is empty, the codec supports neither dicts nor lists."""
     lists: bool = True
     depth: int = MAX_DEPTH
     """The maximum nesting depth of containers."""
     reserved: Sequence[frozenset[str]] = ()
-    """Sets of dict keys that the codec reserves for arrays. A dict with exactly such a set of keys is refused."""
+    """Sets of dict keys that the codec reserves for arrays. A dict with exactly such a set of keys is rejected."""
     other: Rule | None = None
-    """A rule for a library's objects. The library is imported when the first such object is encoded."""
+    """A rule for a library's objects. The library is imported when one of its objects is first encoded."""
 
 
 def check_with(profile: Profile) -> Callable[[Encoder], Encoder]:
@@ -154,7 +157,7 @@ def _check_part(obj: Any, profile: Profile, check_array: Callable[[Any], None], 
 
 
 def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], array: Any) -> None:
-    """Raise CodecError if a small array with the same dtype and number of dimensions does not arrive unchanged."""
+    """Raise CodecError if encoding and decoding change a small array with the same dtype and number of dimensions."""
     node = dtypes.to_node(array.dtype)
     probe = _probe(array.dtype, tuple(min(length, 2) for length in array.shape))
     try:
@@ -172,7 +175,7 @@ def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], 
 def _has_same_bytes(one: Any, other: Any) -> bool:
     """Return whether two arrays have the same bytes.
 
-    Padding between fields is ignored, because NumPy does not copy padding.
+    Padding between the fields of a dtype is ignored, because NumPy does not copy padding.
     """
     if one.dtype.names is None or one.dtype.names != other.dtype.names:
         return bool(one.tobytes() == other.tobytes())
@@ -185,7 +188,7 @@ def _array_refusal(profile: Profile, array: Any, why: str) -> CodecError:
 
 
 def _probe(dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Return an array with distinct bytes, counting up from 1, or zeros if the dtype restricts its bytes."""
+    """Return an array whose bytes count up from 1, or an array of zeros if the dtype allows only some byte values."""
     made = np.zeros(shape, dtype)
     if made.dtype.kind in "iufcmM" and made.dtype.char not in "gG" and made.nbytes:
         made.reshape(-1).view(np.uint8)[...] = np.arange(1, made.nbytes + 1, dtype=np.uint64)

@@ -25,10 +25,8 @@ KNOWN = {
 }
 """The suggestion for each type, by the type's qualified name."""
 BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo")
-"""Modules with types that have a codec.
-
-Subclasses of these types are refused, because a subclass may contain more than its base class.
-"""
+"""Modules with types that have a codec. Subclasses of these types are rejected, because a subclass may contain more
+than its base class."""
 OTHERWISE = "send a type of Python, an array or a registered dataclass, or choose a pickle codec by name"
 
 

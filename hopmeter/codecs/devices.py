@@ -12,14 +12,14 @@ REMEDY = 'use device="cpu", or omit `device`: then objects from a GPU arrive on 
 
 
 def check_device(asked: str) -> str:
-    """Return the value if it is a valid device name. Raises CodecError otherwise."""
+    """Return `asked` if it is a valid device name. Raises CodecError for any other value."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError("E-VALUE-CHOICE", f"device {asked[:40]!r} is unknown", "use cpu, gpu or gpu:1")
     return asked
 
 
 def number(asked: str | None) -> int | None:
-    """Return the number of the requested GPU. None for the CPU, or if any GPU is acceptable."""
+    """Return the number of the requested GPU. Return None for the CPU, or if any GPU is acceptable."""
     _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
     return int(last) if last else None
 
@@ -34,7 +34,7 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     """Return the number of the requested GPU, or None for the CPU.
 
     `count` returns how many GPUs the framework sees, and is called only if a GPU is requested. Raises CodecError if the
-    device name is invalid, or if that GPU does not exist.
+    device name is invalid, or if the requested GPU does not exist.
     """
     if check_device(asked).startswith("cpu"):
         return None

@@ -24,7 +24,7 @@ STRUCTURES: dict[str, type[np.void]] = {"struct": np.void, "record": np.record}
 def to_node(dtype: Type) -> Any:
     """Return a string for a simple dtype, or `["struct", itemsize, fields]` for a structured dtype.
 
-    Raises CodecError if information would be lost.
+    Raises CodecError if the node could not represent all properties of the dtype.
     """
     if dtype.hasobject:
         raise CodecError(
@@ -71,14 +71,14 @@ def _field(dtype: Type, name: str) -> list[Any]:
 def cache_key(dtype: Type) -> Any:
     """Return a cache key for a dtype.
 
-    NumPy ignores metadata and alignment when it compares dtypes. The key of a dtype that may have them is therefore its
-    object id, and the cached entry must keep the dtype alive.
+    NumPy ignores metadata and alignment when it compares dtypes. A dtype that may have metadata or alignment therefore
+    has its object id as the key, and the cached entry must keep the dtype alive.
     """
     return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
-    """Return the dtype that a header node describes. Raises CodecError for a node that `to_node` would not write."""
+    """Return the dtype that a header node describes. Raises CodecError for any node that `to_node` would not write."""
     if isinstance(node, str):
         return _plain_dtype(node)
     tag, itemsize, fields, *aligned = listing(node, None if len(listing(node)) == 4 else 3)
@@ -94,9 +94,8 @@ def _parts(field: Any) -> list[Any]:
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """Return an integer dtype of the same width for a dtype that NumPy lacks, such as bfloat16; None for all other
-    dtypes.
-    """
+    """Return an integer dtype of the same width for a dtype that NumPy lacks, such as bfloat16. Return None for all
+    other dtypes."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -129,10 +128,8 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int, aligned: bool) -
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the dtype with integers instead of text, and the paths of its text fields.
-
-    The list of paths is empty if the dtype has no text.
-    """
+    """Return the dtype with integers in place of text, and the paths of its text fields. The list of paths is empty if
+    the dtype has no text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

@@ -10,10 +10,11 @@ from hopmeter.messages import tag
 LONGEST_KEY = 40
 LONGEST_PLACE = 200
 SHOWN = (type(None), bool, int, float, bytes)
-"""The types of keys that are shown with `repr`. Other types may return arbitrary text from `repr`."""
+"""The types of keys that are shown with `repr`. The `repr` of any other type may return arbitrary text."""
 
 ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""Exceptions that no handler may catch. A Rust library's panic is not an `Exception` either, but is caught."""
+"""Exceptions that no handler may catch. A panic of a Rust library is caught, although it is not an `Exception`
+either."""
 
 
 class CodecError(HopmeterError):
@@ -23,10 +24,11 @@ class CodecError(HopmeterError):
     """
 
     place = ""
-    """The path to the faulty part of the object, such as `["stamp"][3]`. Empty if the fault is in the object itself."""
+    """The path to the faulty part of the object, such as `["stamp"][3]`. The path is empty if the fault is in the
+    object itself."""
 
     def within(self, step: str) -> CodecError:
-        """Prepend a container's step to the path of the faulty part, and return the error."""
+        """Prepend a step, such as a container's key, to the path of the faulty part, and return the error."""
         self.place = step + self.place
         return self
 

@@ -16,15 +16,15 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """Converts an array to a framework's object on a device, and back, with the framework's own functions.
+    """Converts an array to a framework's object on a device and back, using the framework's own functions.
 
     The framework is imported when one of these functions is first called.
     """
 
     make: Callable[[Array, str], Any]
-    """Creates the object from an array and a device.
+    """A function that creates the framework's object from an array and a device.
 
-    The device is the value of `gpu` below, or an empty string for the CPU.
+    The device is the value of the field `gpu`, or an empty string for the CPU.
     """
     read: Callable[[Any], Array] = np.asarray
     floats: str = "float64"
@@ -32,13 +32,14 @@ class Form:
     cpu: bool = True
     """Whether the framework supports the CPU."""
     gpu: str = ""
-    """The framework's name for a GPU, or an empty string if it does not support GPUs."""
+    """The framework's name for a GPU, or an empty string if the framework does not support GPUs."""
     gpus: Callable[[], int] = lambda: 0
-    """Returns how many GPUs the framework sees. May raise an exception if there is no driver."""
+    """A function that returns how many GPUs the framework sees. The function may raise an exception if there is no
+    driver."""
     settle: Callable[[Any], Any] | None = None
-    """Waits until a copy to a GPU is complete, because the copy may be asynchronous."""
+    """A function that waits until a copy to a GPU is complete, because such a copy may be asynchronous."""
     noun: str = "an array"
-    """What messages call the framework's object, with an article, such as `an array`."""
+    """The noun, with an article, that user messages use for the framework's object, such as `an array`."""
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -54,5 +55,5 @@ class Form:
 
 
 def rows(array: Array) -> Array:
-    """Return an array with at most two dimensions. An image becomes one row per pixel."""
+    """Return an array with at most two dimensions. An image becomes an array with one row per pixel."""
     return array if array.ndim <= 2 else array.reshape(-1, array.shape[-1])

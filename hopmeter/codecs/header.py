@@ -1,6 +1,6 @@
 """Writes and reads the header, which is the first frame.
 
-It consists of a 16-byte prefix and an ASCII JSON body; docs/codecs.md describes both.
+The header consists of a 16-byte prefix and an ASCII JSON body. docs/codecs.md describes prefix and body.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ PREFIX = struct.Struct("<4sBBHII")
 LENT = 1
 """The only flag: some frames contain memory handles (`cuda.memory`) instead of data.
 
-A reader that does not know a flag refuses the frames.
+A reader rejects frames with an unknown flag.
 """
 MAX_BODY_BYTES = 16 * 2**20
-"""The maximum size of the body, which bounds a reader's memory use.
-
-A two-byte number in the body takes about 300 bytes once parsed.
-"""
+"""The maximum size of the body, which bounds a reader's memory use. A number of two bytes in the JSON body takes about
+300 bytes once parsed."""
 MAX_DEPTH = 64
 PAIRS = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 """Matches a surrogate pair: two characters that JSON would read as one."""
@@ -59,7 +57,7 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 def unpack(header: bytes) -> tuple[Any, int, int]:
     """Return the parsed body, the number of frames, and the flags.
 
-    Raises CodecError if the header is invalid or has another version.
+    Raises CodecError if the header is invalid or has an unsupported version.
     """
     if len(header) < PREFIX.size:
         raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")

@@ -17,12 +17,10 @@ from hopmeter.codecs.errors import CodecError
 ALIGN = 64
 COUNT = struct.Struct("<Q")
 KEPT = 256
-"""The number of cached layouts, for packing and for unpacking.
-
-Similar objects share a layout, and computing a layout takes longer than encoding.
-"""
+"""The number of cached layouts, for packing and for unpacking. Layouts are cached because similar objects have the same
+layout, and computing a layout takes longer than encoding an object."""
 KEPT_FRAMES = 32
-"""The maximum number of frames of a cached layout, because a sender could invent arbitrarily many layouts."""
+"""The maximum number of frames of a cached layout, because a malicious sender could send arbitrarily many layouts."""
 
 
 class Layout(NamedTuple):
@@ -42,7 +40,7 @@ def packed_bytes(frames: Sequence[Any]) -> int:
 def pack_into(frames: Sequence[Any], target: Any) -> int:
     """Copy all frames into a writable buffer, and return the number of bytes written.
 
-    This is the only copy during sending.
+    No other copy is made while an object is sent.
     """
     table, places, end = _layout_for(frames)
     into = buffer(target)

@@ -14,17 +14,16 @@ from hopmeter.codecs.errors import ENDING, CodecError
 from hopmeter.codecs.lookup import codec_named, readers
 
 Maker = Callable[[Sequence[Any]], Any]
-"""Builds the object from all frames, including the header."""
+"""A function that builds the object from all frames, including the header."""
 
 KEPT = 256
 KEPT_BYTES = 4 * 2**20
-"""The maximum total size of all cached headers, in bytes.
-
-The header of a data frame with a thousand columns takes a few hundred KiB.
-"""
+"""The maximum total size of all cached headers, in bytes. The header of a data frame with a thousand columns takes a
+few hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""The maximum number of rows that occupy no memory in the frames. Each byte in the frames allows one more row."""
+"""The maximum number of rows that occupy no memory in the frames. Each byte in the frames raises this maximum by one
+row."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
@@ -36,9 +35,9 @@ class Reading:
     """The state while a header is compiled to a function."""
 
     as_: str | None = None
-    """The framework that the receiver requests. None means the sender's framework."""
+    """The framework that the receiver requests. None stands for the sender's framework."""
     device: str | None = None
-    """The device that the receiver requests for tensors. None means the sender's kind of device."""
+    """The device that the receiver requests for tensors. None stands for the sender's kind of device."""
     share: bool = False
     """Whether the receiver accepts GPU memory handles."""
     flags: int = 0
@@ -46,7 +45,8 @@ class Reading:
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """The number of rows that only the header declares. These are Arrow nulls, and pandas ranges if `dense` is set."""
+    """The number of rows that only the header declares. Such rows are Arrow nulls and, if `dense` is set, the numbers
+    of pandas ranges."""
     dense: bool = False
     """Whether the enclosing object stores every number of a pandas range."""
 
@@ -76,7 +76,7 @@ class Reading:
     def inner(self, node: Any, own: str) -> Maker:
         """Return a function that builds a part of an object.
 
-        If the receiver requests `own`, the object's framework, the part stays in its own framework.
+        If the receiver requests the object's own framework (`own`), the part keeps the framework in which it was sent.
         """
         asked = self.as_
         if asked == own:
@@ -89,7 +89,7 @@ class Reading:
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
     """Return the decoded object, in the memory of `frames` if its framework allows that.
 
-    Raises CodecError for any defect.
+    Raises CodecError if the frames are invalid.
     """
     try:
         head = frames[0]

@@ -15,7 +15,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import by_root, codecs
 
 Frames = list[Any]
-"""The list of frames: a placeholder for the header, then the object's memory as memoryviews of bytes."""
+"""The list of frames: a placeholder for the header, followed by the object's memory as memoryviews of bytes."""
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
@@ -52,7 +52,7 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
     """Append a nested object's memory to `frames`, and return its header node as JSON.
 
-    `depth` is the parent's depth.
+    `depth` is the nesting depth of the object that contains it.
     """
     if depth >= header.MAX_DEPTH:
         raise CodecError(
@@ -66,8 +66,8 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 def writer_of(kind: type) -> Writer:
     """Return the function that writes objects of a type.
 
-    It is looked up by the package of the type, then by the packages of its base classes. Raises CodecError if there
-    is none.
+    The function is looked up by the package of the type, then by the packages of its base classes. Raises CodecError if
+    no such function exists.
     """
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
@@ -82,13 +82,14 @@ def writer_of(kind: type) -> Writer:
 
 
 def refusal(obj: Any, remedy: str = "") -> CodecError:
-    """Return the error for a type of a known framework that no codec can represent."""
+    """Return the error for an object that its framework's codec cannot represent."""
     kind = type(obj)
     return CodecError("E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
 
 
 def part_node(obj: Any, frames: Frames, depth: int, step: str) -> str:
-    """Return the header node of a part of an object. Errors name the step to the part, such as `.attrs`."""
+    """Return the header node of a part of an object. If the part cannot be encoded, the error names the step to the
+    part, such as `.attrs`."""
     try:
         return node_of(obj, frames, depth)
     except CodecError as error:

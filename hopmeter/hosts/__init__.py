@@ -1,1 +1,2 @@
-"""Hosts other than this machine: the agent that starts nodes there, and the coordinator's connection to the agent."""
+"""Hosts other than this machine: the agent that starts nodes on a host, and the coordinator's connection to the
+agent."""

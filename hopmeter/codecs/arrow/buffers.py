@@ -21,8 +21,8 @@ DEPTH = 32
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """Return a function that builds an array of type `of` from its buffers.
 
-    The returned function checks only that each buffer is large enough for the type. Arrow's `validate(full=True)`
-    checks the values.
+    The returned function checks only that each buffer is large enough for the type. It does not check the values;
+    Arrow's `validate(full=True)` does.
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
@@ -55,7 +55,7 @@ def _indices_below(pa: Any, array: Any, count: int) -> Any:
     """Return the indices, replacing each index that is out of range with 0. Arrow reads every index when it joins
     dictionaries.
 
-    pandas writes -1 for a missing value, so an invalid index is not an error.
+    An invalid index is not an error, because pandas writes -1 for a missing value.
     """
     marks, memory = array.buffers()
     found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
@@ -84,7 +84,7 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
 def _require_keys(entries: Maker) -> Maker:
     """Return a function that builds a map's entries.
 
-    The function raises CodecError if a key is missing, because Arrow would abort the process.
+    The returned function raises CodecError if a key is missing, because Arrow would abort the process.
     """
 
     def make(frames: Sequence[Any]) -> Any:
@@ -106,7 +106,7 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
     """Return a function that collects an array's buffers from the frames.
 
-    The function raises CodecError if a buffer is too small for `end` values.
+    The returned function raises CodecError if a buffer is too small for `end` values.
     """
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
@@ -123,7 +123,8 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
 def _stand_ins(pa: Any, count: int) -> list[Any]:
     """Return substitutes for omitted buffers.
 
-    No validity bitmap means that no value is missing; Arrow always reads the first offset, which is 0.
+    An omitted validity bitmap means that no value is missing. Omitted offsets are replaced with a first offset of 0,
+    which Arrow always reads.
     """
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 

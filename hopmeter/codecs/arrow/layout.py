@@ -1,7 +1,7 @@
 """Validates the memory layout that a header declares for an Arrow array.
 
 Arrow does not check the layout completely: an invalid layout can abort the process or make Arrow read out of bounds.
-Properties that depend only on the header are checked once per header. Buffer sizes are checked for each message.
+Properties that depend only on the header are checked once per header. Buffer sizes are checked for every message.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from hopmeter.codecs.errors import CodecError
 
 MOST_VALUES = 2**62
 MOST_SCALE = 76
-"""The largest decimal scale. Arrow formats decimals with a larger scale as text that Python cannot parse."""
+"""The largest decimal scale. Arrow formats decimals with a larger scale as text that Python cannot parse as a
+decimal."""
 VIEW_BYTES = 16
 
 
 def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
     """Return an array's length and offset. The offset of null arrays and of empty arrays is 0.
 
-    Null arrays and empty arrays do not need an offset, and Arrow does not validate the offset of an empty array.
+    Null arrays and empty arrays need no offset, and Arrow does not validate the offset of an empty array.
     """
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
@@ -32,7 +33,7 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
 
 
 def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
-    """Return 1 for each buffer that is present, and 0 for each that is omitted.
+    """Return 1 for each buffer that is present, and 0 for each omitted buffer.
 
     Raises CodecError if a required buffer is missing.
     """
@@ -52,7 +53,7 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
 def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
     """Return the minimum size in bytes of each buffer for `end` values.
 
-    The minimum for text is 0, because the offsets determine the size of the text.
+    The minimum size of a text buffer is 0, because the offsets determine the size of the text.
     """
     types, marks = pa.types, _bytes(end)
     if types.is_union(of):
@@ -103,7 +104,7 @@ def _nested_kinds(types: Any) -> tuple[Any, ...]:
 def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
     """Raise CodecError if a child array has too few values for the first `end` values of its parent.
 
-    Lists are excluded, because their offsets are in the frames.
+    Children of lists are not checked here, because the offsets of a list are in the frames.
     """
     types, each = pa.types, 0
     if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):

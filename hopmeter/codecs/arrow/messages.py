@@ -1,8 +1,8 @@
-"""Estimates the cost of reading Arrow IPC messages before Arrow reads them.
+"""Estimates how much memory Arrow needs to read an IPC message, before Arrow reads the message.
 
-A message is a flatbuffer, in which many references may point to the same text or field. Arrow copies the text or field
-for each reference. Batches may be compressed, or declare rows that occupy no bytes. Arrow itself verifies that all
-offsets are within the message.
+A message is a flatbuffer, in which many references may point to the same text or field. Arrow copies such a text or
+field once for each reference. A batch may be compressed, or may declare rows that occupy no bytes. Arrow itself
+verifies that all offsets are within the message.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 
 FIELD_BYTES = 24
-"""The minimum size in bytes of a field as Arrow writes it. A metadata entry needs half of this size."""
+"""The minimum size in bytes of a field as Arrow writes it. The minimum size of a metadata entry is half of this
+size."""
 CONTINUES = 0xFFFFFFFF
 NODE_BYTES = 16
-"""The size in bytes of an array's entry in a batch: its length and its null count."""
+"""The size in bytes of an array's entry in a batch. The entry contains the length and the null count of the array."""
 KEPT, KEPT_BYTES = 256, 16384
-"""The limits of the cache: the number of messages, and the metadata bytes per message.
-
-Senders repeat their metadata, so caching saves time.
-"""
+"""The limits of the cache: the number of messages, and the metadata bytes per message. Senders repeat their metadata,
+so caching saves time."""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
 """Arrow's type numbers. Timestamps are the only type with a text parameter, the time zone."""
@@ -98,8 +97,8 @@ def check_schema(data: bytes) -> None:
 def contents(data: bytes) -> tuple[int, bool]:
     """Return the length of the longest array in a message, and whether the message has views or empty arrays.
 
-    Raises CodecError if the buffers are compressed, or if reading the metadata would take far more memory than its own
-    size.
+    Raises CodecError if the buffers are compressed, or if reading the metadata would take far more memory than the
+    metadata's own size.
     """
     return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
 
@@ -137,7 +136,8 @@ def _rows(batch: Table, data: Any) -> list[int]:
 
 
 def _check_costs(message: Table, size: int) -> None:
-    """Raise CodecError if a message's fields and texts, once copied for each reference, exceed the message's size."""
+    """Raise CodecError if a message's fields and texts, copied once for each reference, would exceed the message's
+    size."""
     left = size
     for cost in _costs(message):
         left -= cost

@@ -10,16 +10,16 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
 _bits: dict[int, tuple[int, ...]] = {}
-"""The results of `_widths`, by type id, for types that are not in `_flat`."""
+"""A cache of the results of `_widths`, by type id, for types that are not in `_flat`."""
 _flat: set[int] = set()
-"""The ids of fixed-width types without children and dictionary."""
+"""The ids of fixed-width types that have neither children nor a dictionary."""
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
     """Append an array's buffers, and return its header node `[length, offset, buffers, children, dictionary]`.
 
-    `buffers` has 1 for a present buffer and 0 for an omitted one. `before` is the number of values before the slice
-    that the parent array also needs.
+    `buffers` has 1 for a present buffer and 0 for an omitted buffer. `before` is the number of values before the slice
+    that the parent array needs too.
     """
     of = array.type
     if of.id in _flat:
@@ -50,7 +50,7 @@ def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "nul
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
     """Return the number of extra values before the slice, and the byte range of each buffer.
 
-    Extra values are needed because a bitmap can be split only at byte boundaries.
+    Extra values may be needed because a bitmap can be split only at byte boundaries.
     """
     start, end = array.offset - before, array.offset + len(array)
     spare = start % 8 if 1 in widths[all_there:] else 0
@@ -91,7 +91,7 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Return each child array, and the number of values before it that are also needed.
+    """Return each child array, and the number of values before the child's slice that are needed too.
 
     A struct's children are trimmed to the slice; a list's children are complete.
     """

@@ -1,4 +1,4 @@
-"""Classifies Arrow types: which are refused, and which have rows that occupy no bytes."""
+"""Classifies Arrow types: types that are rejected, and types with rows that occupy no bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow IPC messages: a tensor message for an array, a stream for a table."""
+"""Encodes objects as Arrow IPC messages: an array as a tensor message, and a table as a stream."""
 
 from __future__ import annotations
 
@@ -55,8 +55,7 @@ def _contiguous(array: Any) -> Any:
 def decode(frames: Sequence[Any]) -> Any:
     """Return the array, tensor or table in the frame's memory.
 
-    Raises CodecError if the frames contain anything else. Compressed data is refused, because its decompressed size is
-    unbounded.
+    Raises CodecError for any other frames. Compressed data is rejected, because its decompressed size is unbounded.
     """
     pa = import_package("pyarrow", "pyarrow")
     try:
@@ -85,10 +84,8 @@ def _table(pa: Any, memory: Any) -> Any:
 
 
 def _check_arrays(pa: Any, table: Any) -> None:
-    """Raise CodecError for two errors that Arrow's validation misses:
-
-    invalid views of missing values, and empty arrays with a nonzero first offset.
-    """
+    """Raise CodecError for two errors that Arrow's validation misses: invalid views of missing values, and empty arrays
+    with a nonzero first offset."""
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)
         if has_views(pa, array.type):

@@ -19,7 +19,7 @@ EXTRA = "cdr"
 
 NAME = "hopmeter/msg/Array"
 BASE, SEQUENCE = 1, 4
-"""rosbags' numbers for kinds of types."""
+"""The numbers by which rosbags identifies base types and sequences."""
 FIELDS = [
     ("dtype", (BASE, ("string", 0))),
     ("shape", (SEQUENCE, ((BASE, ("int64", 0)), 0))),
@@ -36,7 +36,7 @@ def _store() -> Any:
 
 @check_with(Profile("cdr", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame. The data is copied twice: out of the array, and into the message."""
+    """Return one frame. The array's data is copied twice: out of the array, and into the message."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     data = np.frombuffer(obj.tobytes(), np.uint8)
     message = _store().types[NAME](dtype, np.array(obj.shape, np.int64), data)

@@ -22,7 +22,7 @@ DTYPE, SHAPE, DATA = range(3)
 
 @check_with(Profile("flatbuffers", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame. The data is copied twice: into the builder's buffer, and out of it."""
+    """Return one frame. The array's data is copied twice: into the builder's buffer, and out of this buffer."""
     builder = import_package("flatbuffers", "flatbuffers").Builder(obj.nbytes + 1024)
     fields = {
         DTYPE: builder.CreateString(json.dumps(dtypes.to_node(obj.dtype))),
@@ -37,7 +37,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array in the frame's memory. Raises CodecError if the frame contains anything else."""
+    """Return the array in the frame's memory. Raises CodecError if the frame contains any other message."""
     try:
         (frame,) = frames
         dtype, shape, data = _read_fields(memoryview(frame).cast("B"))
@@ -50,7 +50,7 @@ def decode(frames: Sequence[Any]) -> Any:
 
 
 def _read_fields(frame: memoryview) -> list[memoryview]:
-    """Return each field's memory. FlatBuffers has no verifier for Python, so each offset is checked here."""
+    """Return each field's memory. Each offset is checked here, because FlatBuffers has no verifier for Python."""
     start = _number(frame, 0, "<u4")
     slots = start - _number(frame, start, "<i4")
     vectors = [start + _number(frame, slots + 4 + 2 * field, "<u2") for field in (DTYPE, SHAPE, DATA)]

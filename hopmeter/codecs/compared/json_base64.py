@@ -18,7 +18,7 @@ from hopmeter.codecs.header import has_pairs
 
 MARK = "__numpy__"
 MOST_DIGITS = 4000
-"""The maximum number of digits of an integer. Python parses at most 4300 digits."""
+"""The maximum number of digits of an integer. Python parses integers of at most 4300 digits."""
 PLAIN = {type(None): accept, bool: accept, int: between(1 - 10**MOST_DIGITS, 10**MOST_DIGITS - 1)}
 
 
@@ -40,7 +40,7 @@ PROFILE = Profile(
 
 @check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
-    """Return one frame with the whole object as JSON text. Base64 makes an array a third larger."""
+    """Return one frame with the whole object as JSON text. Base64 makes an array's data a third larger."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 

@@ -34,7 +34,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object. msgpack copies its arrays. Raises CodecError if the frame is not MessagePack."""
+    """Return the object, with copies of its arrays. Raises CodecError if the frame is not valid MessagePack."""
     try:
         (frame,) = frames
         return import_package("msgpack", "msgpack").unpackb(frame, object_hook=_read_array, strict_map_key=False)

@@ -1,7 +1,5 @@
-"""Encodes objects with pickle, in a single frame. A pickle is a program:
-
-decode only frames from senders that you trust.
-"""
+"""Encodes objects with pickle, in a single frame. A pickle is a program: decode only frames from senders that you
+trust."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Encodes objects with pickle protocol 5, with a separate frame for each buffer. A pickle is a program:
-
-decode only frames from senders that you trust.
-"""
+"""Encodes objects with pickle protocol 5, with a separate frame for each buffer. A pickle is a program: decode only
+frames from senders that you trust."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PACKAGE = "google.protobuf"
 EXTRA = "protobuf"
 
 FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
-"""Each field's name, type number and label number. The numbers are those of descriptor.proto."""
+"""Each field's name, type number and label number. descriptor.proto defines the numbers."""
 
 
 @functools.cache
@@ -36,7 +36,7 @@ def _message() -> Any:
 
 @check_with(Profile("protobuf", {}))
 def encode(obj: Any) -> list[Any]:
-    """Return one frame. The data is copied twice: into the message, and into the serialized bytes."""
+    """Return one frame. The array's data is copied twice: into the message, and into the serialized bytes."""
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
 

@@ -1,7 +1,5 @@
-"""The receiver's side of GPU memory sharing:
-
-validates a loan, maps its memory, and releases it when the last object in that memory is freed.
-"""
+"""The receiver's side of GPU memory sharing. A receiver validates a loan, maps its memory, and releases the memory when
+the last object in it is freed."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ ALIGN = 64
 class Hold:
     """GPU memory that another process owns.
 
-    NumPy treats this memory as an array, but no code may read it on the host.
+    NumPy treats the GPU memory as an array, but no code may read the memory on the host.
     """
 
     def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:
@@ -36,7 +34,7 @@ class Hold:
         return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
 
     def read(self) -> Any:
-        """Return a copy in host memory, aligned to 64 bytes."""
+        """Return a copy of the GPU memory in host memory, aligned to 64 bytes."""
         room = np.empty(self.size + ALIGN, np.uint8)
         start = -room.ctypes.data % ALIGN
         copy = room[start : start + self.size]
@@ -44,7 +42,7 @@ class Hold:
         return copy
 
     def close(self) -> None:
-        """Wait until this process no longer uses the memory, then release it. A second call does nothing."""
+        """Wait until this process no longer uses the memory, then release the memory. A second call does nothing."""
         if not self._open or self._process != os.getpid():
             return
         self._open = False
@@ -96,7 +94,8 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
 
 
 def _device(uuid: bytes) -> int:
-    """Return this process's number for the GPU with a UUID. Raises CodecError if this process does not see the GPU."""
+    """Return the number by which this process knows the GPU with the given UUID. Raises CodecError if this process does
+    not see the GPU."""
     if uuid in driver().uuids:
         return driver().uuids.index(uuid)
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")

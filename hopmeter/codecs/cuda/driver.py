@@ -1,4 +1,4 @@
-"""Calls the libcuda.so.1 functions for memory handles, via ctypes. Tests replace this library.
+"""Calls the libcuda.so.1 functions for memory handles, via ctypes. Tests replace libcuda.so.1 with a fake library.
 
 Devices are numbered as this process and its frameworks see them (CUDA_VISIBLE_DEVICES).
 """
@@ -53,10 +53,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cuIpcCloseMemHandle": (ctypes.c_uint64,),
 }
 NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
-"""Newer functions that are preferred if the driver has them.
-
-cuDeviceGetUuid_v2 distinguishes the MIG partitions of a GPU.
-"""
+"""Newer functions that are preferred if the driver has them. cuDeviceGetUuid_v2 distinguishes the MIG partitions of a
+GPU."""
 
 
 def driver() -> Driver:
@@ -72,7 +70,7 @@ def _load(path: str) -> Driver:
 class Driver:
     """The CUDA driver functions.
 
-    Each runs in its device's primary context, which all frameworks use, and raises CodecError if it fails.
+    Each function runs in its device's primary context, which all frameworks use. Raises CodecError if a function fails.
     """
 
     def __init__(self, path: str) -> None:
@@ -91,7 +89,7 @@ class Driver:
         return self._attribute(address, ORDINAL)
 
     def is_exportable(self, address: int) -> bool:
-        """Return whether CUDA IPC can share the allocation. Only memory from cudaMalloc can be shared."""
+        """Return whether CUDA IPC can share the allocation. CUDA IPC can share only memory from cudaMalloc."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
@@ -162,7 +160,8 @@ class Driver:
         return bytes(uuid)
 
     def _attribute(self, address: int, which: int) -> int:
-        # A 64-bit buffer is large enough for every attribute; the width of boolean attributes is not documented.
+        # The buffer has 64 bits, which is enough for every attribute, because the width of boolean attributes is not
+        # documented.
         value = ctypes.c_uint64()
         self._call("cuPointerGetAttribute", ctypes.byref(value), which, address)
         return value.value

@@ -1,8 +1,8 @@
 """NumPy arrays over GPU memory. Such an array has a tensor's address, shape, strides and dtype, but its values cannot
 be read on the host.
 
-Frameworks exchange such memory via DLPack. A DLPack capsule names its memory's device; if the device is the host, NumPy
-creates an array without reading the memory. NumPy's own capsules release the memory even during interpreter shutdown.
+Frameworks exchange GPU memory via DLPack. If a DLPack capsule names the host as its device, NumPy creates an array
+without reading the memory. NumPy's own capsules release the memory even during interpreter shutdown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """Return the array, and its dtype's name if NumPy lacks the dtype.
+    """Return an array over a capsule's memory, and the dtype's name if NumPy lacks the dtype.
 
     Raises CodecError if the memory is not on a CUDA GPU.
     """

@@ -1,7 +1,8 @@
 """The ledger: an anonymous file in which a lender records its loans. Receivers lock the loans that they use.
 
-A lock belongs to an open file, so the kernel releases it however the receiver ends. The ledger disappears when its
-lender ends. Receivers open the ledger read-only via /proc, which the kernel allows only to processes of the same user.
+A lock belongs to an open file, so the kernel releases the lock however the receiver's process ends. The ledger
+disappears when the lender's process ends. Receivers open the ledger read-only via /proc, which the kernel allows only
+to processes of the same user.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's view of the ledger: a token, then each slot's loan number, or 0 if the slot is free."""
+    """The lender's view of the ledger. The file contains a token, followed by each slot's loan number, or 0 for a free
+    slot."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -51,7 +53,8 @@ class Ledger:
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Assign a slot to a new loan. If a receiver holds the slot's current loan, change nothing and return False."""
+        """Assign a slot to a new loan. If a receiver holds the slot's current loan, leave the slot unchanged and return
+        False."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -70,7 +73,8 @@ class Ledger:
 
 
 class Lease:
-    """The receiver's view of one loan. The lender keeps the memory alive until `close`, or until this process ends."""
+    """The receiver's view of one loan. The lender keeps the loaned memory alive until the receiver calls `close` or its
+    process ends."""
 
     _file: int | None
 
@@ -92,15 +96,16 @@ class Lease:
         """Release the loan. A second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
-            _lock(file, fcntl.F_UNLCK, self._slot)  # a child forked in the meantime shares this open file
+            _lock(file, fcntl.F_UNLCK, self._slot)  # a child process forked in the meantime shares this file
             os.close(file)
 
 
 def _open_ledger(lent: Lent) -> int:
-    """Open the ledger that a loan refers to. Raises CodecError if the file cannot be opened, or is a different file."""
+    """Open the ledger that a loan refers to. Raises CodecError if the file cannot be opened, or if it is not the
+    lender's ledger."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
-        # A frame may name any file of any process, and merely opening some files has side effects.
+        # A malicious frame may name any file of any process, and merely opening some files has side effects.
         is_ledger = os.readlink(path).startswith(LINK)  # noqa: PTH115 (a Path is three times as slow)
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if is_ledger else -1
     except OSError as cause:

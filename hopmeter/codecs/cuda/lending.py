@@ -19,7 +19,7 @@ from hopmeter.system.processes import start_ticks
 KEPT = 16
 MOST = 4096
 SHARE = "cuda-ipc"
-"""The value of `share` in `encode`, `decode` and `connect` that enables handles."""
+"""The value of the argument `share` of `encode`, `decode` and `connect` that enables GPU memory handles."""
 log = logging.getLogger("hopmeter.codecs")
 
 
@@ -37,7 +37,7 @@ class Lender:
         """The number of tensors that were copied through the host despite a request for handles, by reason."""
         self._lock = threading.Lock()
         self._loans: list[tuple[int, Any]] = [(0, None)] * kept
-        """Each slot's loan number and array. The array only keeps the memory alive; no code may read it."""
+        """Each slot's loan number and array. The array only keeps the memory alive; no code may read the array."""
         self._newest = 0
         self._ledger: Ledger | None = Ledger(kept)
         self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
@@ -45,7 +45,7 @@ class Lender:
 
     @property
     def next(self) -> int:
-        """Return the number of the next loan."""
+        """Return the number that the next loan will get."""
         return self._newest + 1
 
     @property
@@ -84,7 +84,7 @@ class Lender:
     def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
         """Return a new loan's number and slot, and the ledger.
 
-        The new loan replaces the oldest loan that no receiver holds. Raises CodecError if there is no such loan.
+        The new loan replaces the oldest loan that no receiver holds. Raises CodecError if receivers hold all loans.
         """
         with self._lock:
             if self._ledger is None:
@@ -116,10 +116,8 @@ class Lender:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release all loans. The memory of loans that receivers still hold may then change.
-
-        A second call does nothing.
-        """
+        """Release all loans. The memory of loans that receivers still hold may then change. A second call does
+        nothing."""
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
@@ -133,7 +131,7 @@ _lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictiona
 
 
 def of_token(token: bytes) -> Lender | None:
-    """Return this process's lender with a token, or None."""
+    """Return the lender of this process that has the given token, or None."""
     return _lenders.get(token)
 
 
@@ -145,18 +143,18 @@ def lender(share: Any) -> Lender:
 def takes_handles(share: Any) -> bool:
     """Return whether a receiver with this `share` accepts handles.
 
-    A lender implies handles, although only senders need a lender.
+    A `share` that is a lender counts as accepting handles, although only senders need a lender.
     """
     return isinstance(share, Lender) or bool(check_share(share))
 
 
 def check_share(share: Any) -> str:
-    """Return the value if it names a way to share memory. Raises CodecError otherwise."""
+    """Return `share` if it is a valid value. Raises CodecError for an invalid value."""
     if share != SHARE:
         raise CodecError("E-VALUE-CHOICE", f"share {share!r:.40} is unknown", f'use share="{SHARE}", or omit share')
     return SHARE
 
 
 @functools.cache
-def _process_lender(share: str, pid: int) -> Lender:  # noqa: ARG001 (a forked child needs its own)
+def _process_lender(share: str, pid: int) -> Lender:  # noqa: ARG001 (a forked child process needs a lender of its own)
     return Lender()

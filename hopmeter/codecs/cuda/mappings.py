@@ -1,6 +1,6 @@
 """Caches mappings of other processes' allocations.
 
-Each allocation is opened once, reference-counted, and closed with its last user.
+Each allocation is opened once, reference-counted, and closed when its last user releases it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class _Mapping:
 
 
 class Mappings:
-    """Opens each handle only once: some drivers refuse to open a handle twice, others count the openings themselves.
+    """Opens each handle only once: some drivers reject opening a handle twice, and others count how often a handle was
+    opened.
 
-    A tensor may be destroyed at any moment, even while this thread runs `open`. The release is then only queued.
+    A tensor may be destroyed at any moment, even while this thread runs `open`. In that case, the release is queued.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class Mappings:
         self._given_back: deque[Key] = deque()
 
     def open(self, handle: bytes, device: int) -> tuple[Key, int]:
-        """Return a mapping's key, which `give_back` needs, and its address."""
+        """Return the key of a mapping, for `give_back`, and the address of the mapped memory."""
         key = (handle, device, os.getpid())
         try:
             with self._lock:
@@ -50,7 +51,7 @@ class Mappings:
             self._tidy()
 
     def give_back(self, key: Key) -> None:
-        """Remove one user of a mapping."""
+        """Decrease the reference count of a mapping."""
         self._given_back.append(key)
         self._tidy()
 
@@ -58,7 +59,7 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Close unused mappings. If another thread is already closing mappings, it checks again before it returns."""
+        """Close unused mappings. If another thread is already closing mappings, leave these mappings to that thread."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()

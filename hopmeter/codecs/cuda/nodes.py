@@ -38,7 +38,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
-    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on a device unknown to DLPack)
+    except Exception as cause:  # noqa: BLE001 (the array is in several pieces, or on a device unknown to DLPack)
         frames.lender.copy(f"{framework}: {cause}")
         return None
     return lend_array(lambda: _contiguous_array(tensor), frames, framework, extra)
@@ -47,7 +47,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
     """Return an array over a tensor in row-major or column-major order.
 
-    Other tensors are reordered on the GPU, if the framework can.
+    A tensor in any other order is reordered on the GPU if the framework supports this.
     """
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
@@ -58,7 +58,7 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
     """Append the frame of an array over GPU memory, and return its header node, or None if the array must be copied.
 
-    `seen` returns the array, and its dtype's name if NumPy lacks the dtype.
+    `seen` returns an array over the GPU memory, and the dtype's name if NumPy lacks the dtype.
     """
     try:
         array, dtype = seen()
@@ -76,9 +76,9 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that opens a handle.
+    """Return a function that opens a GPU memory handle.
 
-    The function builds a tensor in the handle's memory, or copies it to the requested device.
+    The returned function builds a tensor in the handle's memory, or copies the memory to the requested device.
     """
     if not reading.share:
         raise CodecError("E-GPU-UNREQUESTED", UNASKED, ASK)
@@ -109,7 +109,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log an error in the block. The tensor is then copied, because the framework cannot import it in place."""
+    """Log an error that is raised in the `with` block. The tensor is then copied, because the framework cannot import
+    it in place."""
     try:
         yield
     except CodecError:
@@ -124,10 +125,8 @@ def _frames_of_one(place: int, data: Any) -> Any:
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """Return a function that builds a tensor over GPU memory.
-
-    None if the framework cannot do so, or if the receiver requests the CPU.
-    """
+    """Return a function that builds a tensor over GPU memory. Return None if the framework cannot build such a tensor,
+    or if the receiver requests the CPU."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
     if (

@@ -31,7 +31,7 @@ class Lent(NamedTuple):
     host: bytes
     """The boot id of the sender's machine."""
     token: bytes
-    """The token of the lender's ledger, which distinguishes the ledger from other files."""
+    """The token of the lender's ledger. The token distinguishes the ledger from any other file."""
     started: int
     """The start time of the sender's process, in clock ticks since boot."""
     pid: int
@@ -55,7 +55,8 @@ def pack(lent: Lent) -> bytes:
 
 
 def unpack(frame: Any) -> Lent:
-    """Parse a frame. Raises CodecError if its format is unknown, or if the tensor exceeds its allocation."""
+    """Parse a frame that describes a tensor's memory. Raises CodecError if its format is unknown, or if the tensor
+    exceeds its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
@@ -76,7 +77,8 @@ def unpack(frame: Any) -> Lent:
 
 @functools.cache
 def host() -> bytes:
-    """Return 16 bytes that identify this machine and its current boot, or nothing if they are unknown."""
+    """Return 16 bytes that identify this machine and its current boot, or empty bytes if the machine or the boot is
+    unknown."""
     try:
         return bytes.fromhex(boot_id().replace("-", ""))
     except ValueError:
@@ -84,7 +86,7 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Return whether this process loaned the memory itself. A process cannot open its own handles."""
+    """Return whether this process loaned the memory itself. A process cannot open its own memory handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 

@@ -34,12 +34,13 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # CuPy's own DLPack export would query the driver about streams, although the lender waits for all streams anyway.
+    # CuPy's own DLPack export would query the driver about streams. The query is unnecessary, because the lender waits
+    # for all streams.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
-    """Presents a CuPy array to NumPy, which must not read its memory."""
+    """Presents a CuPy array to NumPy as an array. NumPy must not read the array's memory."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -67,7 +68,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that copies an array to a GPU.
 
-    Raises CodecError if this machine has no GPU; the receiver must then request NumPy.
+    Raises CodecError if this machine has no GPU. On such a machine, the receiver must request NumPy.
     """
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)

@@ -1,4 +1,5 @@
-"""The Dask codec. A task graph is a program and is never sent: the array's chunks are computed and sent as chunks."""
+"""The Dask codec. A task graph is a program and is never sent. Instead, the sender computes the array, and sends its
+chunks."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def _block_indices(numbers: tuple[int, ...]) -> Any:
 
 
 def _block_lengths(obj: Any, blocks: list[Any]) -> Any:
-    """Yield the lengths of the chunks along each axis. Some lengths are known only after the computation."""
+    """Yield the lengths of the chunks along each axis. Some chunk lengths are known only after the computation."""
     shapes = dict(zip(_block_indices(obj.numblocks), (block.shape for block in blocks), strict=True))
     for axis, number in enumerate(obj.numblocks):
         first = [0] * len(obj.numblocks)
@@ -74,7 +75,8 @@ def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that builds a one-chunk array over an array's memory. Dask's own `from_array` would copy it."""
+    """Return a function that builds a one-chunk Dask array over a NumPy array's memory. Dask's own `from_array` would
+    copy the memory."""
     devices.refuse_gpu("Dask", wanted.device)
     da = lookup.import_package("dask.array", EXTRA)
     return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])

@@ -1,6 +1,6 @@
 """The JAX codec: arrays of every NumPy and ml_dtypes dtype.
 
-An array on another device is copied to the CPU and back.
+An array on a device other than the CPU is copied to the CPU and back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXTRA = "jax"
 MEGABYTES = (125, 470)
 READERS: dict[str, Any] = {}
 _numbers: set[Any] = set()
-"""Dtypes that have been checked and are not random keys."""
+"""Dtypes that have been checked and are not dtypes of random keys."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
@@ -91,7 +91,7 @@ def _loader(jax: Any) -> Callable[[Any], Any]:
     """Return `jax.dlpack.from_dlpack`, or a jaxlib function that is five times as fast because it does not convert the
     dtype.
 
-    `jax.device_put` shares memory too, but releases it only when JAX is next called.
+    `jax.device_put` shares memory too, but releases the memory only when JAX is next called.
     """
 
     def internal_loader() -> Callable[[Any], Any]:
@@ -109,10 +109,8 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or else a device of the sender's kind.
-
-    Returns None, which means the CPU, if there is no such device.
-    """
+    """Return the requested GPU or, by default, a device of the sender's kind. Return None, which stands for the CPU, if
+    there is no such device."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

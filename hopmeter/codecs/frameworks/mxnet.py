@@ -1,4 +1,4 @@
-"""The MXNet codec: arrays of numeric dtypes. MXNet's last release needs an older NumPy."""
+"""The MXNet codec: arrays of numeric dtypes. MXNet's last release needs an older NumPy than hopmeter."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _memory(array: Any) -> Any:
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that shares the memory of an array in row-major order if MXNet supports its dtype.
 
-    The result is read-only.
+    The resulting MXNet array is read-only.
     """
     mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
@@ -78,7 +78,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """Return the requested GPU, or the first GPU if the sender's object was on a GPU. None means the CPU."""
+    """Return the requested GPU, or the first GPU if the sender's object was on a GPU. Return None for the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

@@ -23,7 +23,7 @@ CLASSES: dict[str, type[arrays.Array]] = {"recarray": np.recarray, "matrix": np.
 _kept: dict[Any, bytes] = {}
 HARD = ',"hard"'
 MASKED_STATE = {"_fill_value", "_hardmask", "_mask", "_sharedmask", "_isfield", "_baseclass", "_optinfo", "_basedict"}
-"""NumPy's own attributes of a masked array. `_optinfo` contains the attributes of the array that was masked."""
+"""NumPy's own attributes of a masked array. `_optinfo` contains the attributes of the original, unmasked array."""
 NA = {"none": None, "nan": float("nan")}
 
 
@@ -43,7 +43,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. A known dtype and shape needs only one lookup and one view."""
+    """Return all frames of an array. For a known dtype and shape, this takes only one lookup and one view."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # the dtype or shape is unknown, or the array is not in row-major order
@@ -74,7 +74,7 @@ def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
 def _masked_node(obj: Any, frames: Frames) -> str:
     """Append the data, mask and fill value, and return the header node. The mask is null if no value was ever masked.
 
-    The node also records whether the mask is hard.
+    The header node also records whether the mask is hard.
     """
     if extra := sorted({*vars(obj)} - MASKED_STATE) or sorted(map(str, obj._optinfo)):
         raise CodecError(
@@ -137,7 +137,7 @@ def _read_masked(node: list[Any], reading: Reading) -> Maker:
     def make(frames: Any) -> Any:
         made: Any = np.ma.MaskedArray(data(frames), mask(frames), copy=False, hard_mask=hard)
         value = fill(frames)[()]
-        if made.fill_value != value:  # NumPy's default fill value for text may be longer than the text
+        if made.fill_value != value:  # NumPy's default fill value for text may be longer than the dtype allows
             made.fill_value = value
         return made
 
@@ -193,7 +193,7 @@ def _array(node: Any) -> list[Any]:
 
 
 def adopt(obj: Any) -> Any:
-    """Convert any other array to NumPy."""
+    """Convert another framework's array to NumPy."""
     return np.asarray(obj)
 
 

@@ -1,4 +1,4 @@
-"""The Paddle codec: dense numeric tensors. A tensor on another device is copied to the CPU and back."""
+"""The Paddle codec: dense numeric tensors. A tensor on a device other than the CPU is copied to the CPU and back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 def _memory(paddle: Any, tensor: Any) -> Any:
     """Return the tensor's memory as an array, or None if DLPack or NumPy cannot represent it.
 
-    `np.from_dlpack(tensor)` would be three times as slow.
+    `np.from_dlpack(tensor)` would take three times as long.
     """
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
@@ -111,7 +111,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 def _loader(paddle: Any) -> Callable[[Any], Any]:
     """Return `paddle.utils.dlpack.from_dlpack`, or the internal function that Paddle's data loader uses.
 
-    `paddle.Tensor(…)` is six times as slow, because it inspects its arguments.
+    `paddle.Tensor(…)` takes six times as long, because it inspects its arguments.
     """
 
     def internal_loader() -> Callable[[Any], Any]:
@@ -132,7 +132,7 @@ def _identity(tensor: Any) -> Any:
 
 
 def _place(asked: str | None, sent: str | None) -> str | None:
-    """Return the requested GPU, or any GPU if the sender's object was on a GPU. None means the CPU."""
+    """Return the requested GPU, or any GPU if the sender's object was on a GPU. Return None for the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

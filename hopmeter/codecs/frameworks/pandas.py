@@ -1,7 +1,7 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
 """The pandas codec: data frames, series and indexes in NumPy or Arrow memory.
 
-Each block of columns is one frame, sent without a copy.
+Each block of columns is sent as one frame, without a copy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEGABYTES = (12, 46)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append a data frame's blocks, or the values of a series or index, and return the header node.
 
-    The node includes `attrs`.
+    The header node includes `attrs`.
     """
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) in (pd.DataFrame, pd.Series):
@@ -57,7 +57,7 @@ def _series(pd: Any, series: Any, frames: Frames, depth: int) -> str:
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Append a data frame's blocks, which have no public pandas API, and return the header node."""
+    """Append a data frame's blocks, for which pandas has no public API, and return the header node."""
     parts = {".columns": frame.columns, ".index": frame.index, ".attrs": dict(frame.attrs)}
     about = [part_node(part, frames, depth, step) for step, part in parts.items()]
     blocks = [
@@ -125,7 +125,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
     """Return a function that builds an index.
 
-    If the header describes the index completely, it is built once and shared.
+    If the header describes the index completely, the index is built once and shared by all decoded objects.
     """
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
@@ -199,9 +199,8 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """Return a function that converts a series to an Arrow array without its index, or to a Polars series of the same
-    name.
-    """
+    """Return a function that converts a series, without its index, to an Arrow array or to a Polars series of the same
+    name."""
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:
@@ -252,7 +251,7 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_unique(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that builds a frame or series that refuses duplicate labels."""
+    """Return a function that builds a data frame or series that rejects duplicate labels."""
     make = reading.maker(listing(node, 2)[1])
 
     def build(frames: Any) -> Any:

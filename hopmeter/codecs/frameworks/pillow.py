@@ -28,7 +28,7 @@ MODES = {
     "I": ("int32", 1),
     "F": ("float32", 1),
 }
-"""Each mode's dtype and channels per pixel in memory. Pillow stores three channels in four bytes."""
+"""The dtype and the number of channels per pixel in memory, by mode. Pillow stores three channels in four bytes."""
 LARGEST = 2**64
 """The limit for received numerators and denominators, because reducing a fraction takes quadratic time in the number of
 digits.

@@ -21,7 +21,7 @@ MEGABYTES = (1, 3)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append a quantity's magnitude, with any codec, and return the header node with its units.
 
-    A unit has no magnitude.
+    For a unit, which has no magnitude, append nothing.
     """
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):

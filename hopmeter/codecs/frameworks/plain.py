@@ -24,7 +24,7 @@ from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 ROOTS = ("builtins", "collections", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo")
 EXTRA = ""
 LONG_TEXT = 4096
-"""Longer text, in characters, is stored in a separate frame."""
+"""Text with more characters than this is stored in a separate frame."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 MAPPINGS: dict[str, Any] = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -106,7 +106,7 @@ def _deque(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_many(obj: Any) -> None:
-    """Raise CodecError if the receiver would refuse the keys."""
+    """Raise CodecError if the receiver would reject the keys of a dict or the members of a set."""
     if len(obj) > MOST_KEYS:
         keys(list(obj))
 

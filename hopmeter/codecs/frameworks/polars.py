@@ -17,9 +17,9 @@ ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
-"""The maximum number of rows. Polars counts rows in 32 bits, and reserves the largest number."""
+"""The maximum number of rows. Polars counts rows in 32 bits, and reserves the largest 32-bit number."""
 DAYS = 95_000_000
-"""The largest distance from 1970 in days that Polars can display: 260,000 years."""
+"""The largest distance from 1970, in days, that Polars can display. The distance corresponds to 260,000 years."""
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
@@ -45,7 +45,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 def _table(pl: Any, frame: Any) -> Any:
     """Return the Arrow table of a data frame.
 
-    The schema's fields describe types that Arrow lacks, such as `Enum` and named categories.
+    The fields of the table's schema describe types that Arrow lacks, such as `Enum` and named categories.
     """
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects cannot be represented; cast it")
@@ -116,7 +116,7 @@ def _valid_name(name: str) -> str:
 
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
-    """Raise CodecError for times and durations that Polars can store, but that make it panic when displayed."""
+    """Raise CodecError for times and durations that Polars can store but cannot display without a panic."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)

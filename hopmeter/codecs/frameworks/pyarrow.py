@@ -1,6 +1,6 @@
 """The Arrow codec: arrays, chunked arrays, record batches, tables, schemas, tensors and buffers.
 
-Each buffer is one frame, sent without a copy.
+Each buffer is sent as one frame, without a copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append an Arrow object's buffers, and return its header node, which includes its type."""
+    """Append an Arrow object's buffers, and return its header node. The node includes the object's type."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -48,14 +48,15 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def simple() -> dict[type, Any]:
-    """Return `whole` for each array class with a fixed type and exactly two buffers, validity and values."""
+    """Map each array class that has a fixed type and exactly two buffers (validity and values) to the function
+    `whole`."""
     pa = import_package("pyarrow", EXTRA)
     kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. A known type and length needs only one lookup."""
+    """Return all frames of an array. For a known type and length, this takes only one lookup."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -95,7 +96,7 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 def _type(pa: Any, of: Any) -> str:
     """Return an Arrow type as JSON text.
 
-    Types with fields are not cached, because they compare as equal even if their metadata differs.
+    Types with fields are not cached, because two such types compare as equal even if their metadata differs.
     """
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
@@ -127,7 +128,7 @@ def _validating_maker(reading: Reading, make: Maker) -> Maker:
 def adopter(name: str) -> Any:
     """Return a function that converts Arrow arrays and tables to a framework.
 
-    Raises CodecError if that is impossible.
+    The returned function raises CodecError if the conversion is impossible.
     """
     if name == "pyarrow":
         return lambda made: made

@@ -25,7 +25,8 @@ _kept: dict[Any, str] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor's memory, and return its header node. A tensor on another device is copied to the CPU."""
+    """Append a tensor's memory, and return its header node. A tensor on a device other than the CPU is copied to the
+    CPU."""
     if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     try:
@@ -46,7 +47,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that builds a tensor over another process's GPU memory.
 
-    A variable gets a copy on the same GPU.
+    A variable is copied on the same GPU.
     """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
@@ -88,7 +89,7 @@ def _memory(tf: Any, tensor: Any) -> Any:
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that shares an array's memory via DLPack.
 
-    TensorFlow copies arrays that it cannot share, such as those in column-major order.
+    TensorFlow copies arrays that it cannot share, such as arrays in column-major order.
     """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack

@@ -19,16 +19,14 @@ MEGABYTES = (2860, 5300)
 RAW = True
 READERS: dict[str, Any] = {}
 NOT_NUMPYS = {"bfloat16": "int16"}
-"""The integer dtypes in which dtypes that NumPy lacks are sent.
-
-The dtypes that are not listed are forms of float8, which are sent as uint8.
-"""
+"""The integer dtypes in which dtypes that NumPy lacks are sent. All dtypes that NumPy lacks and that are not listed are
+variants of float8, and are sent as uint8."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append a tensor, and return its header node.
 
-    A tensor on another device is copied to the CPU, and at the receiver to a device of the same kind.
+    A tensor on a device other than the CPU is copied to the CPU. The receiver copies it to a device of the same kind.
     """
     torch = import_package("torch", EXTRA)
     if type(obj) not in (torch.Tensor, torch.nn.Parameter):
@@ -124,10 +122,8 @@ def _read_extra(extra: Any) -> tuple[str, Any, bool]:
 
 
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
-    """Return the requested device, or else a device of the sender's kind.
-
-    Returns None, which means the CPU, if there is no such device.
-    """
+    """Return the requested device or, by default, a device of the sender's kind. Return None, which stands for the CPU,
+    if there is no such device."""
     if asked is not None:
         number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)

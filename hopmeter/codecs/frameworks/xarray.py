@@ -1,6 +1,6 @@
 """The xarray codec: arrays, datasets and variables with names, coordinates and attributes.
 
-Their data may use any other codec.
+The data of an xarray object may use any other codec.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of an object column, with text and numbers as pandas values. An index keeps its dtype."""
+    """Return the header node of a variable with the object dtype, with text and numbers as pandas values. An index
+    keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
@@ -97,7 +98,8 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of dimension names. Nodes are cached unless a very long name needs a frame."""
+    """Return the header node of dimension names. The node is cached unless a very long name needs a frame of its
+    own."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -121,7 +123,7 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # These arrays contain no times, objects or subclasses, so xarray's search for them can be skipped.
+        # These arrays contain no times, objects or subclasses, so xarray need not search them for such values.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable lacks its array")
@@ -198,7 +200,7 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
 def _converter(reading: Reading, build: Any) -> Maker:
     """Return a function that builds the object.
 
-    If the receiver requests NumPy, the function returns only the object's data.
+    If the receiver requests NumPy, the returned function builds only the object's data.
     """
     asked, reading.as_ = reading.as_, None
     make: Maker = build()

@@ -1,6 +1,6 @@
 """The Zarr codec.
 
-The sender reads and decompresses the chunks, which makes a copy; the receiver gets an in-memory array.
+The sender copies the data, because it reads and decompresses the chunks. The receiver gets an in-memory array.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ EXTRA = "zarr"
 MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
 MOST_BYTES = 2**24
-"""The maximum size in bytes of a chunk that is larger than its array. Zarr allocates whole chunks."""
+"""The maximum size in bytes of a chunk that is larger than its array. The size is limited because Zarr allocates whole
+chunks."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append an array's data, and return its header node.
 
-    The node has the chunk sizes and attributes, but not the compression or storage location.
+    The header node contains the chunk sizes and attributes, but not the compression or storage location.
     """
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
@@ -97,7 +98,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that creates a Zarr array in memory. Zarr compresses the data, which makes a copy."""
+    """Return a function that creates a Zarr array in memory. The data is copied, because Zarr compresses it."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)

@@ -13,7 +13,7 @@ from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames
 
 FORMAT = re.compile("@?[bBhHiIlLqQnNfdcP?]")
-"""Matches the formats that Python can cast bytes to."""
+"""Matches the item formats to which Python can cast bytes."""
 MOST_DIMENSIONS = 64
 
 

@@ -76,7 +76,7 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def zone_node(pd: Any, zone: Any, frames: Frames, depth: int) -> str:
-    """Return a name that pandas maps back to the same time zone, or the zone's header node if there is none."""
+    """Return a name that pandas maps back to the same time zone, or the zone's header node if there is no such name."""
     name = str(zone)
     if ZONE.fullmatch(name) and _is_zone_named(pd, name, zone):
         return quote(name)
@@ -115,7 +115,7 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as an index of its numbers, because the receiver would store all of them.
+    """Return a range as an index of its numbers, because the receiver would store all the numbers.
 
     A range of at most `rows` numbers is returned unchanged.
     """
@@ -136,12 +136,12 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """Return `object` if pandas must not convert the values to strings, otherwise None."""
+    """Return `object` if pandas would otherwise convert the values to strings, and None if it would not."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that rebuilds the array, in the frames' memory if its kind can share memory."""
+    """Return a function that rebuilds the array, in the frames' memory if this kind of array can share memory."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -159,7 +159,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
     """Return the functions that build the parts.
 
-    Every number of a range counts towards the row limit, because pandas stores all of them.
+    Every number of a range counts towards the row limit, because pandas stores every number.
     """
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
@@ -171,7 +171,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
     if not shape or not all(
         type(value) in PLAIN for value in values
-    ):  # NumPy would convert the contents of other objects
+    ):  # NumPy would convert the contents of objects other than these
         raise CodecError("E-PARTS", "pandas values are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
@@ -209,7 +209,7 @@ def _masked_of(pd: Any, data: Any, mask: Any) -> Any:
 def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
     na = {"NA": pd.NA, "nan": np.nan}[missing]
     kind = one_of(storage, "python", "pyarrow")
-    # Before pandas 2.3, strings had only one kind of missing value.
+    # Before pandas 2.3, string arrays had only one kind of missing value.
     dtype = pd.StringDtype(kind) if na is pd.NA else pd.StringDtype(kind, na_value=na)
     return dtype.__from_arrow__(values)
 

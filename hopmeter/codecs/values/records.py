@@ -18,7 +18,7 @@ from hopmeter.codecs.lookup import by_root
 Kind = TypeVar("Kind", bound=type)
 OWN_STATE = ("__dict__", "__weakref__")
 IS_PYTHON = 1 << 9
-"""The type flag of classes that a class statement created. Most types implemented in C lack this flag."""
+"""The type flag of classes that a class statement created. Most types that are implemented in C lack the flag."""
 
 _known: dict[str, type] = {}
 
@@ -38,7 +38,8 @@ def category(kind: type) -> str:
 
 
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allow a dataclass, named tuple or enumeration to be received, and return it. Can be used as a decorator.
+    """Register a dataclass, named tuple or enumeration that may be received, and return the class. `register` can be
+    used as a decorator.
 
     `name` replaces the class's own name in frames. Raises CodecError for any other class.
     """
@@ -60,7 +61,7 @@ def field_names(kind: type) -> tuple[str, ...]:
 
 
 def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> type:
-    """Return the registered class with a name.
+    """Return the class that was registered under a name.
 
     Raises CodecError if its category or fields differ from the sender's class.
     """
@@ -81,7 +82,8 @@ def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> typ
 
 
 def field_values(obj: Any) -> list[tuple[str, Any]]:
-    """Return the names and values of an instance's fields. Raises CodecError if the instance contains anything else."""
+    """Return the names and values of an instance's fields. Raises CodecError if the instance contains data outside its
+    fields."""
     kind: Any = type(obj)
     names = field_names(kind)
     extra = sorted((vars(obj).keys() if hasattr(obj, "__dict__") else set()) - set(names) - _derived_names(kind))
@@ -107,14 +109,14 @@ def loss(kind: type, what: str, remedy: str) -> CodecError:
 
 @functools.lru_cache(1024)
 def _derived_names(kind: type) -> frozenset[str]:
-    """Return the names of cached properties, which are computed from the fields."""
+    """Return the names of a class's cached properties, which are computed from the fields."""
     found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
     return frozenset(name for name, value in found.items() if isinstance(value, functools.cached_property))
 
 
 @functools.lru_cache(1024)
 def _has_only_fields(kind: type) -> bool:
-    """Return whether no base class stores other data, in slots or in C as `list` does."""
+    """Return whether no base class stores data other than the fields, either in slots or in C (as `list` does)."""
     allowed = (object, tuple) if category(kind) == "namedtuple" else (object,)
     bases = [base for base in kind.__mro__ if base not in allowed]
     slots = {name for base in bases for name in _slots(base)}
@@ -138,7 +140,7 @@ def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
 
 
 def member(kind: Any, name: str, value: Any) -> Any:
-    """Return an enumeration member. Raises CodecError if its value differs from the sender's."""
+    """Return an enumeration member. Raises CodecError if the member's value differs from the value that was sent."""
     found = kind.__members__.get(name)
     if found is None or found.name != name or type(found.value) is not type(value) or found.value != value:
         raise CodecError(

@@ -1,7 +1,7 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
 """Encodes standard library values: times, durations, identifiers, exact numbers and paths.
 
-Each value has exactly one encoding, and readers refuse all others.
+Each value has exactly one encoding, and readers reject any other encoding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ DECIMAL = re.compile(r"-?(\d+(\.\d+)?(E[+-]\d+)?|Infinity|s?NaN\d*)", re.ASCII)
 EXACT = decimal.Context(capitals=1, traps=[])
 """The decimal context for writing and reading, which is independent of the program's own context."""
 LONGEST_FRACTION = 4096
-"""The maximum number of hexadecimal digits. Checking that a fraction is in lowest terms takes quadratic time."""
+"""The maximum number of hexadecimal digits of a fraction's parts. Checking that a fraction is in lowest terms takes
+quadratic time."""
 PATHS = {kind.__name__: kind for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()))}
 
 
@@ -78,7 +79,7 @@ def _fraction(obj: Fraction, frames: Frames, depth: int) -> str:
 
 def _path(obj: pathlib.PurePath, frames: Frames, depth: int) -> str:
     written = str(obj)
-    if type(obj)(written) != obj:  # a Windows path's text may be read as a different drive
+    if type(obj)(written) != obj:  # the text of a Windows path may be parsed as a path on a different drive
         raise CodecError("E-NO-FORM", f"the path {obj!r:.80} has no text that gives it again", "send `it.parts`")
     return f'["path","{type(obj).__name__}",{quote(written)}]'
 
@@ -103,7 +104,7 @@ def _invalid(what: str) -> CodecError:
 def _from_iso(kind: Any, written: Any) -> Any:
     """Return the date or time.
 
-    Raises CodecError unless the text is exactly what Python writes, because Python also parses other forms.
+    Raises CodecError for text in any form that Python parses but does not write.
     """
     try:
         value = kind.fromisoformat(text(written))
@@ -153,7 +154,7 @@ def _read_uuid(node: list[Any], reading: Reading) -> Maker:
 def _read_decimal(node: list[Any], reading: Reading) -> Maker:
     written = text(listing(node, 2)[1])
     value = Decimal(written, EXACT) if DECIMAL.fullmatch(written) else None
-    if value is None or EXACT.to_sci_string(value) != written:  # an exponent out of range yields a different number
+    if value is None or EXACT.to_sci_string(value) != written:  # an out-of-range exponent changes the number
         raise _invalid("decimal")
     return lambda _: value
 

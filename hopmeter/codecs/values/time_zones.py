@@ -1,7 +1,5 @@
-"""Encodes time zones:
-
-fixed offsets (`datetime.timezone`), and names in the time zone database (`zoneinfo.ZoneInfo`).
-"""
+"""Encodes time zones: fixed offsets (`datetime.timezone`), and zones of the time zone database (`zoneinfo.ZoneInfo`) by
+name."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ _WRITERS: dict[type, Any] = {dt.timezone: _offset_node, zoneinfo.ZoneInfo: _key_
 
 
 def zone_of(node: Any) -> dt.tzinfo | None:
-    """Return the time zone that a header node describes, or None.
+    """Return the time zone that a header node describes, or None if the node describes no time zone.
 
     Raises CodecError if the zone is invalid or unknown to this machine.
     """
@@ -91,7 +89,7 @@ def _find_zone(key: str) -> zoneinfo.ZoneInfo:
 def duration_of(parts: list[Any]) -> dt.timedelta:
     """Return a duration from days, seconds and microseconds.
 
-    Raises CodecError for numbers that Python would not write.
+    Raises CodecError for numbers that Python would not write for a duration.
     """
     limits = ((-999_999_999, 999_999_999), (0, SECONDS_IN_A_DAY - 1), (0, 999_999))
     valid = (type(part) is int and least <= part <= most for part, (least, most) in zip(parts, limits, strict=True))
@@ -101,7 +99,8 @@ def duration_of(parts: list[Any]) -> dt.timedelta:
 
 
 def offset_at(moment: dt.datetime) -> int | None:
-    """Return a time's UTC offset in seconds according to the time zone database, or None for other zones."""
+    """Return a time's UTC offset in seconds according to the time zone database, or None if its zone is not from the
+    database."""
     if type(moment.tzinfo) is not zoneinfo.ZoneInfo:
         return None
     offset = moment.utcoffset()
@@ -109,7 +108,7 @@ def offset_at(moment: dt.datetime) -> int | None:
 
 
 def check_offset(moment: dt.datetime, sent: Any) -> None:
-    """Raise CodecError if this machine's database has a different UTC offset from the sender's."""
+    """Raise CodecError if this machine's time zone database gives a different UTC offset than the sender's."""
     here = offset_at(moment)
     if here != sent or type(here) is not type(sent):
         raise CodecError(

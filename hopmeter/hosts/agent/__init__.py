@@ -1,1 +1,1 @@
-"""The agent: listens for coordinators, serves one of them, and starts nodes on its host."""
+"""The agent: listens for coordinators, serves one coordinator at a time, and starts nodes on its host."""

@@ -1,4 +1,5 @@
-"""The agent: starts nodes, brokers and background load on its host for one coordinator, and relays their messages.
+"""The agent: starts nodes, brokers and background load on its host for one coordinator, and forwards the nodes'
+messages.
 
 The agent exits when its channel closes, when its parent process exits, or on a signal. The agent leaves no processes or
 files behind.
@@ -58,7 +59,7 @@ class Agent:
         self._selector.register(channel, selectors.EVENT_READ)
         self._selector.register(alarm.ear, selectors.EVENT_READ)
         self._parent: int | None = None
-        with suppress(OSError):  # fails for a parent in another PID namespace; the channel then closes instead
+        with suppress(OSError):  # fails for a parent in another PID namespace, whose exit closes the channel
             self._parent = os.pidfd_open(os.getppid())
             self._selector.register(self._parent, selectors.EVENT_READ, self._lose_parent)
         self._is_over = False
@@ -95,7 +96,8 @@ class Agent:
             self._heed(message)
 
     def _wait(self, most_s: float | None) -> None:
-        """Wait for an event from the coordinator, a process or a signal. Handle process events."""
+        """Wait for an event from the coordinator, a process or a signal. Handle events of the node and broker
+        processes."""
         for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
             if key.data is not None:
                 key.data()
@@ -117,7 +119,7 @@ class Agent:
         return self._next_sample - now
 
     def _heed(self, message: dict[str, Any]) -> None:
-        """Handle a message from the coordinator. Raises ChannelError if the message is malformed."""
+        """Handle one message from the coordinator. Raises ChannelError if the message is malformed."""
         try:
             if message["say"] == "ask":
                 self._answer(value_checks.number(message, "id"), message)
@@ -178,7 +180,7 @@ class Agent:
         """Stop watching the nodes and brokers of a trial."""
         sources = [source for node in trial.nodes.values() for source in node.sources]
         for source in [*sources, *(broker.exit_watch for broker in trial.part.brokers)]:
-            with suppress(KeyError, ValueError):  # the selector no longer watches it, or it is already closed
+            with suppress(KeyError, ValueError):  # the file is closed, or the selector no longer watches it
                 self._selector.unregister(source)
 
     def _tell(self, trial: AgentTrial, word: str, **more: Any) -> None:
@@ -217,7 +219,7 @@ class Agent:
 
 
 def stdio_channel() -> LineChannel:
-    """Return a channel over stdin and stdout. Later output of libraries to stdout is redirected to stderr."""
+    """Return a channel over stdin and stdout. Anything that libraries later write to stdout is redirected to stderr."""
     reading, writing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)

@@ -27,14 +27,14 @@ LONGEST_PROOF = 1024
 
 @dataclass(frozen=True)
 class Guard:
-    """What a peer must prove: knowledge of the secret, possession of a certificate, or both."""
+    """The proofs that the agent requires from a peer: knowledge of the secret, possession of a certificate, or both."""
 
     secret: bytes | None = None
     tls: ssl.SSLContext | None = None
 
     def admits_anyone(self) -> bool:
-        """Return whether the agent requires neither a secret nor a certificate. In that case, the peer must run on this
-        machine as the same user."""
+        """Return whether the agent requires neither a secret nor a certificate. An agent without a secret or
+        certificate admits only peers of the same user on this machine."""
         return self.secret is None and self.tls is None
 
 
@@ -57,13 +57,13 @@ class Caller:
         self.connection, self.name, self._guard = connection, name, guard
         self.deadline = time.monotonic() + ADMISSION_S
         self.codes: LineCodes | None = None
-        """The codes that authenticate all later lines, or None without a secret."""
+        """The codes that authenticate all lines after the handshake, or None if there is no secret."""
         self._proof = ""
         self._steps = self._admit()
 
     def advance(self) -> bool:
-        """Continue the handshake without blocking, and return whether the peer is admitted. Raises
-        RefusedCallerError."""
+        """Continue the handshake without blocking, and return whether the peer is admitted. Raises RefusedCallerError
+        if the peer's proof is wrong or late."""
         try:
             return next(self._steps, True)
         except ssl.SSLError as cause:
@@ -117,11 +117,11 @@ class Caller:
             raise RefusedCallerError("it is another user of this machine; use --secret-file", "E-HOST-SECRET")
 
     def welcome(self) -> None:
-        """Inform the peer that its session begins. Raises OSError if the peer has disconnected."""
+        """Tell the peer that its session begins. Raises OSError if the peer has disconnected."""
         self._send({"say": "welcome", "proof": self._proof})
 
     def refuse(self, code: str, what: str) -> None:
-        """Inform the peer why it is refused. Raises OSError if the peer has disconnected."""
+        """Tell the peer why the agent rejects it. Raises OSError if the peer has disconnected."""
         self._send({"say": "refused", "code": code, "what": what})
 
     def _send(self, message: dict[str, Any]) -> None:

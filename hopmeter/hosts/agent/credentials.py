@@ -28,8 +28,8 @@ class Credentials:
         return {name: path for name, path in vars(self).items() if path is not None}
 
     def check(self, address: AgentAddress) -> None:
-        """Raise UsageError if the options are incomplete, do not protect the address, or do not apply to this kind of
-        address."""
+        """Raise UsageError if the options are incomplete, leave the address unprotected, or do not apply to this kind
+        of address."""
         if address.path and self.files.keys() & {"cert", "key", "ca"}:
             raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "leave out --cert, --key and --ca")
         if not address.stays_here and not self.files:
@@ -39,8 +39,8 @@ class Credentials:
             raise UsageError("E-HOST-TLS", "TLS needs all of --cert, --key and --ca", "name all three files")
 
     def guard(self, say: Callable[[str], None]) -> Guard:
-        """Return what a peer of the agent must prove. Creates the secret file if it does not exist. Raises
-        UsageError."""
+        """Return what a peer of the agent must prove. Creates the secret file if the file does not exist. Raises
+        UsageError if a file is unusable."""
         tls = None
         if self.cert is not None and self.key is not None and self.ca is not None:
             tls = TlsFiles(self.cert, self.key, self.ca).context(is_agent=True, named="--cert, --key and --ca")

@@ -1,7 +1,7 @@
 """A listening agent. The agent serves one coordinator at a time, each in its own session process.
 
-Peers that are not yet admitted are limited in number, time and message size. If too many connect, the oldest is
-dropped.
+Peers that are not yet admitted are limited in number, time and message size. If too many peers connect, the oldest
+connection is dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hopmeter.runtime.signals import SIGNALS, Alarm
 MOST_CALLERS = 64
 BUSY = "E-HOST-BUSY"
 LEAVING_S = 2.0
-"""How long a new coordinator waits for the processes of the previous session to exit."""
+"""How long, in seconds, a new coordinator waits for the processes of the previous session to exit."""
 MOST_LINES, LINES_S = 20, 60.0
 """The maximum number of log lines in `LINES_S` seconds, so that many failed connections cannot flood the log."""
 FORK = multiprocessing.get_context("fork")
@@ -47,7 +47,7 @@ def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
 
 
 class Listener:
-    """The peers of a listening socket: those in the handshake, and the coordinator that has a session."""
+    """The peers of a listening socket: the peers in the handshake, and the coordinator that has a session."""
 
     def __init__(self, server: socket.socket, guard: Guard, say: Say, alarm: Alarm, conduct: Conduct = serve) -> None:
         self._server, self._guard, self._conduct = server, guard, conduct
@@ -94,7 +94,7 @@ class Listener:
 
     def _advance(self, caller: Caller) -> None:
         if self._callers.get(caller.connection.fileno()) is not caller:
-            return  # the peer was dropped earlier in the same step
+            return  # the peer was dropped earlier in this step
         try:
             if not caller.advance():
                 return
@@ -109,8 +109,8 @@ class Listener:
             self._drop(caller, "it proved nothing in time")
 
     def _drop(self, caller: Caller, why: str, code: str = "E-HOST-PEER") -> None:
-        """Refuse a peer, send it the reason and close its connection. Peers refused because the agent is busy are not
-        logged."""
+        """Reject a peer, send it the reason and close its connection. Peers that are rejected because the agent is busy
+        are not logged."""
         if code != BUSY:
             self._log.say(f"{caller.name} was refused: {why}")
         self._forget(caller)
@@ -169,7 +169,7 @@ class Listener:
         self._log.say("the coordinator has left")
 
     def close(self) -> None:
-        """Close all connections, and end the session and everything that it has started."""
+        """Close all connections, and end the session and all processes that the session has started."""
         for caller in list(self._callers.values()):
             caller.connection.close()
         self._selector.close()
@@ -181,7 +181,7 @@ class Listener:
 
 
 class BoundedLog:
-    """Writes at most `MOST_LINES` log lines in `LINES_S` seconds."""
+    """A log that accepts at most `MOST_LINES` lines in `LINES_S` seconds."""
 
     def __init__(self, say: Say) -> None:
         self._say = say

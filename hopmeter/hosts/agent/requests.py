@@ -46,11 +46,11 @@ class Watcher(Protocol):
 
 
 class Command(Protocol):
-    """The command that serves a coordinator's connection, such as `hopmeter publish`."""
+    """A command that serves a coordinator's connection in place of `hopmeter agent`, such as `hopmeter publish`."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return what this command offers to the command described in `ask`. Raises HopmeterError if the two commands
-        are incompatible."""
+        """Return the options of this command for the peer command that `ask` describes. Raises HopmeterError if the two
+        commands are incompatible."""
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Handle a message from the other command, and return the answer."""
@@ -86,7 +86,7 @@ class Requests:
         return self.trials.get(value_checks.matching(message, "trial", value_checks.RUN))
 
     def close(self) -> None:
-        """Stop everything that was started for the coordinator."""
+        """Stop all trials, loads and builds that were started for the coordinator."""
         for run in list(self.trials):
             self._remove_trial({"trial": run})
         self._end_background({})
@@ -227,7 +227,7 @@ class Requests:
         files, size = self._trial(ask).sample_files, value_checks.number(ask, "bytes", PIECE_BYTES)
         path = files[value_checks.word(ask, "file", files)]
         if not path.exists():
-            return {"data": ""}  # a trial may have no causes file
+            return {"data": ""}  # not every trial has a causes file
         with path.open("rb") as file:
             file.seek(value_checks.number(ask, "offset"))
             return {"data": encode(file.read(size))}

@@ -32,15 +32,15 @@ FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
 
 @dataclass
 class AgentTrial:
-    """A trial as its coordinator sees it. Nodes and brokers are identified by numbers, and messages contain no paths of
-    this host."""
+    """A trial as its coordinator sees it. Messages identify nodes and brokers by numbers, and contain no paths of this
+    host."""
 
     part: LocalTrial
     run: str
     manifests: list[Manifest]
     find_program: FindProgram
     file: Callable[[str], Path]
-    """Returns the path of a file by its hash. Raises ValueError if this host does not have the file."""
+    """A function that returns the path of a file by its hash. Raises ValueError if this host does not have the file."""
     nodes: dict[int, LocalNode] = field(default_factory=dict)
     logs: dict[str, Path] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
@@ -88,8 +88,8 @@ class AgentTrial:
         return self.nodes[number]
 
     def _resolve(self, spec: dict[str, Any], manifest: Manifest, language: str) -> dict[str, Any]:
-        """Return a node's spec with the paths and settings of this host. Raises ValueError if the spec is not valid
-        here."""
+        """Return a node's spec with the paths and settings of this host. Raises ValueError if the spec is not valid on
+        this host."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
             raise ValueError("the spec is one of another run or transport")
@@ -104,8 +104,8 @@ class AgentTrial:
         return {**resolved, "adapter": adapter, "settings": settings}
 
     def say(self, number: int, message: dict[str, Any]) -> int:
-        """Forward a message to a node, and return 0. If a `go` is late, it is not forwarded, and its delay in
-        nanoseconds is returned."""
+        """Forward a message to a node, and return 0. A late `go` is not forwarded; its delay in nanoseconds is
+        returned."""
         if message.get("say") == "go":
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - value_checks.number(message, "start_ns")
             if late_ns > 0:
@@ -128,7 +128,8 @@ class AgentTrial:
         }
 
     def write_samples(self) -> dict[str, int]:
-        """Write the samples and causes of all endpoints as Parquet. Return the file sizes in bytes by name."""
+        """Write the samples and causes of all endpoints as Parquet. Return the sizes of the written files in bytes, by
+        name."""
         files, path = self.part.collect(), self.sample_files["samples"]
         if not files:
             return {}
@@ -137,7 +138,7 @@ class AgentTrial:
         return {name: each.stat().st_size for name, each in self.sample_files.items() if each.exists()}
 
     def raw_files(self, patience_s: float) -> list[Path]:
-        """Return the raw sample files that are complete. Nodes that are still measuring get at most `patience_s` to
+        """Return the raw sample files that are complete. Nodes that are still measuring have `patience_s` seconds to
         finish."""
         if self.has_begun and not self.is_closed:
             for node in self.nodes.values():
@@ -152,7 +153,7 @@ class AgentTrial:
         return {"samples": samples, "causes": causes_path(samples)}
 
     def close(self) -> dict[str, str]:
-        """Stop the processes, and return the end of each log by process name."""
+        """Stop the processes of the trial, and return the end of each process's log, by process name."""
         self.is_closed = True
         self.part.close()
         share = LOG_BYTES // max(1, len(self.logs))
@@ -171,7 +172,8 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _own_variables(manifest: Manifest, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment variables of a node. Raises ValueError for variables that the broker does not provide."""
+    """Return the environment variables of a node. Raises ValueError if the coordinator sent variables that the
+    transport's broker does not provide."""
     known = manifest.broker.environment if manifest.broker else {}
     if unknown := set(given) - set(known):
         raise ValueError(f"{manifest.name} has no variable {', '.join(sorted(unknown))}")

@@ -15,10 +15,10 @@ MOST_WORDS, LONGEST_WORD = 1000, 60
 
 
 class Upkeep:
-    """The stream probe and the build of one coordinator. At most one of each runs at a time."""
+    """The stream probe and the build of one coordinator. At most one stream probe and one build run at a time."""
 
     def __init__(self, folder: Path, file: Callable[[str], Path]) -> None:
-        """Build in `folder`. `file` returns the path of a coordinator's file by its hash."""
+        """Build in `folder`. `file` is a function that returns the path of a received file by its hash."""
         self._folder, self._file = folder, file
         self._stream: StreamReceiver | None = None
         self._build: HostBuild | None = None
@@ -64,7 +64,8 @@ class Upkeep:
         )
 
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
+        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        code."""
         assert self._build is not None, "the coordinator has started it"
         report = self._build.report(value_checks.number(ask, "offset"))
         if report["code"] is not None:

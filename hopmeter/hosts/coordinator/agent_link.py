@@ -1,4 +1,4 @@
-"""Links to an agent: a subprocess with stdin and stdout, a container, a socket, or a cluster worker."""
+"""Links to an agent: a subprocess, a container, a socket, or a cluster worker."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Link(Protocol):
 
 
 def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
-    """Connect to the agent of a host. Commands write their log to `folder`. Raises HostError and UsageError."""
+    """Connect to the agent of a host. A link that starts a command writes the command's log to `folder`. Raises
+    HostError and UsageError."""
     if entry.listens is not None:
         return AgentSocket(name, entry)
     if entry.container is not None:
@@ -48,7 +49,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Provide a dictionary for links. At the end of the `with` block, all links are closed concurrently."""
+    """Yield a dictionary for links, all of which are closed concurrently at the end of the `with` block."""
     links: dict[str, Link] = {}
     try:
         yield links
@@ -71,8 +72,8 @@ def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder:
         except HopmeterError as failed:
             failures.append(failed)
 
-    # The kernel kills a subprocess when the thread that started it exits. Therefore, only the slower socket connections
-    # use threads.
+    # The kernel kills a subprocess when the thread that started it exits. For this reason, only the slower socket
+    # connections use threads.
     listening = [name for name, each in entries.items() if each.listens is not None]
     with ThreadPoolExecutor(CONNECTING) as pool:
         done = pool.map(add, listening)

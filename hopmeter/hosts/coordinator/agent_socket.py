@@ -38,8 +38,8 @@ class AgentSocket:
     """A connection to an agent that has authenticated itself."""
 
     def __init__(self, name: str, entry: HostEntry) -> None:
-        """Connect to the agent of a host. Raises HostError if the agent is unusable, and UsageError for unusable
-        files."""
+        """Connect to the agent of a host. Raises HostError if the agent is unusable, and UsageError if the secret or a
+        TLS file is unusable."""
         self._name, self._address = name, AgentAddress.parse(entry.listens or "")
         self._secret = read_secret(entry.secret_file, f"secret_file of {name}") if entry.secret_file else None
         self._tls = entry.tls.context(is_agent=False, named=f"cert, key and ca of {name}") if entry.tls else None
@@ -73,8 +73,8 @@ class AgentSocket:
         return HostError("E-HOST-TLS", what, remedy)
 
     def _prove(self) -> LineCodes | None:
-        """Prove knowledge of the secret, and check the agent's proof. Return the codes for all lines, or None without a
-        secret."""
+        """Prove knowledge of the secret, and check the agent's proof. Return the codes for all lines, or None if there
+        is no secret."""
         try:
             challenge, own = self._read("agent"), make_nonce()
             self._check_user()
@@ -106,7 +106,8 @@ class AgentSocket:
             raise self._unreachable("another user listens there")
 
     def _read(self, word: str) -> dict[str, Any]:
-        """Return the next message. The message is read byte by byte, because later bytes belong to the session."""
+        """Return the next message. The message is read byte by byte, because the bytes after it belong to the
+        session."""
         line = b""
         while not line.endswith(b"\n"):
             self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
@@ -143,7 +144,7 @@ class AgentSocket:
         return f"the connection was cut: {why}" if why else ""
 
     def hang_up(self) -> None:
-        """Close the channel for writing, so that the agent stops everything that it has started."""
+        """Close the channel for writing, so that the agent stops all processes that it has started."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
 

@@ -25,7 +25,7 @@ LOOK_S = 0.3
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """The outcome of one target on one host. An empty `target` means the whole build."""
+    """The outcome of one target on one host. An empty `target` stands for the whole build."""
 
     host: str
     target: str = ""
@@ -54,10 +54,11 @@ class Builder(Protocol):
     """A builder for one host."""
 
     def start(self, order: BuildOrder) -> None:
-        """Start the requested build. `order.messages` contains file paths of this machine."""
+        """Start the requested build. The paths in `order.messages` refer to files of this machine."""
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
+        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        code."""
 
 
 class BuilderHere:
@@ -72,7 +73,8 @@ class BuilderHere:
         self._build = HostBuild(order, self._folder)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output from a byte offset on. Once the build has ended, the exit code is included."""
+        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        code."""
         assert self._build is not None, "it was started"
         return self._build.report(offset)
 
@@ -108,7 +110,8 @@ class Building:
         self.is_over = False
 
     def read(self) -> Iterator[HostOutcome]:
-        """Yield the outcomes reported since the last call. If a host becomes unreachable, only its own build fails."""
+        """Yield the outcomes reported since the last call. If a host becomes unreachable, only the build on this host
+        fails."""
         try:
             with naming(self.host):
                 yield from self._read()

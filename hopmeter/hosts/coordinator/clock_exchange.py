@@ -29,10 +29,10 @@ from hopmeter.store.clock_file import add_clocks
 TOKEN_BYTES = 16
 BATCH_S = 60.0
 MOST_CLOCKS = 10
-"""With more clocks than this, only one clock is compared with all others."""
+"""If there are more clocks than this, one reference clock is compared with all others, instead of every pair."""
 ASKERS = 16
-"""The number of hosts that send exchanges at once. Kernel timestamps make the result independent of how fast the
-responder answers."""
+"""The number of hosts that send clock exchanges at once. A busy responder does not distort the result, because the
+kernel takes the timestamps."""
 LATEST = 8
 """The number of recent batches used to predict the clock offset of a pair of hosts."""
 
@@ -45,7 +45,7 @@ Answer = Callable[[], Found]
 
 @dataclass(frozen=True)
 class ClockHost:
-    """A host that takes part in the clock comparison. Without `remote`, the host is this machine."""
+    """A host that takes part in the clock comparison. If `remote` is None, the host is this machine."""
 
     name: str
     address: str
@@ -60,7 +60,7 @@ class ClockHost:
 
 
 class ClockExchange:
-    """The clock responders of all hosts during a run. Hosts that share a clock count as one."""
+    """The clock responders of all hosts during a run. Hosts that share a clock count as one host."""
 
     def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
         """Store the results in the run directory `folder`."""
@@ -87,15 +87,15 @@ class ClockExchange:
             self._own.stop()
 
     def compare(self) -> None:
-        """Compare all clocks again. If a host does not answer, its clock offset is unknown at that time."""
+        """Compare all clocks again. If a host does not answer, its clock offset remains unknown for this comparison."""
         if self._ports:
             self._compare(with_sources=False)
 
     def _clocks(self) -> list[ClockHost]:
         """Return one host for each distinct clock. The first host is the reference for `go`.
 
-        The reference is this machine if this machine takes part. In a star without this machine, the reference is the
-        nearest host.
+        The first host is this machine if it takes part. In a star without this machine, the first host is the nearest
+        host.
         """
         alive = [each for each in self._hosts.values() if not each.is_gone]
         first: dict[str, ClockHost] = {}
@@ -171,8 +171,8 @@ class ClockExchange:
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
-    """Return the pairs of clocks to compare, each as asker and responder. In a star, each other clock asks the
-    first."""
+    """Return the pairs of clocks to compare, each as asker and responder. In a star, every other clock asks the first
+    clock."""
     return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
 
 

@@ -35,7 +35,7 @@ MOST_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Cluster:
-    """The address of a Dask scheduler, and the TLS files of this client. If a file is None, Dask's configuration
+    """The address of a Dask scheduler, and the TLS files of this client. If a TLS file is None, Dask's configuration
     provides the file."""
 
     address: str
@@ -54,8 +54,8 @@ class Cluster:
 
 
 def check_encrypted(name: str, address: str) -> None:
-    """Raise HostError if the address belongs to another machine and is not encrypted. Dask executes any code that it
-    receives."""
+    """Raise HostError if the address belongs to another machine and is not encrypted. Encryption is required because
+    Dask executes any code that it receives."""
     scheme, _, rest = address.partition("://")
     host = rest.rpartition(":")[0].strip("[]")
     if scheme == "tls" or _is_loopback(host):
@@ -85,7 +85,7 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
     except ImportError as cause:
         what = "--cluster needs the Python package distributed, which is not installed"
         raise UsageError("E-CLUSTER-MISSING", what, "pip install 'hopmeter[cluster]'") from cause
-    for name in ("distributed", "distributed.client"):  # Dask logs errors that it also raises
+    for name in ("distributed", "distributed.client"):  # Dask also logs the errors that it raises
         logging.getLogger(name).setLevel(logging.CRITICAL)
     security = _security(distributed.Security, cluster)
     try:
@@ -107,7 +107,8 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
 
 
 def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
-    """Return Dask's `Security` for this client. Raises UsageError if required certificates are missing."""
+    """Return Dask's `Security` for this client. Raises UsageError if certificates that the address requires are
+    missing."""
     given = {"tls_ca_file": cluster.ca, "tls_client_cert": cluster.cert, "tls_client_key": cluster.key}
     for path in given.values():
         if path is not None and not path.is_file():
@@ -123,7 +124,8 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 
 
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the workers that have the resource, by name. Raises HostError if one of these workers cannot be a host."""
+    """Return the workers that have the resource `agent`, by name. Raises HostError if one of these workers cannot be a
+    host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
     offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
@@ -185,7 +187,7 @@ class WorkerLink:
         return self._why
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent stops everything that it has started."""
+        """Close the channel, so that the agent stops all processes that it has started."""
         self._own.close()
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from hopmeter.runtime.failures import TrialFailedError
 
 GREETING_S = 30.0
 PATIENCE_S = 30.0
-"""The timeout for an ordinary answer of an agent."""
+"""The default timeout, in seconds, for an answer of an agent."""
 PINGS = 15
 MOST_LINES_BEFORE = 100
 """The maximum number of lines that a login shell may print before the agent's greeting."""
@@ -62,8 +62,8 @@ class Connection:
     ) -> None:
         """Greet the agent on a channel. `why_gone` explains why the agent closed the channel.
 
-        Connections that share `busy` can wait for answers concurrently. Raises HostError if there is no agent, or if
-        the agent has a different version.
+        Connections with the same `busy` object can wait for answers concurrently. Raises HostError if there is no
+        agent, or if the agent has a different version.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -111,7 +111,7 @@ class Connection:
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the agent is known to have exited."""
+        """Return whether this process knows that the agent has exited."""
         return bool(self._gone) or self.channel.closed
 
     def ask(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> dict[str, Any]:
@@ -120,8 +120,8 @@ class Connection:
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a request without waiting for the answer. The agent answers requests one by one. Raises TrialFailedError
-        if the agent is lost."""
+        """Send a request without waiting for the answer. The agent answers its requests one by one. Raises
+        TrialFailedError if the agent is lost."""
         self._asked += 1
         self._open.add(self._asked)
         self._busy.add(self)
@@ -129,8 +129,8 @@ class Connection:
         return Question(self, self._asked, do, patience_s)
 
     def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
-        """Return the answer with this number and its read time, or None if it has not arrived. Raises TrialFailedError
-        if the agent reported an error or is lost."""
+        """Return the answer with this number and its read time, or None if the answer has not arrived. Raises
+        TrialFailedError if the agent reported an error or is lost."""
         if number in self._answers:
             read_ns, answer = self._answers.pop(number)
             return read_ns, self._value(answer)
@@ -138,15 +138,15 @@ class Connection:
         return None
 
     def forget(self, number: int) -> None:
-        """Discard the answer with this number, now or when it arrives."""
+        """Discard the answer with this number, or discard it on arrival if it has not arrived yet."""
         self._answers.pop(number, None)
         self._forgotten |= {number} & self._open
 
     def wait(self, most_s: float) -> bool:
-        """Wait until an agent with a pending answer sends data. Return False if no agent does within `most_s`.
+        """Wait until an agent with a pending answer sends data. Return False if no agent sends data within `most_s`.
 
-        Data is read from all such agents, so that no agent blocks until its own answer is needed. Raises
-        TrialFailedError if this agent is lost.
+        Data is read from all agents with a pending answer, so that no agent blocks while another agent's answer is
+        awaited. Raises TrialFailedError if this agent is lost.
         """
         if not self._busy.read(most_s):
             return False

@@ -32,11 +32,11 @@ def find_engine(name: str, wanted: str | None) -> str:
 
 
 def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> list[str]:
-    """Return the command that starts an agent in a container. Containers with shared memory all mount the directory
+    """Return the command that starts an agent in a container. All containers that share memory mount the directory
     `shared`."""
     memory = ["--ipc", "private"]
     if entry.shared_memory:
-        # Programs that share memory must also see each other's process ids.
+        # Programs that share memory must also be able to see each other's process ids.
         folder = ["--volume", f"{shared}:{shared}", "--env", f"XDG_RUNTIME_DIR={shared}"]
         memory = ["--ipc", "host", "--pid", "host", *folder]
     network = ["--network", entry.network or "bridge"]
@@ -60,7 +60,7 @@ class ContainerAgent(AgentProcess):
     """A running container that provides the channel to an agent on stdin and stdout."""
 
     is_killed_with_launcher = False
-    """A killed `podman run` leaves its container running, but closing its stdin stops the container."""
+    """If `podman run` is killed, its container keeps running. Closing the container's stdin stops the container."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
         """Start the container, with its log and its shared directory in `folder`. Raises HostError."""
@@ -74,7 +74,7 @@ class ContainerAgent(AgentProcess):
     @property
     def address(self) -> str | None:
         """Return the container's address in its network. Return None if the hosts file gives an address or the
-        container uses the host network. Raises HostError."""
+        container uses the host network. Raises HostError if the container has no address."""
         if self._entry.network == "host" or "address" in self._entry.model_fields_set:
             return None
         printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])
@@ -85,7 +85,7 @@ class ContainerAgent(AgentProcess):
         raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
 
     def _ask_engine(self, words: Sequence[str]) -> str:
-        """Return the output of the engine, or an empty string if it cannot run."""
+        """Return the output of the container engine, or an empty string if the engine cannot run."""
         with suppress(OSError, subprocess.TimeoutExpired):
             called = subprocess.run(
                 [self._engine, *words], capture_output=True, text=True, timeout=ENGINE_S, check=False

@@ -11,24 +11,25 @@ from hopmeter.hosts.protocol.greeting import Greeting, own_id
 
 @dataclass(frozen=True)
 class HostClock:
-    """A host's CLOCK_MONOTONIC minus that of this machine. The offset is precise enough to start nodes together, but
-    too coarse for one-way latencies. The defaults describe a host with the same clock."""
+    """A host's CLOCK_MONOTONIC minus that of this machine. The clock offset is precise enough to start nodes together,
+    but too coarse for one-way latencies. The default values describe a host with the same clock as this machine."""
 
     offset_ns: int = 0
     uncertainty_ns: int = 0
     model: PairModel | None = None
-    """With a model, `offset_ns` belongs to the intermediate host `over`, and the model relates both hosts."""
+    """If `model` is given, `offset_ns` is the offset of the intermediate host `over`, and the model relates the clocks
+    of both hosts."""
     over: str = ""
 
     def translate(self, ns: int) -> tuple[int, int]:
-        """Return a time of this machine on the host's clock, and its uncertainty, both in nanoseconds."""
+        """Return a time of this machine on the host's clock, and the uncertainty of this time, both in nanoseconds."""
         if self.model is None:
             return ns + self.offset_ns, self.uncertainty_ns
         there_ns, doubt_ns = self.model.predict(self.over, ns + self.offset_ns)
         return there_ns, self.uncertainty_ns + round(doubt_ns)
 
     def beyond(self, model: PairModel, over: str) -> HostClock:
-        """Return the clock of a host that was compared with this host. The name of this host is `over`."""
+        """Return the clock of another host that was compared with this host. `over` is the name of this host."""
         return HostClock(self.offset_ns, self.uncertainty_ns, model, over)
 
 

@@ -56,7 +56,7 @@ class HostOptions:
     @contextmanager
     def open(self) -> Iterator[HostSession | None]:
         """Connect the hosts inside the `with` block, and yield their session, or None if no hosts are selected. Raises
-        UsageError and HostError."""
+        UsageError for unusable options, and HostError for unusable hosts."""
         if cluster := self.named_cluster():
             from hopmeter.hosts.coordinator.cluster import open_cluster
 

@@ -36,7 +36,7 @@ def _check_image(image: str) -> str:
 
 
 def check_address(address: str) -> str:
-    """Return an IP address in canonical form. Raises RefusedValueError for any other text."""
+    """Return an IP address in canonical form. Raises RefusedValueError if the text is not an IP address."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hopmeter.hosts.coordinator.connection import Connection
 
 AT_ONCE = 8
-"""The maximum number of pending requests in a long series. Pending answers with samples take up to 4 MiB."""
+"""The maximum number of pending requests when many requests are sent. Pending answers with samples take up to 4 MiB."""
 
 
 class Question:
@@ -41,8 +41,8 @@ class Question:
 
 
 def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """Yield the answers in order. Iterating over `questions` sends the requests, so at most `AT_ONCE` requests are
-    pending."""
+    """Yield the answers in order. Requests are sent by iterating over `questions`, so that at most `AT_ONCE` requests
+    are pending."""
     waiting: deque[Question] = deque()
     try:
         for each in questions:
@@ -64,18 +64,18 @@ class BusyAgents:
         self._connections: dict[int, Connection] = {}
 
     def add(self, connection: Connection) -> None:
-        """Add a connection to those that `read` reads."""
+        """Add a connection to the connections that `read` reads."""
         self._connections[connection.channel.fileno()] = connection
         self._poll.register(connection.channel, select.POLLIN)
 
     def remove(self, connection: Connection) -> None:
-        """Remove a connection from those that `read` reads."""
+        """Remove a connection from the connections that `read` reads."""
         if self._connections.pop(connection.channel.fileno(), None):
             self._poll.unregister(connection.channel)
 
     def read(self, most_s: float) -> bool:
-        """Wait for data and read it. Return False if nothing arrives within `most_s`. If an agent turns out to be lost,
-        the next request to that agent fails."""
+        """Wait for data and read it. Return False if no data arrives within `most_s` seconds. If an agent is lost, the
+        next request to this agent fails."""
         ready = self._poll.poll(max(0.0, most_s) * 1000)
         for number, _ in ready:
             with suppress(TrialFailedError):

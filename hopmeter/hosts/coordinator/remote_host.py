@@ -18,11 +18,11 @@ from hopmeter.runtime.processes.this_host import LEAD_NS
 
 LEAST_LEAD_NS = 30_000_000
 ROUND_TRIPS = 10
-"""`go` may take as long as this many of the fastest round trips."""
+"""The time allowed for sending `go`, as a multiple of the fastest round trip."""
 
 
 class RemoteHost:
-    """A host that is reached through a connection. Each error names the host."""
+    """A remote host that is reached through a connection. Each error names the host."""
 
     def __init__(self, connection: Connection, clock: HostClock, round_trip_ns: int, folder: Path) -> None:
         """Store data from the host in `folder`, a private directory of this machine."""
@@ -42,11 +42,11 @@ class RemoteHost:
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> RemoteTrial:
-        """Prepare a trial. The agent is informed when the first process of the trial starts."""
+        """Prepare a trial. The agent learns of the trial when the trial's first process starts."""
         return RemoteTrial(self, run, manifests, self._folder / run)
 
     def start_background(self, load: Load, _log: Path) -> RemoteBackground:
-        """Start a background load on the host."""
+        """Start a background load on the remote host."""
         loaded = {"cpu_percent": load.cpu_percent, "memory_gb_s": load.memory_gb_s}
         start = self.connection.post("start-background", cores=list(load.cores), **loaded)
         return RemoteBackground(self.connection, start)

@@ -33,7 +33,7 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether messages are pending, or lines arrived while another message was sent."""
+        """Return whether messages of the node are pending, or lines have arrived while a message was being sent."""
         is_unread = self._ended is None and self._connection.channel.has_lines
         return bool(self._waiting or self._failed or is_unread)
 
@@ -49,7 +49,7 @@ class RemoteNode(Node):
         return self.sources if self.has_ended() and not self.has_news else ()
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node, with times translated to its host's clock."""
+        """Send a message to the node, with all times translated to the clock of the node's host."""
         if message["say"] == "go":
             message = message | {"start_ns": self._clock.translate(message["start_ns"])[0]}
         if self._ended is None:
@@ -134,7 +134,7 @@ class RemoteNode(Node):
         return "is gone with its host" if self._connection.is_gone else "is still running"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the node is still running or its code is unknown."""
+        """Return the exit code, or None if the node is still running or the exit code is unknown."""
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
@@ -149,4 +149,4 @@ class RemoteNode(Node):
             return ""
 
     def close(self) -> None:
-        """Do nothing, because the agent ends all nodes of the trial together."""
+        """Do nothing, because the agent ends all nodes of a trial together."""

@@ -28,17 +28,17 @@ def names_damage(method: Method) -> Method:
 
 
 class RemoteBackground:
-    """The background load of a host. The measured window of the load begins with the trial."""
+    """The background load of a host. The agent begins to measure the load when the trial begins."""
 
     def __init__(self, connection: Connection, start: Question) -> None:
         self._connection, self._start, self.host_name = connection, start, connection.name
 
     def await_start(self) -> None:
-        """Wait until the load is running. Raises TrialFailedError if the load does not start."""
+        """Wait until the background load is running. Raises TrialFailedError if the load does not start."""
         self._start.answer()
 
     def begin(self) -> None:
-        """Do nothing, because the agent begins the measured window of the load."""
+        """Do nothing, because the agent itself begins to measure the load."""
 
     @names_damage
     def reading(self) -> Achieved:
@@ -51,7 +51,7 @@ class RemoteBackground:
         return Achieved(*values)
 
     def close(self) -> None:
-        """End the load. If the agent is lost, its load has already ended."""
+        """End the background load. If the agent is lost, the load has already ended."""
         with suppress(TrialFailedError):
             self._connection.ask("end-background")
 

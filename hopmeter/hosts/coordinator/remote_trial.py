@@ -36,8 +36,8 @@ SAMPLES_S = 300.0
 MOST_SAMPLE_BYTES = 64 << 30
 SAMPLE_FILES = ("samples", "causes")
 FIRST_BYTES = 64 << 10
-"""The number of bytes of a sample file that are requested before its size is known. A short trial has a smaller
-file."""
+"""The number of bytes of a sample file that are requested before the size of the file is known. The file of a short
+trial is smaller."""
 LONGEST_LOG = 1 << 20
 
 
@@ -55,7 +55,7 @@ class RemoteTrial:
         self._logs: dict[str, Path] = {}
         self._cpu: list[dict[str, Any]] = []
         self._earlier: list[Question] = []
-        """Requests that still need to be awaited."""
+        """Requests whose answers have not been awaited yet."""
         self._requested: dict[Step, list[Question]] = {}
         self._is_begun = self._is_closed = False
 
@@ -74,7 +74,7 @@ class RemoteTrial:
             self._earlier.pop(0).answer()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Request a step in advance, without waiting for its answer."""
+        """Send the requests of a step in advance, without waiting for the answers."""
         with suppress(TrialFailedError):  # if the agent is lost, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
@@ -112,7 +112,7 @@ class RemoteTrial:
 
     @names_damage
     def start_node(self, start: Start) -> RemoteNode:
-        """Request the start of a node. `watch` waits until the node has started."""
+        """Request the start of a node. `watch` later waits until the node has started."""
         spec, number = spec_paths.send_files(start.spec, self._host.send_file), int(start.spec["node"])
         places = [str(site.directory) for site in self.sites]
         node = self.nodes[number] = RemoteNode(start, self._host.connection, self._run, self._host.clock)
@@ -131,7 +131,7 @@ class RemoteTrial:
         return node
 
     def watch(self) -> None:
-        """Wait until the nodes have started, and begin to detect stopped processes."""
+        """Wait until the nodes have started, and begin to detect processes that are stopped."""
         self._await_earlier()
         self._earlier.append(self._post("watch-stops"))
 
@@ -142,12 +142,12 @@ class RemoteTrial:
         asked.answer()
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window. The agent samples the CPU itself."""
+        """Begin the measured window. The agent itself samples the CPU use of the processes."""
         told = {"cores": sorted(cores), "samples_cpu": samples_cpu}
         self._host.connection.tell({"say": "begin", "trial": self._run, **told})
 
     def sample_cpu(self) -> None:
-        """Do nothing, because the agent samples the CPU itself."""
+        """Do nothing, because the agent itself samples the CPU use."""
 
     @names_damage
     def usage(self, since_ns: int) -> Usage:
@@ -168,7 +168,7 @@ class RemoteTrial:
     @names_damage
     def collect(self) -> list[Path]:
         """Fetch the samples and causes of all endpoints as Parquet files. Return a list with the path of the sample
-        file, or an empty list without samples."""
+        file, or an empty list if the trial has no samples."""
         written, *firsts = self._take_step("collect")
         files = value_checks.table(written.answer(), "files")
         self._fetched.mkdir(mode=0o700)
@@ -217,7 +217,7 @@ class RemoteTrial:
                     path.write_text(text, encoding="utf-8")
 
     def remove_files(self) -> None:
-        """Remove all files of the trial, here and on the host."""
+        """Remove all files of the trial, both on this machine and on the remote host."""
         self._host.connection.listen(self._run, None)
         shutil.rmtree(self._fetched, ignore_errors=True)
         if self._is_begun:

@@ -47,7 +47,7 @@ class HostSession:
     """The hosts of a command. All hosts except this machine are connected."""
 
     def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
-        """Store the addresses of all hosts, and the connected hosts."""
+        """`addresses` maps the names of all hosts to their addresses, and `reached` contains the connected hosts."""
         self._addresses, self._reached = addresses, reached
         self.remote = {name: each.remote for name, each in reached.items()}
         """The connected hosts by name, for the runtime."""
@@ -58,7 +58,8 @@ class HostSession:
         return list(self._addresses)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Return the facts about each host that a plan needs, in the order of `names`. Raises HostError."""
+        """Return the facts about each host that a plan needs, in the order of `names`. Raises HostError if a host does
+        not answer."""
         found = self._ask_all("describe")
         return {
             name: self._facts(name, address, found[name]) if name in found else here_facts(name, address)
@@ -109,7 +110,7 @@ class HostSession:
         return ClockHost(name, address, one.greeting.clock, one.round_trip.least_ns, one.remote)
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """Return a description of each host for `run.json`. Raises HostError."""
+        """Return a description of each host for `run.json`. Raises HostError if a host does not answer."""
         found = self._ask_all("examine")
         return {
             name: self._describe(name, address, found[name]) if name in found else {"here": True, "address": address}
@@ -151,13 +152,13 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
 
 
 def find_address(named: str, link: Link | None) -> str:
-    """Return the address at which other hosts reach a host. The engine may provide the address of a container. Raises
-    HostError."""
+    """Return the address at which other hosts reach a host. A container's address may come from the container engine.
+    Raises HostError if the address is unknown."""
     return (link.address if isinstance(link, ContainerAgent) else None) or named
 
 
 def connect(name: str, link: Link, folder: Path) -> Reached:
-    """Greet the agent on a link. Raises HostError."""
+    """Greet the agent on a link. Raises HostError if the agent cannot be used."""
     return connect_all({name: link}, folder)[name]
 
 

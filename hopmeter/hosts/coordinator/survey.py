@@ -38,12 +38,12 @@ class HostState:
     """The fastest round trip to the agent, or None for this machine."""
     ready: tuple[Readiness, ...] = ()
     clock_offset_us: float | None = None
-    """The host's clock minus this machine's clock, with an error of at most half the round trip. None if both share a
-    clock."""
+    """The host's clock minus this machine's clock, with an error of at most half the round trip. The offset is None if
+    both share a clock."""
     stream: Stream | None = None
     """One TCP stream from this machine to the host, or None if no stream reached it."""
     unreached: str = ""
-    """Why no stream reached the host, or empty if one did."""
+    """Why no TCP stream reached the host, or an empty string if a stream did."""
     findings: tuple[Finding, ...] = ()
     """Findings of `hopmeter doctor` about settings of the host that disturb measurements."""
 

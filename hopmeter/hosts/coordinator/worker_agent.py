@@ -1,7 +1,7 @@
 """The Dask worker's side of an agent. The worker runs the agent as a subprocess and carries the agent's lines.
 
-The coordinator calls these functions on the worker, in its event-loop thread. An agent exits with its worker, or if no
-coordinator has read its lines for `SILENCE_S`.
+The coordinator calls these functions on the worker, in its event-loop thread. An agent exits when its worker exits, or
+if no coordinator reads its lines for `SILENCE_S` seconds.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hopmeter.hosts.protocol.agent_process import ENDING_S, MOST_BYTES, explain
 
 PIECE = 1 << 18
 READING_S = 5.0
-"""How long `read` waits for lines before it returns None."""
+"""How long, in seconds, `read` waits for lines before it returns None."""
 SILENCE_S = 10.0
-"""How long the agent keeps running if no coordinator reads its lines."""
+"""How long, in seconds, the agent keeps running if no coordinator reads its lines."""
 NEEDED = ("heartbeat", "keep-alive")
 """The worker's periodic tasks that tell the scheduler that the worker is alive."""
 
@@ -78,8 +78,8 @@ class WorkerAgent:
             await self._stdin.drain()
 
     def close(self) -> asyncio.Task[str]:
-        """Close the agent's input, so that the agent exits. Return a task that waits for the exit and returns the
-        reason."""
+        """Close the agent's input, so that the agent exits. Return a task that waits until the agent has exited, and
+        returns the reason."""
         self._ending = self._ending or asyncio.create_task(self._end())
         return self._ending
 
@@ -99,7 +99,7 @@ class WorkerAgent:
 
 _agents: dict[str, WorkerAgent] = {}
 _resuming = ExitStack()
-"""Callbacks that resume the worker's tasks after its last agent has exited."""
+"""Callbacks that resume the worker's paused tasks after the worker's last agent has exited."""
 
 
 async def start(key: str, dask_worker: Any) -> None:
@@ -138,7 +138,7 @@ async def write(key: str, begin: int, lines: bytes) -> None:
 
 
 async def close(key: str) -> None:
-    """Close the agent's input, so that it exits. `read` still returns the remaining output of the agent."""
+    """Close the agent's input, so that the agent exits. `read` still returns the remaining output of the agent."""
     _agents[key].close()
 
 

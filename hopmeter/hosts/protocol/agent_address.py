@@ -19,7 +19,7 @@ from hopmeter.node.contract import LOOPBACK
 UNIX = "unix:"
 MOST_WAITING = 64
 LASTING = {socket.TCP_KEEPIDLE: 4, socket.TCP_KEEPINTVL: 2, socket.TCP_KEEPCNT: 3, socket.TCP_USER_TIMEOUT: 10_000}
-"""A peer is considered lost if its kernel does not respond for 10 s."""
+"""The socket options by which a peer counts as lost if its kernel does not respond for 10 s."""
 ESTABLISHED = "01"
 
 
@@ -33,7 +33,7 @@ class AgentAddress:
 
     @classmethod
     def parse(cls, text: str) -> AgentAddress:
-        """Parse `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for any other text."""
+        """Parse `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for text in any other format."""
         if text.startswith(UNIX) and (path := text.removeprefix(UNIX)):
             return cls(path=str(Path(path).expanduser()))
         host, _, port = text.rpartition(":")
@@ -60,7 +60,7 @@ class AgentAddress:
         return bool(self.path) or (self.ip is not None and ipaddress.ip_address(self.ip).is_loopback)
 
     def connect(self, patience_s: float) -> socket.socket:
-        """Return a socket connected to the address. Raises OSError."""
+        """Return a socket that is connected to the address. Raises OSError if the connection fails."""
         if self.path:
             made = socket.socket(socket.AF_UNIX)
             made.settimeout(patience_s)
@@ -113,7 +113,7 @@ class AgentAddress:
         return made
 
     def _remove_stale(self) -> None:
-        """Remove the socket file of a killed agent. A socket in use remains, so that `bind` fails."""
+        """Remove the socket file of a killed agent. A socket file that is in use remains, so that `bind` fails."""
         if not Path(self.path).is_socket():
             return
         try:
@@ -123,7 +123,8 @@ class AgentAddress:
 
 
 def make_lasting(connection: socket.socket) -> socket.socket:
-    """Disable send delays on a TCP connection, and let it detect a peer that disappears without closing it."""
+    """Disable send delays on a TCP connection, and make the connection detect a peer that disappears without closing
+    it."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in LASTING.items():

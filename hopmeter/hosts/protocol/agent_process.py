@@ -14,9 +14,9 @@ from hopmeter.system.input_files import read_tail
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 ENDING_S = 20.0
-"""The timeout for an agent to stop everything that it has started."""
+"""The timeout in seconds for an agent to stop all processes that it has started."""
 LAST_WORDS_S = 2.0
-"""How long to wait for the command's exit after the channel has closed."""
+"""How long, in seconds, to wait for the command's exit after the channel has closed."""
 MOST_CHARACTERS = 400
 MOST_BYTES = 10_000
 PLAIN = (
@@ -41,7 +41,8 @@ class AgentProcess:
     """A running command that provides the channel to an agent on stdin and stdout."""
 
     is_killed_with_launcher = True
-    """Whether the kernel kills the command when this process is killed. The command's stdin closes in any case."""
+    """Whether the kernel kills the command when this process is killed. If this process is killed, the command's stdin
+    closes in any case."""
 
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
         """Start the command, with its stderr in a file. Raises HostError if the command does not exist."""
@@ -53,7 +54,8 @@ class AgentProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=file,
-                    # Ctrl-C reaches only this process, which then stops the agents in order.
+                    # In its own session, the command does not receive Ctrl-C, so that this process can stop the agents
+                    # in order.
                     start_new_session=True,
                 )
         except OSError as cause:
@@ -71,7 +73,7 @@ class AgentProcess:
         return ""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent stops everything that it has started."""
+        """Close the channel, so that the agent stops all processes that it has started."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()

@@ -30,7 +30,7 @@ def encode(piece: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Return the bytes of a base64 text. Raises ValueError for any other text."""
+    """Return the bytes of a base64 text. Raises ValueError if the text is not base64."""
     return base64.b64decode(text, validate=True)
 
 
@@ -52,7 +52,7 @@ class ContentStore:
         return (self._folder / name).is_file()
 
     def add(self, name: str, piece: bytes, is_last: bool) -> None:
-        """Append a piece to a file. Raises ValueError if the complete file does not match its hash."""
+        """Append a piece to a file. Raises ValueError if the content of the complete file does not match its hash."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         part = self._folder / f"{name}.part"
         with part.open("ab") as file:

@@ -35,7 +35,7 @@ def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
 
 @dataclass(frozen=True)
 class Greeting:
-    """What one peer reports about itself."""
+    """The facts that one peer reports about itself."""
 
     hopmeter: str
     spec_format: int
@@ -46,10 +46,11 @@ class Greeting:
     network: str = ""
     """An id of the network stack. Processes with the same id can connect over any socket."""
     files: str = ""
-    """Ids of the file system and of the directory for sockets. Processes that have an id in common share files."""
+    """Ids of the file system and of the directory for sockets. Two processes with a common id can access the same
+    files."""
     pid: int = 0
     role: str = "coordinator"
-    """`agent` or `coordinator`. A program that only echoes its input has the wrong role."""
+    """`agent` or `coordinator`. A program that merely echoes its input thus answers with the wrong role."""
 
     @classmethod
     def own(cls, role: str = "coordinator") -> Greeting:
@@ -60,7 +61,7 @@ class Greeting:
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
-        """Parse the greeting of a peer with this role. Raises ValueError for any other message."""
+        """Parse the greeting of a peer with this role. Raises ValueError if the message is not such a greeting."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
         words["files"] = message.get("files", "")
@@ -77,7 +78,7 @@ class Greeting:
         return {"say": "hello", **vars(self)}
 
     def check(self, name: str) -> None:
-        """Raise HostError if the peer's version differs from that of this process."""
+        """Raise HostError if the peer's version of hopmeter differs from the version of this process."""
         own = Greeting.own()
         if (self.hopmeter, self.spec_format) == (own.hopmeter, own.spec_format):
             return
@@ -90,13 +91,13 @@ class Greeting:
 
 
 def folder_id(folder: Path) -> str:
-    """Return the device and inode of a directory. In a container, the same path has a different id."""
+    """Return the device and inode of a directory. The same path inside a container has a different id."""
     found = folder.stat()
     return f"{found.st_dev}:{found.st_ino}"
 
 
 def own_id(kind: str) -> str:
-    """Return an id that all processes of one boot and one namespace of this kind share."""
+    """Return an id that is common to all processes of the same boot and of the same namespace of this kind."""
     try:
         return f"{boot_id()} {Path(f'/proc/self/ns/{kind}').readlink()}"
     except OSError:

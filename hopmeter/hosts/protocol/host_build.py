@@ -30,7 +30,7 @@ class BuildOrder:
     languages: Sequence[str] = ()
     system_packages: bool = False
     messages: Sequence[str] = ()
-    """Messages for which to build codec libraries instead of adapters, in the format of `--message`."""
+    """Message types in the format of `--message`. For these, codec libraries are built instead of adapters."""
     codecs: Sequence[str] = ()
     """The codecs of the messages."""
     settings: Sequence[str] = ()
@@ -75,8 +75,8 @@ class HostBuild:
             )
 
     def report(self, offset: int) -> dict[str, Any]:
-        """Return the complete output lines after a byte offset, and the next offset. Once all lines are read, the
-        result includes the exit code and the end of stderr."""
+        """Return the complete output lines after a byte offset, and the next offset. After all lines have been read,
+        the report also contains the exit code and the end of stderr."""
         code = self._process.poll()
         code = 128 - code if code is not None and code < 0 else code  # shells use this exit code for a signal
         with self._output.open("rb") as file:

@@ -16,11 +16,11 @@ from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 MOST_UNREAD_BYTES = 64 << 20
-"""The maximum number of unread bytes. A peer that sends more without waiting for answers is not an agent or
-coordinator."""
+"""The maximum number of unread bytes. A peer that sends more bytes without waiting for answers is neither an agent nor
+a coordinator."""
 PIECE = 1 << 16
 PATIENCE_S = 30.0
-"""The timeout for the peer to read while a message is waiting to be sent."""
+"""The timeout in seconds for the peer to read data while a message is waiting to be sent."""
 
 
 class ChannelError(Exception):
@@ -38,7 +38,7 @@ class LineChannel:
     """One side of a channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        """Use these descriptors. The caller closes the descriptors."""
+        """Use these file descriptors, which the caller closes."""
         self._read_fd, self._write_fd = read_fd, write_fd
         for each in {read_fd, write_fd}:
             os.set_blocking(each, False)
@@ -46,13 +46,13 @@ class LineChannel:
         self._lines: deque[bytes] = deque()
         self._unread_bytes = 0
         self.closed = False
-        """Whether the peer has closed the channel. Messages may still be unread."""
+        """Whether the peer has closed the channel. A closed channel may still have unread messages."""
         self.why_closed = ""
-        """The operating system's reason for a lost connection, or empty if there is none."""
+        """The operating system's reason for a lost connection, or an empty string if there is no such reason."""
 
     @property
     def has_lines(self) -> bool:
-        """Return whether unread lines are buffered. `poll` does not report buffered lines again."""
+        """Return whether unread lines are buffered. `poll` does not report a line that is already buffered."""
         return bool(self._lines)
 
     def fileno(self) -> int:
@@ -73,11 +73,11 @@ class LineChannel:
                 raise ChannelError(f"it did not read for {PATIENCE_S:.0f} s")
 
     def wait(self, most_s: float) -> bool:
-        """Wait at most `most_s` for data, and return whether any arrived."""
+        """Wait at most `most_s` seconds for data, and return whether data arrived."""
         return bool(_poll({self._read_fd: select.POLLIN}, most_s))
 
     def _await_room(self, most_s: float) -> bool:
-        """Wait until the peer reads or sends data, and return whether it did so in time.
+        """Wait until the peer reads or sends data, and return whether this happened in time.
 
         Both sides may send at once. To prevent a deadlock, this side reads incoming data while it waits to send.
         """
@@ -105,11 +105,11 @@ class LineChannel:
         return os.read(self._read_fd, PIECE)
 
     def _sign_line(self, line: bytes) -> bytes:
-        """Return a line in the format that is sent."""
+        """Return a line with any authentication code that must precede it."""
         return line
 
     def _check_line(self, line: bytes) -> bytes:
-        """Return a received line in its original form. Raises ChannelError if the line is forged."""
+        """Return a received line without its authentication code. Raises ChannelError if the line is forged."""
         return line
 
     def receive(self) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ class LineChannel:
 
     @staticmethod
     def parse(line: bytes) -> dict[str, Any]:
-        """Return the message in a line. Raises ChannelError for any other line."""
+        """Return the message in a line. Raises ChannelError if the line is not a message."""
         try:
             message = parse(line)
         except ValueError as cause:
@@ -139,7 +139,7 @@ class LineChannel:
         return message
 
     def _read(self) -> bool:
-        """Read a piece of input, and return whether there was any."""
+        """Read a piece of input, and return whether there was any input."""
         try:
             piece = self._read_piece()
         except BlockingIOError:

@@ -1,7 +1,7 @@
 """The schema files of a message, sent to a host that builds its codec library.
 
 Paths are relative to a directory that contains the schema and all its imports. The name of the codec library depends
-only on paths and content, so it is the same on both hosts.
+only on these paths and on the files' content, so both hosts use the same name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SentMessage:
     """The local files by relative path. The mapping is empty for a message that comes with hopmeter."""
 
     def send(self, send: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the message in request format. `send` sends a file and returns its hash."""
+        """Return the message in request format. The function `send` sends a file and returns its hash."""
         return {"text": self.text, "files": {name: send(path) for name, path in self.files.items()}}
 
 
@@ -52,7 +52,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     if message.is_ros2:
         return _gather_ros2(schemas[0])
     paths = [path for each in schemas for path in each.files if not is_standard(path)]
-    # Import directories without sent files do not exist on the host, so they are omitted.
+    # Import directories without sent files are omitted, because they do not exist on the other host.
     folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
     base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))
     files = {str(path.relative_to(base)): path for path in paths}
@@ -79,7 +79,7 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
     """Write the files of a message to a directory, and return the argument of `hopmeter build --message`.
 
-    `file` returns the path of a received file by its hash. Raises ValueError for malformed data.
+    The function `file` returns the path of a received file by its hash. Raises ValueError if `told` is malformed.
     """
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:

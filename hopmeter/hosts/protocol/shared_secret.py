@@ -1,8 +1,8 @@
 """The secret that coordinator and agent share. Both sides prove that they know the secret, and each line carries a code
 derived from the secret.
 
-The secret itself is never sent. Lines are authenticated with HMAC-SHA256 over direction, number and text, but not
-encrypted.
+The secret itself is never sent. Each line is authenticated with HMAC-SHA256 over its direction, number and text. Lines
+are not encrypted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def make_nonce() -> str:
 
 
 def make_secret(path: Path) -> str:
-    """Write a new secret to a new file that only the user can read, and return the secret. Raises UsageError."""
+    """Write a new secret to a new file that only the user can read, and return the secret. Raises UsageError if the
+    file cannot be created."""
     secret = secrets.token_urlsafe(32)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -75,7 +76,7 @@ class Handshake:
         return self._derive("proof", role).hex()
 
     def is_proof(self, role: Role, proof: str) -> bool:
-        """Return whether `proof` shows that the peer with this role knows the secret."""
+        """Return whether `proof` proves that the peer with this role knows the secret."""
         return PROOF.fullmatch(proof) is not None and hmac.compare_digest(self.proof(role), proof)
 
     def codes(self, role: Role) -> LineCodes:

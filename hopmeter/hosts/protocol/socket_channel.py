@@ -1,4 +1,4 @@
-"""Lines over a socket: with TLS, with authentication codes, or with neither."""
+"""Lines over a socket: with TLS, with authentication codes, or without either."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class SocketChannel(LineChannel):
     """A channel over a connection with an authenticated peer."""
 
     def __init__(self, connection: socket.socket, codes: LineCodes | None) -> None:
-        """Use a connection, which the caller closes."""
+        """Use an open connection. The caller closes the connection."""
         connection.setblocking(False)
         self._connection, self._codes = connection, codes
         super().__init__(connection.fileno(), connection.fileno())
 
     def _read_piece(self) -> bytes:
-        # A piece is at least as long as a TLS record. With shorter pieces, data could remain in the TLS library, where
+        # Each read is at least as long as a TLS record. A shorter read could leave data in the TLS library, where
         # `select` does not see the data.
         try:
             return self._connection.recv(PIECE)

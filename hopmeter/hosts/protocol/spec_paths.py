@@ -1,8 +1,8 @@
 """The paths in a node's spec when the spec is sent to another host.
 
-`/trial/…` represents the trial's directory on that host, and `/files/HASH` a file with this content. `/codec/NAME`
-represents a codec library that the host has built itself. The agent accepts no other paths, and sets the adapter's
-directory itself.
+`/trial/…` stands for the trial's directory on the other host, and `/files/HASH` for a file with this hash.
+`/codec/NAME` stands for a codec library that the host has built itself. The agent accepts no other paths, and sets the
+adapter's directory itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def site(number: int) -> Path:
 
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
-    """Return a spec with each local file replaced by `/files/HASH`. `send` sends a file and returns its hash."""
+    """Return a spec with each local file replaced by `/files/HASH`. The function `send` sends a file and returns its
+    hash."""
     return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
@@ -57,9 +58,9 @@ def _name_codec(path: str) -> str:
 
 
 def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> dict[str, Any]:
-    """Return a spec with the paths of this host. `file` returns the path of a file by its hash.
+    """Return a spec with the paths of this host. The function `file` returns the path of a file by its hash.
 
-    Raises ValueError, KeyError or TypeError for any other path.
+    Raises ValueError, KeyError or TypeError if the spec contains any other path.
     """
     inside = _resolver(SITE, folder)
     sample, content = _resolver(SAMPLE, folder), lambda path: str(file(_match(FILE, path)))

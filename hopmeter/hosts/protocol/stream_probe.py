@@ -16,9 +16,9 @@ from dataclasses import dataclass
 PIECE_BYTES = 1 << 18
 SENDING_S = 1.0
 SLOW_START_S = 0.25
-"""The first part of the stream, which is excluded from the measurement."""
+"""The duration, in seconds, of the first part of the stream, which is excluded from the measurement."""
 PATIENCE_S = 5.0
-"""The timeout for the stream on the receiver, and for the connection on the sender."""
+"""The timeout in seconds for the stream on the receiver, and for the connection on the sender."""
 MTU_OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 14), socket.AF_INET6: (socket.IPPROTO_IPV6, 24)}
 """IP_MTU of ip(7) and IPV6_MTU of ipv6(7), which Python does not define."""
 
@@ -63,7 +63,7 @@ class StreamReceiver:
                 self._bytes, self._ns = self._bytes + many, now_ns - counted_ns
 
     def result(self) -> tuple[int, int]:
-        """Wait until the stream ends, and return the received bytes and the duration in nanoseconds."""
+        """Wait until the stream ends, and return the number of received bytes and the duration in nanoseconds."""
         self._thread.join(PATIENCE_S)
         return self._bytes, self._ns
 
@@ -73,8 +73,8 @@ class StreamReceiver:
 
 
 def measure_stream(address: str, port: int, token: bytes, result: Callable[[], tuple[int, int]]) -> Stream:
-    """Send a stream to a receiver, and return its bandwidth. `result` returns the received bytes and duration. Raises
-    OSError if the receiver is unreachable."""
+    """Send a stream to a receiver, and return its bandwidth. The function `result` returns the number of received bytes
+    and the duration. Raises OSError if the receiver is unreachable."""
     with socket.create_connection((address, port), PATIENCE_S) as connection:
         connection.sendall(token)
         piece, end = bytes(PIECE_BYTES), time.monotonic() + SENDING_S

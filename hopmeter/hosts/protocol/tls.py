@@ -1,4 +1,4 @@
-"""TLS between coordinator and agent. Each side has a certificate signed by the same private authority."""
+"""TLS between coordinator and agent. The certificates of both sides are signed by the same private authority."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TlsFiles:
             made.num_tickets = 0
         try:
             made.load_verify_locations(self.ca)
-            # Without this argument, the library would prompt for the password of an encrypted key.
+            # Without the argument `password`, the library would prompt for the password of an encrypted key.
             made.load_cert_chain(self.cert, self.key, password="")
         except (OSError, ValueError) as cause:
             what = (

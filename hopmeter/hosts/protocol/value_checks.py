@@ -1,5 +1,5 @@
-"""Checks of the values in a peer's messages. Each function returns a value, or raises a ValueError that names the
-key."""
+"""Checks of the values in a peer's messages. Each function returns the value of a key, or raises a ValueError that
+names the key."""
 
 from __future__ import annotations
 
