@@ -53,5 +53,5 @@ def run_logged(
 
 
 def tail(log: Path) -> str:
-    """Return the last lines of a log, because build tools print their errors last."""
+    """Return the last lines of a log, where build tools print their errors."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

@@ -22,7 +22,8 @@ from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
-"""Extras without a codec that are installed in the same way, with their download size and size on disk in megabytes."""
+"""Extras that have no codec but are installed like frameworks, with their download size and size on disk in
+megabytes."""
 LINE_MBIT_S = 100
 """The assumed bandwidth in Mbit/s for estimates of download times."""
 
@@ -35,7 +36,7 @@ class State:
     ready: bool
     version: str = ""
     environment: str = ""
-    """The name of the codec's separate environment. Empty if the codec uses hopmeter's own Python."""
+    """The name of the codec's separate environment. The name is empty if the codec uses hopmeter's own Python."""
     missing: str = ""
     get: str = ""
 
@@ -132,7 +133,7 @@ def command(name: str, manifest: Manifest | None = None) -> str:
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Return the given transports that need a separate environment with this framework."""
+    """Return the given transports that need this framework in an environment of their own."""
     if name in EXTRAS:
         return []
     offers = [(manifest, manifest.offers["python"]) for manifest in manifests if "python" in manifest.offers]

@@ -1,7 +1,4 @@
-"""Finds the parts that a plan lacks and that hopmeter can build:
-
-adapters, codec libraries, message types and frameworks.
-"""
+"""Finds the parts that a plan lacks and hopmeter can build: adapters, codec libraries, message types and frameworks."""
 
 from __future__ import annotations
 
@@ -43,7 +40,8 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the missing parts of dropped cells by host, without duplicates. This machine's key is empty."""
+    """Return the missing parts of dropped cells by host, without duplicates. The key of this machine is an empty
+    string."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -52,7 +50,7 @@ def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]
 
 
 def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Part]]:
-    """Yield a host and a missing part for each part of a dropped cell that hopmeter can build."""
+    """Yield each missing part of a dropped cell that hopmeter can build, with the host that lacks the part."""
     if not cell.dropped or is_buildable(cell.dropped):
         yield from (("", TypeTarget(each.wanted, each.manifest, offer)) for each, offer in _types(cell, capabilities))
     if not is_buildable(cell.dropped):
@@ -126,7 +124,7 @@ def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> It
 
 
 def mark_failures(made: Plan, capabilities: Capabilities, failures: Mapping[str, str]) -> Plan:
-    """Return the plan after failed builds, where each cell that needs a failed part states the reason.
+    """Return the plan after failed builds. Each cell that needs a part that could not be built states the reason.
 
     `failures` maps part titles to reasons.
     """

@@ -1,11 +1,11 @@
 """Writes the lock files in setup/, with an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) reads pyproject.toml, the transports' `pip` lists, and the
-packages of codecs that need an older NumPy. The lock files do not record package sources. They accept source archives,
-and wheels for CPython on Linux.
+packages of codecs that need an older NumPy. The lock files do not record package sources. The lock files accept source
+archives, and wheels for CPython on Linux.
 
 python.lock contains all packages. numpy1.lock contains only the packages that differ for codecs that conflict with
-current NumPy. TRANSPORT-INSTALLATION.lock does the same for an installation.
+current NumPy. TRANSPORT-INSTALLATION.lock contains only the packages that differ for an installation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path
 def _whole_file(file: Path) -> Path:
     """Return a lock file with all packages.
 
-    If the file contains only differences, return a complete copy in the cache.
+    If the lock file contains only differences from python.lock, return a complete copy in the cache.
     """
     if file.name == NAMES[0]:
         return file
@@ -84,7 +84,8 @@ def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """Return each package's locked versions. A package has several if they depend on the Python version."""
+    """Return each package's locked versions. A package has several locked versions if they depend on the Python
+    version."""
     found: dict[str, list[str]] = {}
     for line in whole_lock(file).splitlines():
         name, equal, rest = line.partition("==")
@@ -133,7 +134,7 @@ def conflicting_packages() -> list[str]:
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
     """Write one lock file.
 
-    Locked versions that still satisfy the packages are kept, unless the options include `--upgrade`.
+    Locked versions that still satisfy the requirements are kept, unless the command line contains `--upgrade`.
     """
     command = [*COMPILE, *HOSTLESS, "--generate-hashes", *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)

@@ -70,7 +70,7 @@ def _installations(target: Target, ask: Ask) -> list[Target]:
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
     """Yield the adapters of each participant.
 
-    They share a language that supports all transports of the participant's flows.
+    All adapters of a participant have the same language, which supports all transports of the participant's flows.
     """
     own_alone = has_own_transports(scenario.flow)
     for each in ([] if own_alone else select_transports(ask.axes["transport"])) or [""]:
@@ -85,6 +85,6 @@ def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _transports_of(scenario: Scenario, participant: str, axis: str) -> Sequence[str]:
-    """Return the transports of a participant's flows. `axis` is the transport of flows that do not name one."""
+    """Return the transports of a participant's flows. `axis` is the transport of flows that do not name a transport."""
     mine = [flow for flow in scenario.flow.values() if participant in (flow.sender, *receivers(flow))]
     return list(find_transports(dict.fromkeys(flow.transport or axis for flow in mine)))

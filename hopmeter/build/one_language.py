@@ -1,4 +1,4 @@
-"""Selects the adapters to build for `--language one`: those in the language that the plan would choose."""
+"""Selects the adapters to build for `--language one`: the adapters in the language that the plan would choose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AXES = ("pattern", "placement", "wait", "payload", "codec")
 
 
 def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any]]) -> Iterator[Target]:
-    """Yield the adapter to build for each transport and each combination of axes that it offers."""
+    """Yield the adapter to build for each transport and each combination of axes that the transport offers."""
     manifests = {target.transport: target.manifest for target in targets}
     for manifest in manifests.values():
         for values in itertools.product(*(axes[name] for name in AXES)):
@@ -31,7 +31,7 @@ def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any
 def one_language_for_all(targets: Sequence[Target], axes: Mapping[str, Any]) -> Iterator[Target]:
     """Yield the adapters of several transports in a common language.
 
-    Without a common language, each transport gets its own.
+    If the transports have no common language, each transport gets its own language.
     """
     manifests = list({target.transport: target.manifest for target in targets}.values())
     language = _choose(manifests, axes) if manifests else ""
@@ -57,8 +57,8 @@ def _is_available(manifest: Manifest, language: str) -> bool:
 
 
 def _is_replaced(manifest: Manifest, offer: Offer) -> bool:
-    """Return whether only the user can install an adapter's library, the library is not installed, and hopmeter can
-    build an adapter in another compiled language. Python does not replace it: its figures are not comparable."""
+    """Return whether another compiled language replaces an adapter: only the user can install the adapter's library,
+    and the library is missing. Python never replaces an adapter, because its latencies are not comparable."""
     others = (each for each in manifest.offers.values() if not is_interpreted(each.language))
     return not offer.is_installed and any(each.is_installed for each in others)
 

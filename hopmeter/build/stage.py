@@ -28,7 +28,7 @@ SOURCES = (
 )
 """The files of a transport's directory that the wheel contains. Rust adapters are shipped as built nodes.
 
-A Rust example also needs Cargo.toml, which has its crate versions.
+Cargo.toml is included because it contains the crate versions that a Rust example needs.
 """
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
@@ -54,11 +54,9 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 
 def _copy_kit(checkout: Path, data: Path) -> None:
-    """Copy the files for building C++ adapters and codec libraries:
-
-    headers, sources, the CMake package and the library.
-    """
-    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # also writes the C header
+    """Copy the files for building C++ adapters and codec libraries: headers, sources, the CMake package and the
+    library."""
+    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # this build also writes the C header
     for part in ("include", "cmake", "codecs"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     shutil.copytree(checkout / "instrument/codecs", data / "codecs", ignore=CLUTTER)
@@ -84,13 +82,14 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
 
 
 def _strip(built: Path) -> None:
-    """Strip debug information, which is three quarters of the size, if `strip` is installed."""
+    """Strip debug information, which makes up three quarters of a node's size. Do nothing if `strip` is not
+    installed."""
     if shutil.which("strip"):
         subprocess.run(["strip", "--strip-debug", str(built)], check=True)
 
 
 def main() -> int:
-    """Fill `hopmeter/_data` for the Makefile, and return the exit code."""
+    """Fill `hopmeter/_data` when called by the Makefile, and return the exit code."""
     checkout = paths.checkout()
     if checkout is None:
         print("this is not a checkout of hopmeter, so there is nothing to package", file=sys.stderr)

@@ -34,7 +34,7 @@ def line_for(packages: Iterable[str]) -> str:
 def rights() -> Command | None:
     """Return the command prefix that runs apt-get as root: `sudo -n`, or nothing for root.
 
-    None if apt-get or sudo is missing, or if sudo needs a password.
+    Return None if apt-get or sudo is missing, or if sudo needs a password.
     """
     if shutil.which("apt-get") is None:
         return None
@@ -47,9 +47,9 @@ def rights() -> Command | None:
 
 
 def install(packages: Iterable[str], lean: bool = False) -> list[str]:
-    """Install missing packages if possible, and return those that are still missing.
+    """Install missing packages if possible, and return the packages that are still missing.
 
-    With `lean`, recommended packages are not installed.
+    If `lean` is set, recommended packages are not installed.
     """
     wanted = missing(packages)
     as_root = rights()
@@ -73,7 +73,7 @@ def _quiet(command: Command, tell: bool = False) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Install the packages for the Makefile, and return the exit code."""
+    """Install the packages when called by the Makefile, and return the exit code."""
     required = "--required" in arguments
     left = install((word for word in arguments if not word.startswith("--")), lean="--lean" in arguments)
     if left:

@@ -51,7 +51,7 @@ class Target:
 def select_targets(
     transports: Sequence[str] = (), languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[Target]:
-    """Return the requested targets, or all targets if none are named. Raises UsageError for an unknown name.
+    """Return the requested targets, or all targets if the user named none. Raises UsageError for an unknown name.
 
     `settings` (`NAME=A,B`) limit the targets to the installations that they select.
     """
@@ -93,7 +93,8 @@ def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
-    """Return the manifest once per installation that the setting values select. Other settings are ignored."""
+    """Return the manifest once per installation that the setting values select. Settings that select no installation
+    are ignored."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
     return list({each.reference: each for each in map(manifest.for_installation, combinations)}.values())

@@ -1,4 +1,5 @@
-"""Builds targets: C++ in parallel with Cargo and uv. If one target fails, the others are still built."""
+"""Builds targets. C++ targets are built in parallel with Rust and Python targets. If one target fails, the others are
+still built."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class Outcome:
 COMPILERS = 2
 """The number of C++ adapters that are built in parallel.
 
-Most are one file, which takes one core and up to a gigabyte of memory.
+Most C++ adapters are a single file, which takes one core and up to a gigabyte of memory to compile.
 """
 LOOK_S = 0.2
 MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
@@ -78,9 +79,9 @@ def build_all(
     """Build all targets, and yield each outcome as soon as its build ends. `begin` is called before each build, on
     another thread.
 
-    Cargo uses all cores and uv locks an environment, so their targets are built one after another. With
-    `system_packages`, missing packages are installed in the meantime. Targets that need system packages wait for this
-    installation.
+    Rust and Python targets are built one after another, because Cargo uses all cores and uv locks an environment. With
+    `system_packages`, missing system packages are installed in the meantime. Targets that need system packages wait for
+    this installation.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
@@ -104,7 +105,7 @@ def build_all(
 def _order(target: Target) -> tuple[bool, float]:
     """Return a target's sort key.
 
-    Targets that depend on another target come last; among the others, the longest build starts first.
+    Targets that depend on another target come last. Among all other targets, the longest build starts first.
     """
     return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
@@ -168,7 +169,7 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
         return
     missing = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
     if LACKS.search(f"{error.what}\n{error.detail}"):
-        # The compiler's message about a missing header would not help the user.
+        # A compiler's message about a missing header would not help the user.
         outcome.error, outcome.detail = missing, error.what
         outcome.code, outcome.remedy = "E-PACKAGES-MISSING", system.line_for(outcome.missing)
     else:
@@ -176,10 +177,8 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
 
 
 def workshop() -> Path:
-    """Return the directory for intermediate files:
-
-    `build/` in a checkout, otherwise a directory in the user's cache.
-    """
+    """Return the directory for intermediate files: `build/` in a checkout, otherwise a directory in the user's
+    cache."""
     tree = paths.checkout()
     return tree / "build" if tree else paths.cache() / "build"
 
@@ -216,7 +215,7 @@ def _cpp(target: Target, log: Path) -> None:
 def _instrument(tree: Path) -> Path:
     """Return the static library that all C++ nodes link.
 
-    It is built before all targets, so that no C++ build waits for Cargo.
+    The static library is built before all targets, so that no C++ build waits for Cargo.
     """
     log = workshop() / "logs" / "instrument.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +240,7 @@ def _python(target: Target, log: Path) -> None:
 def _library(target: Target, log: Path) -> None:
     """Build the C library that some Rust adapters provide for other languages.
 
-    An installed package already contains the library.
+    If hopmeter is an installed package, do nothing, because the package already contains the library.
     """
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):

@@ -66,10 +66,10 @@ def decode(
     """Return the decoded object, which shares the memory of `frames` if its framework allows that.
 
     `as_` requests another framework, such as `"torch"` for a NumPy array. `device` requests a device, such as `"cpu"`
-    or `"cuda:0"`; the default is the sender's kind of device, or the CPU if this machine has no such device. Frames may
-    be any objects that support the buffer protocol. If the frames are read-only, arrays are read-only too, or copied if
-    their framework has no read-only arrays. GPU memory handles are opened only with `share="cuda-ipc"`. Raises no error
-    other than CodecError, even for corrupted or malicious frames.
+    or `"cuda:0"`; the default is the sender's kind of device. If this machine has no such device, the default is the
+    CPU. Frames may be any objects that support the buffer protocol. If the frames are read-only, arrays are read-only
+    too, or copied if their framework has no read-only arrays. GPU memory handles are opened only with
+    `share="cuda-ipc"`. Raises no error other than CodecError, even for corrupted or malicious frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 

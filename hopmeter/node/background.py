@@ -1,7 +1,7 @@
 """`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S` produces a trial's background load.
 
 The launcher writes one word per line to stdin, and reads JSON lines from stdout. The process writes `{}` when the load
-is running. `begin` starts the measurement and has no answer. `read` returns the load since `begin`. The process exits
+is running. `begin` starts the measurement and has no answer. `read` requests the load since `begin`. The process exits
 at the end of stdin.
 """
 

@@ -1,4 +1,4 @@
-"""Provides base classes and helpers for adapters. Their use is optional."""
+"""Provides base classes and helpers for adapters. Adapters need not use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BaseTransport:
     """A base class for transports that have no resources of their own to close."""
 
     path: str
-    """The path that the bytes actually take, which is reported as the fact `path`."""
+    """How the bytes actually travel, such as `shared memory`. The value is reported as the fact `path`."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -33,7 +33,7 @@ class BaseTransport:
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
     """Return a transport method that opens a link end: `publisher = opens(Publisher)`.
 
-    The method calls `end` with the transport and a link.
+    The returned method calls `end` with the transport and a link.
     """
 
     def open_end(transport: Any, link: Link) -> Opened:
@@ -48,7 +48,7 @@ def package_version(distribution: str, title: str = "") -> staticmethod[[], str]
 
 
 def _installed_version(distribution: str) -> str:
-    """Return the version from the name of the package's metadata directory.
+    """Return a package's version from the name of its metadata directory.
 
     `importlib.metadata` is imported only for a package without such a directory, because the import would slow down the
     node's start.

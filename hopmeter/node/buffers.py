@@ -1,4 +1,5 @@
-"""Provides send buffers for libraries that copy a frame, or that no longer need it after their call has returned."""
+"""Provides send buffers for libraries that copy each frame, or that no longer need a frame after their send call has
+returned."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Let `fill` write a frame, and return the frame. It is valid until the next call."""
+        """Let `fill` write a frame, and return the frame. The frame is valid until the next call."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -36,9 +37,9 @@ class FrameBuffer:
 
 
 class BufferPool:
-    """One buffer for small frames, which the library copies, and page-aligned buffers for large frames, which the
-    library does not copy. Each large buffer has a tracker that reports when the library no longer needs the buffer.
-    """
+    """One buffer for small frames, which the library copies, and page-aligned buffers for large frames. The library
+    sends large frames without a copy. Each large buffer has a tracker that reports when the library no longer needs the
+    buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
         """Create a pool for a library that does not copy frames of `large_from` bytes or more."""
@@ -50,8 +51,8 @@ class BufferPool:
         self.used: deque[tuple[memoryview, Any]] = deque()
         """The large buffers and their trackers, oldest first.
 
-        After each large frame, append its buffer with the tracker, an object with `done`. If the frame was not sent,
-        append None instead of the tracker.
+        After each large frame, append the frame's buffer with its tracker, an object with the attribute `done`. If the
+        frame was not sent, append None instead of the tracker.
         """
 
     def take(self, length: int) -> memoryview | None:
@@ -67,14 +68,14 @@ class BufferPool:
 
 
 class PartsBuffer:
-    """A writable header and a writable payload that all frames with typed carriage share."""
+    """A writable header and a writable payload, which all frames with typed carriage share."""
 
     def __init__(self) -> None:
         self._header = bytearray(HEADER_BYTES)
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Let `fill` write a header and a payload, and return both. They are valid until the next call."""
+        """Let `fill` write a header and a payload, and return both. Both buffers are valid until the next call."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -90,7 +91,7 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 def new_bytes(length: int) -> tuple[bytes, Any]:
     """Return an uninitialized `bytes` object and its writable memory.
 
-    Only the adapter and a library that copies may hold the object, because each frame overwrites it.
+    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold it.
     """
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
@@ -99,7 +100,7 @@ def new_bytes(length: int) -> tuple[bytes, Any]:
 class BytesBuffer:
     """A `bytes` object that all frames share, for a library that accepts only `bytes`.
 
-    Each frame overwrites the object, so only the adapter and a library that copies may hold it.
+    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold it.
     """
 
     def __init__(self) -> None:
@@ -107,7 +108,7 @@ class BytesBuffer:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let `fill` write a frame, and return the frame. It is valid until the next call."""
+        """Let `fill` write a frame, and return the frame. The frame is valid until the next call."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame, self._places = new_bytes(length)

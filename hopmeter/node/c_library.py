@@ -21,11 +21,11 @@ Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
 """The result type and argument types of each function, by its name without the prefix."""
 
 NOTHING = -1
-"""The result of a function that found no frame or no free memory. A smaller result means failure."""
+"""The result of a function that found no frame or no free memory. A smaller result means that the function failed."""
 
 _VIEWER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
 view_memory: Callable[[int, int, int], memoryview] = _VIEWER(("PyMemoryView_FromMemory", ctypes.pythonapi))
-"""Return a memoryview for an address, a length in bytes, and READ or WRITE."""
+"""A function that returns a memoryview for an address, a length in bytes, and READ or WRITE."""
 
 
 class CFunctions:
@@ -53,8 +53,8 @@ class CFunctions:
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
     """Return the functions of `libhopmeter_NAME.so` in two forms.
 
-    The first form holds the interpreter lock during a call, which is faster. The second releases the lock, for
-    functions that wait.
+    The first form is faster, because it holds the interpreter lock during a call. The second form releases the lock,
+    for functions that wait.
     """
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
@@ -69,7 +69,7 @@ class SlotViews:
     """Memoryviews of frames in equal-sized slots, cached by slot and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """Create views with the flags READ or WRITE. `frame` returns the address of a slot's frame."""
+        """Create views with the flags READ or WRITE. The function `frame` returns the address of a slot's frame."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hopmeter.node.contract import AdapterError, Fill, Handle, Take
 
 if TYPE_CHECKING:
-    from typing import Self  # novm: Python 3.10 does not have it
+    from typing import Self  # novm: Python 3.10 lacks this name
 
 Parts = tuple[Any, ...]
 """A frame as `take` and `handle` accept it: one buffer, or a header and a payload."""
@@ -40,7 +40,8 @@ class BlockingCalls(ReplyQueue):
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
         """Create the client end.
 
-        `write` creates a request; `call` returns the parts of its reply, or None if there is no reply.
+        The function `write` creates a request. The function `call` returns the parts of the reply, or None if there is
+        no reply.
         """
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -66,7 +67,8 @@ class BlockingCalls(ReplyQueue):
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
         """Stop the thread.
 
-        `interrupt` ends the current call, and is repeated because the call may not have begun yet.
+        The function `interrupt` ends the current call. It is called repeatedly, because the call may not have begun
+        yet.
         """
         self._requests.put(None)
         while self._thread.is_alive():
@@ -77,13 +79,13 @@ class BlockingCalls(ReplyQueue):
 class CalledServer:
     """A server end for a library that passes each request to a function and sends the reply that the function returns.
 
-    The server handles requests one at a time, from `serve` until it is closed.
+    After `serve`, the server handles requests one at a time until it is closed.
     """
 
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """Create the server end. `write` creates a reply."""
+        """Create the server end. The function `write` creates a reply."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
@@ -116,6 +118,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait for the current request. Later requests get no reply."""
+        """Wait until the current request has been handled. Later requests get no reply."""
         with self._turn:
             self._handle = None

@@ -2,14 +2,14 @@
 
 An adapter is a class `Transport` with exactly those methods of `Transport` below that its manifest promises. An adapter
 moves frames: it contains no code for roles, clocks or statistics. A frame is a 64-byte header and a payload. Raw
-carriage keeps both in one buffer, header first; typed carriage passes two buffers.
+carriage keeps header and payload in one buffer, with the header first. Typed carriage passes two buffers.
 
 A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples are a bytearray, a
 memoryview, a NumPy byte array, and a message of the library. The instrument reads and writes buffers in place.
 
 Threads: the endpoints of a node are threads of one interpreter. Only one thread at a time uses a link end. A function
 that waits must release the interpreter lock (GIL), because otherwise the node's other endpoints stop. The socket module
-and every library for multithreaded programs release the lock.
+and all libraries for multithreaded programs release this lock.
 
 Errors: any exception of an adapter fails the trial. The result contains the exception's traceback, or the message and
 remedy of an `AdapterError`.
@@ -36,27 +36,29 @@ class AdapterError(Exception):
 class Setup(Protocol):
     """The values that an adapter is opened with. `hopmeter._instrument.Setup` implements this type.
 
-    Values that differ between links are in `Link`.
+    `Link` contains the values that differ between links.
     """
 
     run: str
     """The trial's name on this machine (16 hexadecimal digits).
 
-    The name of every object that an adapter creates outside `directory` must contain it.
+    The name of every object that an adapter creates outside `directory` must contain this trial name.
     """
     directory: str
-    """A private directory of this trial with a short path, for socket files. The launcher removes the directory."""
+    """A private directory of this trial for socket files. The path of the directory is short. The launcher removes the
+    directory."""
     broker: str
-    """The address of the transport's broker, in the manifest's format. Empty if the transport has no broker."""
+    """The address of the transport's broker, in the manifest's format. The address is empty if the transport has no
+    broker."""
     settings: dict[str, Any]
     """The value of every setting in the manifest, or its default if the user gave none."""
     bind: str
-    """The IPv4 address that link ends listen on: the loopback address, unless nodes run on several machines.
+    """The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines.
 
-    May be 0.0.0.0, which means all devices.
+    The address may be 0.0.0.0, which stands for all network devices.
     """
     advertised: str
-    """The IPv4 address at which other machines reach this machine. It is part of a link end's address.
+    """The IPv4 address at which other machines reach this machine. This address is part of each link end's address.
 
     A transport that discovers its peers uses the network device with this address.
     """
@@ -75,10 +77,11 @@ class Link(Protocol):
     name: str
     """A name that is unique on this machine and consists of `[a-z0-9_]`.
 
-    It can be used as a topic, key, service or file name.
+    An adapter can use this name as a topic, key, service or file name.
     """
     address: str
-    """The address of the binding end, in the transport's own format. Empty for the binding end itself."""
+    """The address of the binding end, in the transport's own format. The address is empty for the binding end
+    itself."""
     receivers: int
     """The number of receivers that connect before the first message is sent."""
     payload: str
@@ -88,32 +91,34 @@ class Link(Protocol):
     """
     width: int
     height: int
-    """The image size in pixels, or 0 for other payloads."""
+    """The height of the image in pixels, or 0 for other payloads."""
     frame_bytes: int
     """The size in bytes of the largest frame of this link, including the header."""
     wait: str
     """How this end waits for messages or replies: `spin`, `block` or `callback`.
 
-    For a publisher, how the link's receivers wait, or how the polled receivers wait if only some are polled.
+    For a publisher: how the link's receivers wait or, if only some receivers are polled, how the polled receivers wait.
     """
     message_type: str
     """The name of the transport's own type for the messages, such as `nav_msgs/msg/Odometry`.
 
-    Empty if there is none.
+    The name is empty if the messages have no such type.
     """
     message_code: str
-    """The directory of the code that `hopmeter build --message` generated for this type. Empty if there is none."""
+    """The directory of the code that `hopmeter build --message` generated for this type. The path is empty if no code
+    was generated."""
     message_object: str
     """The file with the encoded message, if the adapter encodes messages itself.
 
-    Payloads are then the bytes of this file. If empty, payloads are already encoded messages of the type.
+    Payloads are then the bytes of this file. If `message_object` is empty, payloads are already encoded messages of the
+    type.
     """
 
 
 class Fill(Protocol):
     """A function that the instrument provides to write one frame.
 
-    Call it once, as the last step before sending, because it reads the clock for the sent time.
+    Call the function once, as the last step before sending, because it reads the clock for the sent time.
     """
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
@@ -121,8 +126,8 @@ class Fill(Protocol):
         payload)`.
 
         Call this only within the call that received the function, on the same thread. Raises TypeError or BufferError
-        for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a call at
-        another time or on another thread.
+        for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a call after
+        the outer call has returned, or on another thread.
         """
 
 
@@ -135,13 +140,14 @@ class Take(Protocol):
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
         """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`.
 
-        A payload may be a function without arguments that returns the buffer. The instrument calls it after reading the
-        arrival time. `native` is the library's own message, which a publisher can `forward` without a copy.
+        A payload may be a function without arguments that returns the buffer. The instrument calls this function after
+        it has read the arrival time. `native` is the library's own message, which a publisher can `forward` without a
+        copy.
         """
 
 
 class Reply(Protocol):
-    """A function that answers one request. The adapter provides it, and the instrument calls it."""
+    """A function that answers one request. The adapter provides the function, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
         """Send the reply. The rules of `Publisher.send` apply."""
@@ -156,7 +162,7 @@ class Handle(Protocol):
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
         """Pass `(frame, reply)` or `(header, payload, reply)`.
 
-        The call may take long, because servers may call other servers.
+        The function may take long, because servers may call other servers.
         """
 
 
@@ -174,23 +180,21 @@ class Publisher(Closable, Protocol):
     """The sending end of a pubsub link. See also `ForwardingPublisher`."""
 
     address: str
-    """The address at which receivers find this end. Empty if receivers need only the link's name."""
+    """The address at which receivers find this end. The address is empty if receivers need only the link's name."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         """Send one frame of HEADER_BYTES + payload_bytes, which `fill` writes to the adapter's memory.
 
-        True means that the transport accepted the frame. False means that it is busy and cannot accept the frame
-        without waiting: the adapter drops the frame, and the instrument retries. The method must not wait unless the
-        manifest says `send = "blocking"`.
+        Return True if the transport accepted the frame. Return False if the transport is busy and cannot accept the
+        frame without waiting; the adapter then drops the frame, and the instrument retries. The method must not wait
+        unless the manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that can send the library's own received messages. `forward` is optional:
-
-    without it, a relay copies the frame.
-    """
+    """A publisher that can send messages that the library itself received. `forward` is optional: without this method,
+    a relay copies the frame."""
 
     def forward(self, native: Any, /) -> bool:
         """Send a message that this adapter's subscriber passed as `native`, unchanged and without a copy."""
@@ -200,10 +204,11 @@ class Subscriber(Closable, Protocol):
     """A receiving end that the instrument polls (`spin`, `block`)."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass all frames that have arrived, at least one if any are available, to the instrument. Return their number.
+        """Pass all frames that have arrived, at least one if any are available, to the instrument. Return the number of
+        these frames.
 
-        With `spin`, check once and return. With `block`, sleep in the transport until a frame arrives or about
-        `timeout_s` has passed. The method may return early, or up to 0.1 s late.
+        If the wait is `spin`, check once and return. If the wait is `block`, sleep in the transport until a frame
+        arrives or `timeout_s` has passed. The method may return early, or up to 0.1 s late.
         """
 
 
@@ -221,7 +226,7 @@ class Server(Closable, Protocol):
     """The server end of an rpc link. See also `CallableServer`."""
 
     address: str
-    """The address at which clients find this end. Empty if clients need only the link's name."""
+    """The address at which clients find this end. The address is empty if clients need only the link's name."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         """Pass the requests that have arrived to the instrument, each with a `Reply`.
@@ -242,8 +247,8 @@ class Objects(Protocol):
     """The object of a flow, for a transport that encodes objects itself.
 
     `send` still lets `fill` write a header and a payload, but the adapter publishes the header and `leaving`. A
-    receiver passes the received object to `arrive`. On the same thread, it then calls `take` with the header and any
-    buffer of the payload's length.
+    receiver passes the received object to `arrive`. On the same thread, the receiver then calls `take` with the header
+    and any buffer of the payload's length.
     """
 
     leaving: Any
@@ -292,7 +297,8 @@ class ObjectTransport(Protocol):
     def carry(self, objects: Mapping[str, Objects], /) -> None:
         """Set the object that each link, by name, sends with every message instead of the payload.
 
-        Other links carry bytes. If a flow of the node has a codec, this is called once, before any link end is opened.
+        Links without an object carry bytes. If a flow of the node has a codec, `carry` is called once, before any link
+        end is opened.
         """
 
 
@@ -304,4 +310,4 @@ class ReportingTransport(Protocol):
     """
 
     def facts(self) -> Mapping[str, str]:
-        """Return facts for the result, such as the path that the bytes actually took."""
+        """Return facts for the result, such as the fact `path`, which states how the bytes actually travelled."""

@@ -1,6 +1,6 @@
 """A hop without a transport: `send` calls the receiver directly.
 
-The hop's duration is the instrument's own overhead if the receiver runs on the sender's thread.
+The duration of such a hop is the instrument's own overhead if the receiver runs on the sender's thread.
 """
 
 from __future__ import annotations

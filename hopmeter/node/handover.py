@@ -1,13 +1,13 @@
 """Implements the wait `block` for a library that delivers only by callback. The library's thread queues messages for
-the endpoint's thread, which sleeps until a message arrives. A program that wants to wait with such a library has the
-same cost: a queue and a thread switch.
+the endpoint's thread, which sleeps until a message arrives. Any program that blocks with such a library pays the same
+cost: a queue and a thread switch.
 
 Frames are not copied, so an adapter must pass frames to `on_frame` that the library does not overwrite. A request need
 not outlive its call, because the library's thread waits until the request has been handled.
 
-By default, no frame is dropped: if all `ROOM` places are taken, the library's thread waits, as in a slow callback.
-Messages that the library loses in the meantime count as lost. If waiting would block the sender itself, the adapter
-drops frames instead and reports their number.
+By default, no frame is dropped: if the queue already contains `ROOM` calls, the library's thread waits, as in a slow
+callback. Messages that the library loses while its thread waits count as lost. If waiting would block the sender
+itself, the adapter drops frames and reports their number.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from hopmeter.node.base import BaseTransport, Opened
 from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
 
 if TYPE_CHECKING:
-    from typing import Self  # novm: Python 3.10 does not have it
+    from typing import Self  # novm: Python 3.10 lacks this name
 
 ROOM = 64
 """The maximum number of queued frames and requests, which equals the queue length of `memory`."""
 
 Call = Callable[[Any], object]
-"""A queued call. Its argument is the `take` or `handle` of the polling link end."""
+"""A queued call. The argument of the call is the `take` or `handle` of the polling link end."""
 Done = Callable[[], None]
 
 
 def path_fact(path: str, blocks: bool) -> str:
     """Return the fact `path` of an adapter that uses this queue.
 
-    It mentions the queue if a link has the wait `block`.
+    The fact mentions the queue if a link has the wait `block`.
     """
     return f"{path}, and a queue from the library's thread" if blocks else path
 
@@ -43,13 +43,13 @@ def path_fact(path: str, blocks: bool) -> str:
 class HandOver:
     """A bounded queue between a library's callback threads and the polling thread.
 
-    It consists of two queues implemented in C: one of queued calls, and one of free places.
+    It consists of two queues that are implemented in C: a queue of calls, and a queue of free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
         """Create a queue for `room` calls.
 
-        If the queue is full, a frame waits for a free place, or is dropped if `drops` is true.
+        If the queue is full, a frame is dropped if `drops` is true; otherwise, the frame waits for a free place.
         """
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
@@ -129,7 +129,7 @@ class Subscriber:
         return self._hands.dropped
 
     def close(self) -> None:
-        """Release the library's threads first, because closing the library's end may wait for them."""
+        """Release the library's threads, then close the library's link end, which may wait for these threads."""
         self._hands.close()
         self._called.close()
 
@@ -144,7 +144,7 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A blocking server for a library that calls its servers. It queues requests from its creation on."""
+    """A blocking server for a library that calls its servers. The server queues requests from its creation on."""
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -152,7 +152,7 @@ class Server:
         self._serving = server.serve(self._hands.request)
 
     def close(self) -> None:
-        """Release the library's threads first, because closing the library's server may wait for them."""
+        """Release the library's threads, then close the library's server, which may wait for these threads."""
         self._hands.close()
         self._serving.close()
         self._server.close()
@@ -169,7 +169,7 @@ class CallbackTransport(BaseTransport):
         self._blocks = False
 
     def note_wait(self, link: Link) -> Self:
-        """Record for the fact `path` how a link's ends wait, and return this transport."""
+        """Record how a link's ends wait, for the fact `path`, and return this transport."""
         self._blocks |= link.wait == "block"
         return self
 
@@ -190,7 +190,7 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server that blocks or is called, depending on the link's wait."""
+        """Bind a server that is polled or that the library calls, depending on the link's wait."""
         server = self.note_wait(link).called_server(link)
         return Server(server) if link.wait == "block" else server
 

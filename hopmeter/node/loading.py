@@ -45,13 +45,14 @@ def transport_class(folder: Path) -> type[Any]:
 
 
 def transport_name(folder: Path) -> str:
-    """Return the transport's name, which is the name of the directory that contains `python`."""
+    """Return the transport's name, which is the name of the directory that contains the directory `python`."""
     return folder.resolve().parent.name
 
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Let imports in the block also search these directories after all others, or first if `first` is true."""
+    """Let imports in the `with` block also search these directories, after all other directories or, if `first` is
+    true, before them."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]

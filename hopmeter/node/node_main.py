@@ -62,7 +62,7 @@ def _can_load(folder: Path) -> bool:
 
 
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
-    """Return one JSON line for `--weigh`: the size of each payload, or the reason why the size is unknown."""
+    """Return the output line of `--weigh` as JSON: the size of each payload, or the reason why the size is unknown."""
     try:
         from hopmeter.node.payloads.objects import payload_sizes
     except ImportError as cause:
@@ -74,7 +74,8 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 def _settle_collector(collects: bool) -> None:
     """Exclude all existing objects from garbage collection, so that the collector has almost no work.
 
-    The collector stays on, as in an ordinary program. A transport with the setting `gc` can turn it off (`gc = "off"`).
+    The garbage collector stays on, as in an ordinary program. The setting `gc = "off"`, which some transports have,
+    turns it off.
     """
     gc.collect()
     gc.freeze()
@@ -89,9 +90,9 @@ def _facts(collects: bool) -> dict[str, str]:
 
 
 def _roles_wait(spec: dict[str, Any]) -> bool:
-    """Return whether a role does work, or waits for another thread, while it holds a frame.
+    """Return whether a role works, or waits for another thread, while it holds a frame.
 
-    The interpreter's other threads must then be able to run.
+    In that case, the interpreter's other threads must be able to run.
     """
     return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
 
@@ -104,7 +105,7 @@ def _role_waits(endpoint: dict[str, Any]) -> bool:
 def _read_spec(path: str | None) -> dict[str, Any]:
     """Return the spec, or an empty dict if it cannot be read.
 
-    The instrument reads the spec too, and reports the error.
+    The instrument also reads the spec, and reports the error.
     """
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE_S = 0.1
-"""How long a sender waits for a peer that does not read, before a thread takes over the unsent bytes."""
+"""How long, in seconds, a sender waits for a peer that does not read. Then a thread takes over the unsent bytes."""
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
@@ -23,19 +23,19 @@ def set_patience(connection: socket.socket, option: int, seconds: float) -> None
 class Backlog:
     """The unsent bytes for a peer that reads too slowly.
 
-    A thread sends them, before all later bytes, once the peer reads again.
+    Once the peer reads again, a thread sends these bytes before all later bytes.
     """
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """Create a backlog. `send` must return after a short time with the number of bytes sent.
+        """Create a backlog. The function `send` must return the number of sent bytes after a short time.
 
-        An OSError means that the connection has ended.
+        An OSError from `send` means that the connection has ended.
         """
         self._send = send
         self._thread: threading.Thread | None = None
         self.lock = threading.Lock()
         self.pieces: deque[memoryview] = deque()
-        """The unsent bytes, in order. Empty unless the peer reads too slowly."""
+        """The unsent bytes, in order. The list is empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
         """Copy the unsent bytes, and start the thread. Call this only if `pieces` is empty."""
@@ -46,7 +46,7 @@ class Backlog:
     def append(self, data: Any) -> None:
         """Copy data that must be sent after the unsent bytes.
 
-        Acquire `lock` before reading `pieces`, and hold it during this call.
+        The caller must acquire `lock` before it reads `pieces`, and hold the lock during this call.
         """
         self.pieces.append(memoryview(bytes(data)))
 

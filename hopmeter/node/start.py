@@ -1,6 +1,7 @@
 """`python hopmeter/node/start.py [--borrow FOLDER]` runs a node on a Python that does not have hopmeter installed.
 
-The node can import hopmeter itself. It can import the packages installed next to hopmeter only with --borrow.
+The node can import hopmeter itself. With `--borrow FOLDER`, the node can also import the packages that are installed
+next to hopmeter.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from pathlib import Path
 
 
 def lend(package: Path) -> None:
-    """Make `hopmeter` importable without changing the search path, which would also expose the packages next to it."""
+    """Make `hopmeter` importable without changing the search path. A longer search path would also expose the packages
+    next to hopmeter."""
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
         "hopmeter", package / "__init__.py", submodule_search_locations=search
@@ -32,8 +34,8 @@ def borrow(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    # Files in this directory must not shadow library modules. The option -P would ensure this, but Python 3.10 lacks
-    # it.
+    # Files in this directory must not shadow library modules. The option -P would prevent this, but Python 3.10 lacks
+    # the option.
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
     lend(Path(__file__).resolve().parents[1])

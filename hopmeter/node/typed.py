@@ -1,7 +1,7 @@
 """Stores a frame header in fields of the transport's own message type: a number, a time and a text (typed carriage).
 
 `label(header)` returns the text, `seq_of(header)` the number, and `sent_of(header)` the time in ns. `header_of(label,
-sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for all languages.
+sent_ns, payload_bytes)` restores the header. The instrument implements all of these functions once for all languages.
 docs/adding-a-transport.md lists the parts of each field.
 """
 
@@ -33,7 +33,7 @@ LABEL_BYTES = 56
 
 
 def signed_seq(header: bytearray) -> int:
-    """Return a message's number as a signed 64-bit integer, for a field of that type."""
+    """Return a message's number as a signed 64-bit integer, for a message field of this type."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 
@@ -44,7 +44,7 @@ def stamp(header: bytearray) -> tuple[int, int]:
 
 
 def nanoseconds(time: Any) -> int:
-    """Return the value of such a time field in nanoseconds."""
+    """Return the value of a ROS, DDS or Thrift time field in nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
@@ -57,6 +57,6 @@ def image_fields(link: Link) -> tuple[int, int, str, int, int]:
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload on a link with ROS's message type Header."""
+    """Return the error for a payload on a link with the ROS message type Header, which has no field for a payload."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "use the payload `bytes`, or timing without padding")

@@ -15,12 +15,13 @@ from hopmeter.scenario.resolve import least_rounds
 from hopmeter.system import humanize
 
 LEVEL_ROUNDS = 3
-"""The number of rounds for cells that only show latency levels, because other cells with idle states disabled determine
-the ranking."""
+"""The number of rounds for cells that only show latency levels. The ranking comes from the corresponding cells with
+idle states disabled."""
 START_S = 0.1
-"""The assumed time to start and stop the nodes of a trial before any trial has been measured."""
+"""The assumed time, in seconds, for starting and stopping the nodes of a trial. It is used until a trial has been
+measured."""
 PYTHON_START_S = 0.3
-"""The assumed time to start and stop the nodes of a trial with a Python node."""
+"""The assumed time, in seconds, for starting and stopping the nodes of a trial with a Python node."""
 AS_IT_IS = tag(
     "W-AS-IT-IS",
     "idle cores sleep while messages are measured, which adds their wake-up latency and its noise to all results; "
@@ -35,8 +36,8 @@ def trial_s(cell: Cell) -> float:
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows latency levels, because cells with idle states disabled determine the
-    ranking."""
+    """Return whether a cell only shows latency levels. The ranking then comes from the corresponding cells with idle
+    states disabled."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
 
@@ -48,7 +49,7 @@ def notes(plan: Plan) -> list[str]:
 
 
 def least_s(plan: Plan, cells: Sequence[Cell] | None = None) -> float:
-    """Estimate the time, in seconds, for the minimum number of rounds of all runnable cells or of `cells`."""
+    """Estimate the time, in seconds, for the minimum number of rounds of `cells`, by default of all runnable cells."""
     level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
     chosen = plan.runnable if cells is None else cells
     return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in chosen)

@@ -1,4 +1,4 @@
-"""Suggest which cells to measure if the budget is too short for all of them."""
+"""Suggest which cells to measure if the budget is too short for all cells."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan
 
 Cost = Callable[[Sequence[Cell]], float]
-"""Returns the time, in seconds, for the minimum number of rounds of these cells."""
+"""A function that returns the time, in seconds, for the minimum number of rounds of the given cells."""
 OPTIONS = {"transport": "transport", "language": "language", "payload": "payload", "rate_hz": "rate", "wait": "wait"}
 """The conditions that the suggestion may restrict, with their command-line options, in order of preference."""
 
 
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
-    """Return a command-line option that limits one condition to the values that fit the budget, or an empty string if
-    there is none."""
+    """Return a command-line option that limits one condition to values that fit into the budget, or an empty string if
+    there is no such option."""
     requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))
@@ -25,7 +25,7 @@ def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
 
 
 def _own_cells(made: Plan) -> list[Cell]:
-    """Return the cells that the user requested, without cells that only serve as floors."""
+    """Return the cells that the user requested. Cells that only serve as floors are left out."""
     floors = {cell.comparison.floor for cell in made.runnable}
     named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
     return [cell for cell in made.runnable if cell.id not in floors or cell.axes.transport in named]
@@ -34,8 +34,8 @@ def _own_cells(made: Plan) -> list[Cell]:
 def _fitting(
     made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
 ) -> list[object]:
-    """Return the largest set of values that fits the budget, including the floors of their cells. Values with a low
-    cost are preferred."""
+    """Return the largest set of values whose cells and floors fit into the budget. Values with a low cost are
+    preferred."""
 
     def needed_s(chosen: Sequence[object]) -> float:
         cells = [cell for cell in requested if cell[axis] in chosen]

@@ -1,5 +1,5 @@
-"""Find the reasons for dropped cells that a build would remove, and suggest one command that builds everything
-missing."""
+"""Find the reasons for dropped cells that a build would remove, and suggest one command that builds all missing
+parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.messages import split_code
 BUILDABLE = ("D-NOT-BUILT", "D-NOT-READY", "D-MESSAGE-NOT-BUILT", "D-CODEC-MISSING", "D-HOST-LACKS")
 """The codes of reasons that a build may remove."""
 COMMAND = "hopmeter build "
-"""The start of a remedy that is a build command."""
+"""Matches the beginning of a remedy that is a build command."""
 OPTION = "--build"
 REMEDY = re.compile(
     rf"; (?:on \S+, )?run `{COMMAND}[^`]+`(?: with the same --hosts or --cluster)?| \(run `{COMMAND}[^`]+`[^)]*\)"
@@ -31,9 +31,9 @@ def without_remedy(reason: str) -> str:
 
 
 def building_command(command: Sequence[str], reasons: Iterable[str]) -> str:
-    """Return the given command with `--build`, which first builds everything that the cells need.
+    """Return the given command with the option `--build`, which first builds all parts that the cells need.
 
-    Return an empty string if the command already builds, or if a build removes none of these reasons.
+    Return an empty string if the command already has this option, or if a build would remove none of the reasons.
     """
     if not command or OPTION in command or not any(map(is_buildable, reasons)):
         return ""

@@ -20,15 +20,16 @@ class Capabilities:
     ready: Mapping[tuple[str, str], Readiness]
     machine: Machine
     carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
-    """Returns the Python node that carries a codec's objects, given a transport and the codec."""
+    """A function that returns the Python node that carries a codec's objects, given a transport and the codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
-    """The hosts of `--hosts` or `--cluster`, in the given order. Without hosts, all nodes run on this machine."""
+    """The hosts of `--hosts` or `--cluster`, in the given order. If there are no hosts, all nodes run on this
+    machine."""
     highest_priority: int = 99
-    """The highest SCHED_FIFO priority that this user may give to a process, or 0 if none is allowed."""
+    """The highest SCHED_FIFO priority that this user may give to a process, or 0 if no priority is allowed."""
     describe: Callable[[Manifest, str], Readiness] = readiness
-    """Returns the node of a manifest in a language, in the environment that the settings choose."""
+    """A function that returns the node of a manifest in a language, in the environment that the settings choose."""
     _chosen: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
     """A cache of nodes in environments that settings choose, by manifest key and language."""
 

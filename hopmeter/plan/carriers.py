@@ -1,4 +1,4 @@
-"""Find the transport of each flow: the transport of the cell, or one that the flow names itself."""
+"""Find the transport of each flow: the cell's transport, or the transport that the flow names itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def axis_carrier(cell: Cell) -> Carrier:
 
 
 def carrier_of(cell: Cell, flow: Flow) -> Carrier:
-    """Return the carrier of a flow. A bridge has the same carrier as the flow that it passes on."""
+    """Return the carrier of a flow. A bridge has the same carrier as the flow whose messages it passes on."""
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged))
     return flow.carrier or axis_carrier(cell)
@@ -105,7 +105,7 @@ def _check(where: str, manifest: Manifest, key: str, value: Any) -> Any:
 
 
 def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> dict[str, Any]:
-    """Return the values of a cell in which every flow names its own transport."""
+    """Return the axis values of a cell in which every flow names its own transport."""
     names = list(dict.fromkeys(each.transport for each in own.values()))
     return {
         "transport": "+".join(names),
@@ -117,10 +117,10 @@ def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> d
 
 
 def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
-    """Return the values of a row if all its flows name their own transports, otherwise an empty dict.
+    """Return the values of a row whose flows all name their own transports, or an empty dict for any other row.
 
-    Such rows are not ranked, because their transport is the same in all cells. Only the transport of the other flows
-    differs.
+    Such a row is not ranked, because its transports are the same in all cells. Only the transport of other flows
+    differs between the cells.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):
         return {}

@@ -15,8 +15,8 @@ def causes(
 ) -> dict[str, Any]:
     """Return what causes a sending endpoint's messages, or an empty dict if nothing causes them.
 
-    A cause is a receiving endpoint of the same node: one that the sender follows, that provides the newest message, or
-    that receives the sender's returning messages.
+    A cause is a receiving endpoint of the same node. The sender follows this endpoint, takes its newest message, or
+    waits for the messages that return to it.
     """
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):

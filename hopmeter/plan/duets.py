@@ -1,5 +1,5 @@
-"""Choose the cells that are measured as duets: both sides run at once, and their messages are due in alternating
-turns."""
+"""Choose the cells that are measured as duets. In a duet, both sides run at once, and their messages are due in
+alternating turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 
 TURN_S = 0.02
-"""The length of a turn. Most disturbances on a shared machine last longer than two turns."""
+"""The length of a turn in seconds. Most disturbances on a shared machine last longer than two turns."""
 SIDES = 2
 LONGEST_SPIN_US = 1000
 """A source that spins longer than this before each due time would also spin during the other side's turn."""

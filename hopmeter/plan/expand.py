@@ -30,7 +30,7 @@ DISPATCH = DECLARED["dispatch"]
 
 
 def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of one case, without ids. Cells without available cores are already marked as dropped."""
+    """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = transports_of(ask, capabilities)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -43,7 +43,7 @@ def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator
 
 
 def idle_states(scenario: Scenario, capabilities: Capabilities) -> list[bool]:
-    """Return the values of `no_idle_states` to measure: one value, or true and then false."""
+    """Return the values of `no_idle_states` to measure: one value, or true followed by false."""
     if scenario.no_idle_states == "both":
         return [True, False] if capabilities.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
@@ -131,12 +131,12 @@ def cell_of(
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
-    """Return the conditions of a cell, except transport, language and rate. Conditions without effect are set to their
-    defaults."""
+    """Return the conditions of a cell, except transport, language and rate. Conditions that have no effect in this cell
+    are set to their defaults."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
-    # An object is created only once. The source touches an object by encoding, and the sink by decoding.
+    # An object is created only once. Encoding touches the object at the source, and decoding touches it at the sink.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])
     touch = "none" if has_object else axes["touch"]
     return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
@@ -148,7 +148,7 @@ def _worked_s(cell: Cell) -> float:
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:
-    """Return the values that are the same for all cells of a scenario."""
+    """Return the cell values that are the same for all cells of a scenario."""
     return {
         "reply": scenario.reply,
         "checksum": scenario.checksum,
@@ -200,7 +200,7 @@ def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> st
 
 
 def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
-    """Return the settings that differ from the defaults, as `name=value name=value`."""
+    """Return the settings that differ from their defaults, as `name=value name=value`."""
     settings = manifest.settings
     differing = ((name, value) for name, value in sorted(given.items()) if value != settings[name].default)
     return " ".join(f"{name}={settings[name].label(value)}" for name, value in differing)
@@ -216,7 +216,8 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
 
 
 def join_languages(parts: tuple[str, str, str]) -> str:
-    """Join the languages of source, relays and sink to a language value. If all are the same, the value is one word."""
+    """Join the languages of source, relays and sink to a language value. If all languages are the same, the value is
+    one word."""
     if len(set(parts)) == 1:
         return parts[0]
     return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

@@ -1,4 +1,5 @@
-"""Add floors: the cheapest way to send a message over the same hop on this machine, measured in the same run."""
+"""Add floors. A floor is the cheapest way to send a message over the same hop on this machine, measured in the same
+run."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = tag("W-FLOOR-SEARCH", "no floors: a search compares rates, and a floor is a latency")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
-"""The fields that have the same values in a floor and in its cells."""
+"""The fields that have the same values in a cell and in its floor."""
 
 
 def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells with their floors. If a cell's floor is not among the cells, an unranked floor cell is added."""
+    """Return the cells with their floors. If the floor of a cell is not among the cells, it is added as an unranked
+    cell."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -38,8 +40,8 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the cells as the first steps of searches. Searches have no floors, because a search compares rates instead
-    of latencies."""
+    """Return the cells as the first steps of searches, without floors because a search compares rates instead of
+    latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

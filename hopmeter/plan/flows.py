@@ -1,4 +1,4 @@
-"""List the flows of a cell: those of its workload, or one flow per pair."""
+"""List the flows of a cell: the flows of its workload or, in an ordinary cell, one flow per pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hopmeter.model.workload import Flow
 
 
 def flows(cell: Cell) -> tuple[Flow, ...]:
-    """Return the flows and bridges that run in a cell, ordered by number. The row of a flow has only that flow."""
+    """Return the flows and bridges that run in a cell, ordered by number. If the cell is the row of one flow, return
+    only that flow."""
     if cell.workload is None:
         one = _flow_of_axes(cell)
         return tuple(replace(one, number=number) for number in range(cell.axes.pairs))

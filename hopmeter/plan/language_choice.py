@@ -1,4 +1,4 @@
-"""Choose the language for `language = "one"`. Plans and `hopmeter build` make the same choice."""
+"""Choose the language for `language = "one"`. Plans and `hopmeter build` choose the same language."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def choose_language(
 
     Languages are compared in this order: support for the cell, an available node, a build of at most two minutes,
     compiled code, a build of at most one minute, the transport's usual language, and the position in `LANGUAGES`. A
-    finished build counts as no build time.
+    node that is already built has no build time.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:
@@ -75,7 +75,7 @@ def is_interpreted(language: str) -> bool:
 
 
 def build_seconds(offer: Offer) -> float:
-    """Return the duration of the first build in seconds, or 0 if the manifest does not state it."""
+    """Return the duration of the first build in seconds, or 0 if the manifest does not state the duration."""
     return offer.build_cost.seconds if offer.build_cost else 0.0
 
 

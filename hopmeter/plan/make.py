@@ -59,8 +59,8 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def _sending_s(flow: Flow) -> float:
-    """Return how long a flow with a schedule sends, in seconds. After a single message, the trial does not wait for a
-    period."""
+    """Return how long a flow with a schedule sends, in seconds. For a flow with a single message, no period is counted,
+    because the trial ends after the message."""
     rates = rates_of(flow)
     assert rates, "the flow has a clock"
     return flow.first_due_s + sending_s(rates, flow.messages if flow.messages > 1 else 0, flow.warmup)
@@ -84,20 +84,22 @@ def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
 
 
 def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass all other rules."""
+    """Drop the cells that cannot be measured. Because measuring object sizes is slow, only cells that pass all other
+    rules get their object sizes."""
     first = [drop_impossible(_without_sizes(cell), cell, capabilities) for cell in cells]
     return [drop_impossible(cell, cell, capabilities) for cell in set_payload_sizes(first, capabilities)]
 
 
 def _without_sizes(cell: Cell) -> Cell:
-    """Return the cell with object sizes of 0, because the real sizes are not known yet."""
+    """Return the cell with object sizes of 0, because the actual sizes are not known yet."""
     return with_sizes(cell, lambda _: 0) if cell.has_object else cell
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
     """Remove duplicate cells, which arise if the cases of a scenario overlap.
 
-    If cells differ only in the length of their trials, the longest is used, because their rows would look the same.
+    Cells that differ only in the length of their trials would have rows that look the same. Of such cells, the cell
+    with the longest trials remains.
     """
     kept: dict[str, Cell] = {}
     for cell in cells:

@@ -20,11 +20,12 @@ from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, Capabilities], str]
-"""Returns the reason why a cell is impossible, tagged with a code, or an empty string if the cell is possible."""
+"""A function that returns the reason why a cell is impossible, tagged with a code, or an empty string if the cell is
+possible."""
 
 
 def why_not(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why this cell cannot be measured here, or an empty string if it can."""
+    """Return why a cell cannot be measured on this machine, or an empty string if it can."""
     manifest = capabilities.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
@@ -56,8 +57,7 @@ def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def _existing(cell: Cell, manifest: Manifest) -> list[str]:
-    """Return the languages of a transport. If the cell mixes languages, return the transport's language pairs
-    instead."""
+    """Return the languages of a transport. If the cell mixes languages, return the transport's pairs of languages."""
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 
@@ -117,7 +117,7 @@ def _shape(cell: Cell, *_: object) -> str:
 
 
 def _waits(cell: Cell) -> str:
-    """Reject separate waits for each receiver, unless all receivers are sinks and there are no relays."""
+    """Reject a cell whose receivers wait in different ways, unless all receivers are sinks and there are no relays."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -161,8 +161,8 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec if the transport encodes objects itself. Encoding twice would prevent measuring either encoding
-    alone."""
+    """Reject a codec if the transport encodes objects itself. If objects were encoded twice, the cost of neither
+    encoding could be measured."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
@@ -210,7 +210,7 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a setting without effect in this cell, because its row would suggest that the setting makes no
+    """Reject a setting that has no effect in this cell. A row with the setting would suggest that the setting makes no
     difference."""
     here = {
         "languages": set(languages(cell)),
@@ -244,7 +244,7 @@ def endpoints(cell: Cell) -> int:
 
 def _spinning(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
     cores = len(set(cell.nodes.core_list) or set(capabilities.machine.allowed))
-    # Sources count as spinning, because they spin before each message.
+    # Sources count as spinning threads, because a source spins before each message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""

@@ -12,7 +12,7 @@ from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
-"""Maps each tried rate to whether the transport sustained it."""
+"""Maps each tried rate to whether the transport sustained the rate."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Bracket:
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """Return a conservative bracket: a sustained rate does not count if a lower rate failed."""
+    """Return a conservative bracket, which ignores a sustained rate if a lower rate failed."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
@@ -47,10 +47,10 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket. If the bracket is narrow enough, return its lower bound, which ends the
-    search."""
+    """Return the geometric mean of the bracket. Return the lower bound if the bracket is narrow enough. The search then
+    ends."""
     finest = search.factor ** (0.5**search.refine)
-    # Rates are rounded, so a bracket of the requested width may be slightly wider.
+    # Rates are rounded, so a bracket may be slightly wider than requested.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 

@@ -1,5 +1,5 @@
-"""Add the second side in a run with `--against`: the requested cells are `new`, and the reference describes the `old`
-ones."""
+"""Add the second side in a run with `--against`. The requested cells are the `new` side, and the reference describes
+the `old` side."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class OldSide:
     """The reference as the user wrote it."""
     capabilities: Capabilities
     cell: Callable[[Cell], Cell]
-    """Returns the old side of a cell, or a dropped cell with a reason if there is no old side."""
+    """A function that returns the old side of a cell, or a dropped cell with a reason if the cell has no old side."""
     commit: str = ""
-    """The commit if the reference is a git revision, otherwise empty."""
+    """The git commit if the reference is a git revision, otherwise an empty string."""
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
@@ -86,8 +86,8 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 
 
 def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
-    """Return an old side on which one language of a transport uses another node. `why_same` returns why a cell would be
-    the same on both sides."""
+    """Return an old side on which one language of a transport uses another node. The function `why_same` returns why a
+    cell would be the same on both sides."""
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
         if (chosen.name, language) != (node.transport, node.language):
@@ -100,14 +100,16 @@ def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: 
 
 
 def why_unused(cell: Cell, transport: str, language: str) -> str:
-    """Return why replacing a node does not change a cell, or an empty string if the cell uses that node."""
+    """Return why replacing a transport's node in a language does not change a cell, or an empty string if the cell uses
+    this node."""
     if cell.axes.transport == transport and language in languages(cell):
         return ""
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
 
 
 def settings_side(name: str, capabilities: Capabilities, transports: Sequence[str]) -> OldSide:
-    """Return the old side on which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
+    """Return the old side for a reference such as `set:hwm=1000,endpoint=tcp`, on which some settings have other
+    values."""
     values = _parse(name.removeprefix(SETTINGS), [capabilities.manifests[each] for each in transports])
 
     def old_cell(cell: Cell) -> Cell:
@@ -124,8 +126,8 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Return the given settings of each transport. A name without a transport applies to every transport with that
-    setting."""
+    """Return the given settings of each transport. A setting name without a transport applies to every transport that
+    has the setting."""
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):
         key, equals, value = word.partition("=")

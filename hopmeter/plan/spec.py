@@ -46,7 +46,7 @@ class TransportContext:
     broker: str = ""
     """The address of the transport's broker, or an empty string if there is none."""
     bind: str = LOOPBACK
-    """The address on which the nodes listen."""
+    """The IP address on which the nodes listen."""
     advertised: str = LOOPBACK
     """The address at which nodes on other hosts reach these nodes."""
 
@@ -63,7 +63,7 @@ class TrialContext:
     directory: Path
     samples: Path
     adapters: dict[str, Path]
-    """The directory of the Python adapter, by language."""
+    """The directory of each adapter in Python, by language."""
     broker: str = ""
     """The address of the transport's broker, or an empty string if there is none."""
     bind: str = LOOPBACK
@@ -77,7 +77,7 @@ class TrialContext:
     recordings: Mapping[str, Path] = field(default_factory=dict)
     """The file with the recorded messages of each flow that replays a recording."""
     why: bool = False
-    """Whether the nodes read their threads' counters at each message."""
+    """Whether each node reads the counters of its threads at each message."""
     turns: Turns | None = None
     """The turns of this side in a duet, or None if the trial is not part of a duet."""
 
@@ -173,7 +173,7 @@ def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint
 
 
 def _window(flow: Flow) -> dict[str, Any]:
-    """Return the sending window of a flow with returning messages, or an empty dict for a flow with a schedule or a
+    """Return the sending window of a flow whose messages return, or an empty dict for a flow with a schedule or a
     cause."""
     if flow.window_s is None:
         return {}
@@ -197,8 +197,8 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe the object that the source and the last receiver encode and decode. Nodes that only pass on bytes get an
-    empty dict."""
+    """Describe the object that the source and the last receiver encode and decode. Return an empty dict for a node that
+    only passes on bytes."""
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
@@ -213,7 +213,8 @@ def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict
 
 
 def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
-    """Return the file with the payloads, or an empty dict if payloads are a fixed pattern or come from another flow."""
+    """Return the spec entry for the file with the payloads. Return an empty dict if payloads are a fixed pattern or
+    come from another flow."""
     if flow.bridged:
         return {}
     if flow.replay:
@@ -239,7 +240,8 @@ def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
 
 
 def _turns(turns: Turns | None) -> dict[str, Any]:
-    """Return the turns of a duet, or an empty dict if there are none, so that older nodes accept the spec."""
+    """Return the turns of a duet for the spec. Return an empty dict if there are no turns, so that nodes of older
+    versions accept the spec."""
     if turns is None:
         return {}
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
@@ -262,7 +264,7 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how the receivers of a node wait. Receivers with callbacks are ignored if other receivers are polled."""
+    """Return how the receivers of a node wait. If some receivers are polled, return how the polled receivers wait."""
     if cell.workload is not None:
         return cell.workload.participants[hosted[0].participant].wait
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
@@ -282,16 +284,16 @@ def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
 
 
 def _own_wait(cell: Cell, one: Endpoint) -> str:
-    """Return how an endpoint waits. Only the sinks of one cell may wait in different ways."""
+    """Return how an endpoint waits. Only sinks may wait in different ways within one cell."""
     if cell.workload is not None:
         return cell.workload.participants[one.participant].wait
     return cell.axes.waits[(one.place - 1) % len(cell.axes.waits)]
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work of an endpoint for each message. The work of a call is done by its server.
+    """Return the work of an endpoint for each message. The server does the work of a call.
 
-    If `work` is a list, each endpoint does the item at its own position.
+    If `work` is a list, each endpoint does the work at its own position in the list.
     """
     before = "none" if flow.is_call else flow.work
     workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": before}
@@ -300,8 +302,8 @@ def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
 
 
 def capacity(flow: Flow) -> int:
-    """Return the number of samples for which an endpoint allocates memory: twice the number of messages (or replies),
-    to allow for duplicates."""
+    """Return the number of samples for which an endpoint allocates memory: twice the number of messages or replies, to
+    leave room for duplicates."""
     each = len(flow.targets) if flow.pattern == "scatter" else 1
     return 2 * each * flow.messages + SPARE_SAMPLES
 

@@ -20,12 +20,13 @@ class Endpoint:
     id: int
     role: str
     flow: int
-    """The number of its flow. Each pair of an ordinary cell is a flow."""
+    """The number of the endpoint's flow. In an ordinary cell, each pair is a flow."""
     place: int
-    """The position within the flow: the source or client is 0, and server i of a scatter is i + 1."""
+    """The position of the endpoint within its flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     participant: int
-    """The number of its participant, starting at 0. In an ordinary cell, the number of its node."""
+    """The number of the endpoint's participant, starting at 0. In an ordinary cell, it is the number of the endpoint's
+    node."""
     carrier: Carrier
     """The carrier of the endpoint's node. A participant has one node per carrier."""
     inputs: tuple[str, ...]
@@ -58,7 +59,8 @@ class Topology:
         return {number: tuple(ours) for number, ours in found.items()}
 
     def receivers(self, link: str) -> list[Endpoint]:
-        """Return the endpoints that receive over a link. A client receives the replies to its calls."""
+        """Return the endpoints that receive over a link. Clients are included, because a client receives replies over
+        its link."""
         is_reply = link.endswith(".reply")
         known = link.removesuffix(".reply").removesuffix(".request")
         return [each for each in self.endpoints if known in (each.outputs if is_reply else each.inputs)]
@@ -71,7 +73,8 @@ class Topology:
 
 
 def topology(cell: Cell) -> Topology:
-    """Return the topology of a cell with all its flows. The row of a flow has only that flow."""
+    """Return the topology of a cell with all its flows. If the cell is the row of one flow, the topology contains only
+    that flow."""
     if cell.workload is not None:
         return _workload_topology(cell)
     endpoints: list[Endpoint] = []
@@ -98,7 +101,7 @@ def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
 
 
 def core_of(cell: Cell, one: Endpoint) -> int | None:
-    """Return the core to which an endpoint is pinned, or None if it is not pinned."""
+    """Return the core to which an endpoint is pinned, or None if the endpoint is not pinned."""
     cores = cell.nodes.core_list
     if cell.workload is not None:
         cores = cell.workload.participants[one.participant].core_list or cores
@@ -195,7 +198,7 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
-    """Return the ids of a flow's links: one per scatter server, one per concurrent call, or one for messages."""
+    """Return the ids of a flow's links: one link per scatter server, one per concurrent call, or one for messages."""
     many = len(flow.targets) if flow.pattern == "scatter" else flow.concurrency
     return tuple(_link(flow.number, place) for place in range(many))
 

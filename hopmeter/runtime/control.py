@@ -17,8 +17,8 @@ from hopmeter.runtime.processes.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to wait for further reports after a failure. The crash that caused a reported error may be detected later
-than the error."""
+"""How long, in seconds, to wait for further reports after a failure. The crash that caused a reported error may be
+detected later than the error itself."""
 
 NodeMessage = tuple[Node, dict[str, Any]]
 
@@ -40,7 +40,7 @@ class Control:
             self._selector.register(source, selectors.EVENT_READ, watchers)
 
     def close(self) -> None:
-        """Stop watching the nodes. The caller, which started the nodes, closes them."""
+        """Stop watching the nodes. The caller must close the nodes, because it started them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
@@ -60,8 +60,8 @@ class Control:
         on_message: Callable[[Node, dict[str, Any]], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> None:
-        """Receive messages until `enough()` is true, and pass each to `on_message`. Raises TrialFailedError if a node
-        fails or on a timeout."""
+        """Receive messages until `enough()` is true, and pass each message to `on_message`. Raises TrialFailedError on
+        a timeout, or if a node fails."""
         deadline = time.monotonic() + patience_s
         next_tick = time.monotonic() + 1.0
         while not enough():
@@ -96,7 +96,7 @@ class Control:
                 )
 
     def end_early(self, patience_s: float) -> None:
-        """Request that all nodes end early, and wait at most `patience_s`. Nodes that end in time write their
+        """Request that all nodes end early, and wait at most `patience_s` seconds. Nodes that end in time write their
         samples."""
         for node in self.nodes:
             with suppress(TrialFailedError):
@@ -153,7 +153,7 @@ class Control:
         except TrialFailedError as garbage:
             failures.append(garbage)
         self._forget(node)
-        # If a node has reported a failure, the report takes precedence over the exit code.
+        # If a node has reported a failure, its report takes precedence over its exit code.
         if ended and "failed" not in node.said:
             failures.append(
                 TrialFailedError(
@@ -175,7 +175,7 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait at most `patience_s` for nodes that were told to end. Messages of these nodes are discarded."""
+    """Wait at most `patience_s` seconds for nodes that were told to end, and discard their messages."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}
@@ -192,7 +192,7 @@ PHASES = {
     "quiet": "did not stop probing",
     "done": "did not finish measuring",
 }
-"""The end of the error text for each message that a node failed to send."""
+"""The end of the error text if a node fails to send a message, by message."""
 
 
 def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
@@ -206,7 +206,8 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return the end of a running node's log for an error text, for example that the node is looking for a router."""
+    """Return the end of a running node's log for an error text. The log may show, for example, that the node is looking
+    for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

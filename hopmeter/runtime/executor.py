@@ -36,7 +36,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
 HOPELESS = 2
-"""A cell is abandoned after this many failures without a success, because each further attempt may last until its
+"""A cell is abandoned after this many failed trials without a good trial, because each further trial may last until its
 timeout."""
 
 
@@ -80,7 +80,7 @@ class Executor:
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
-    """Returns the cells that a search adds based on earlier trials. By default, no cells are added."""
+    """A function that returns the cells that a search adds after earlier trials. By default, no cells are added."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
@@ -88,11 +88,11 @@ class Executor:
     old: Capabilities | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
-    """The source of rounds in a run with a budget, otherwise None."""
+    """The source of rounds in a run with a budget, or None in a run without a budget."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The remote hosts of the run, by name."""
     after_trial: Callable[[], None] = lambda: None
-    """Called after each trial, when no trial is running."""
+    """A function that is called after each trial, while no trial is running."""
     keeps_cut: bool = False
     """Whether to keep the samples of an interrupted trial, for example after Ctrl-C or the loss of a host."""
     brokers: Mapping[str, str] = field(default_factory=dict)
@@ -100,8 +100,8 @@ class Executor:
     transports."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Execute the remaining trials. Return False if the run was interrupted; finished trials are then in the run
-        directory."""
+        """Execute the remaining trials. Return False if the run was interrupted. Results of finished trials are stored
+        in the run directory in any case."""
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
@@ -143,8 +143,8 @@ class Executor:
                 progress.end(together)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
-        """Run an additional trial of each cell that records why its messages are slow, if the scenario requests
-        `why`."""
+        """If the scenario requests `why`, run one additional trial of each cell to record why the cell's messages are
+        slow."""
         todo = why_trials(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
             for planned in todo:
@@ -155,7 +155,7 @@ class Executor:
                 progress.end([planned])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
-        """Execute rounds until the source has no more, and store each look immediately."""
+        """Execute rounds until the source has no further rounds, and store each look immediately."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
@@ -179,7 +179,7 @@ class Executor:
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
-        """Return the length of a turn if these trials can run as a duet, otherwise None."""
+        """Return the length of a turn in seconds if these trials can run as a duet, otherwise None."""
         can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None

@@ -1,4 +1,4 @@
-"""Errors that make one trial fail, while other cells continue."""
+"""Errors that make a single trial fail, while the run continues with other cells."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
-    """A failed trial, with the reason and the remedy. With `crash`, the error takes precedence over errors that the
-    crash causes in other nodes."""
+    """A failed trial, with the reason and the remedy. If `crash` is set, the error takes precedence over errors that
+    the crash causes in other nodes."""
 
     def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(code, what, remedy, crash)

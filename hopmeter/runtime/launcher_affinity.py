@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def aside(measured: Iterable[int]) -> Iterator[None]:
-    """Run this thread on unmeasured cores inside the `with` block. Start other processes before the block, because
-    processes inherit the affinity of this thread."""
+    """Run this thread on unmeasured cores inside the `with` block. Start other processes before the `with` block,
+    because processes inherit the CPU affinity of this thread."""
     allowed = os.sched_getaffinity(0)
     others = allowed - set(measured)
     if not others:

@@ -29,7 +29,7 @@ class PlannedTrial:
 
 
 def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
-    """Return the remaining trials of these cells in order. The same seed gives the same order.
+    """Return the remaining trials of these cells in order. The same seed always gives the same order of trials.
 
     The remaining trials of an interrupted round form a separate round.
     """
@@ -38,8 +38,8 @@ def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult]
 
 
 def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
-    """Yield the trials in order, one by one. Both sides of a cell are yielded together if they are adjacent in a
-    round."""
+    """Yield the trials in order, one by one. The trials of both sides of a cell are yielded together if they are
+    adjacent in a round."""
     waiting: list[PlannedTrial] = []
     for planned in todo:
         if waiting and not _are_sides(waiting[0], planned):
@@ -57,7 +57,7 @@ def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells by table. Tables are in the order of their first cells."""
+    """Return the cells by table. The tables are in the order of their first cells."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.group, []).append(cell)
@@ -88,7 +88,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order. The two sides of a cell stay adjacent."""
+    """Return the cells in random order. The two sides of the same cell stay adjacent."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
@@ -105,7 +105,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[PlannedTrial]]) -
 
 
 def _number_rounds(rounds: Iterable[list[PlannedTrial]], first: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Assign each round a number within its table, starting with `first`, and yield the trials."""
+    """Assign each round a number within its table, starting with `first`, and yield the trials of all rounds."""
     following = Counter(first)
     for of_round in filter(None, rounds):
         group = of_round[0].cell.group

@@ -17,9 +17,10 @@ from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 START_S = 0.25
-"""The assumed time for starting and ending the nodes of a trial, until this time has been measured."""
+"""The assumed time, in seconds, for starting and ending the nodes of a trial. It is used until this time has been
+measured."""
 MEDIANS_S = 30.0
-"""How long after the start of a run the current medians are first shown."""
+"""The time, in seconds, from the start of a run until the current medians are first shown."""
 OTHER_LINES = 6
 """The number of screen lines left free by the table of medians."""
 
@@ -37,11 +38,11 @@ class _Bar(Progress):
 
 
 class RunBar:
-    """A progress bar, and notes that stay on the screen. Without a terminal, only one line is printed before the run
-    and one after the run."""
+    """A progress bar, and notes that stay on the screen. If the output is not a terminal, only one line is printed
+    before the run and one line after the run."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
-        """`columns` are shown between the bar and the remaining time."""
+        """The `columns` are shown between the progress bar and the remaining time."""
         self._console = console
         shown = (TextColumn("{task.description}"), BarColumn(), *columns, TextColumn("{task.fields[left]}"))
         self._bar = _Bar(*shown, console=console, auto_refresh=False, transient=True)
@@ -61,12 +62,12 @@ class RunBar:
 
     @property
     def estimate(self) -> str:
-        """Return the estimated duration of the run as text, or an empty string if there is none."""
+        """Return the estimated duration of the run as text, or an empty string if there is no estimate."""
         return ""
 
     @property
     def outcome(self) -> str:
-        """Return what the run achieved as text, or an empty string if there is nothing to report."""
+        """Return as text which questions the run has decided, or an empty string if there is nothing to report."""
         return ""
 
     def note(self, text: str) -> None:
@@ -117,7 +118,7 @@ class BudgetProgress(RunBar):
 
     @property
     def outcome(self) -> str:
-        """Return which questions are decided, as text."""
+        """Return as text which questions the run has decided."""
         return self._budget.status
 
     def begin(self, planned: PlannedTrial) -> None:
@@ -148,7 +149,7 @@ class RunProgress(RunBar):
         self._began = time.monotonic()
 
     def end(self, together: Sequence[PlannedTrial]) -> None:
-        """Record that one trial or both sides of a cell ended, successfully or not."""
+        """Record that one trial, or the trials of both sides of a cell, ended, whether successful or not."""
         took_s = time.monotonic() - self._began - sum(scheduled_s(planned.cell) for planned in together)
         for planned in together:
             self._done += 1

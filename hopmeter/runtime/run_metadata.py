@@ -16,7 +16,7 @@ from hopmeter.plan.rules import adapters
 
 
 def about(plan: Plan, capabilities: Capabilities, command: Sequence[str]) -> dict[str, Any]:
-    """Return the metadata of a run. The call briefly probes the machine."""
+    """Return the metadata of a run. The function briefly probes the machine."""
     nodes = _nodes(plan, capabilities)
     return {
         "scenario_name": plan.name,
@@ -53,8 +53,8 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """Return the machine description of `hopmeter doctor`. If a probe fails, its value contains the error, and the run
-    continues."""
+    """Return the machine description of `hopmeter doctor`. If a probe of the machine fails, its value contains the
+    error, and the run continues."""
     from hopmeter.machine import advice, description, noise
 
     described: dict[str, Any] = {}
@@ -69,8 +69,8 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
 
 def _json_or_error(look: Callable[[], Any]) -> Any:
     try:
-        # The conversion to JSON and back raises an error here for a value that JSON cannot represent, before anything
-        # is stored.
+        # The conversion to JSON and back raises an error for a value that JSON cannot represent, before the metadata is
+        # stored.
         return json.loads(json.dumps(look()))
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError) as failed:
         return {"unknown": f"{type(failed).__name__}: {failed}"}

@@ -26,17 +26,18 @@ from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
 CUT_S = 8.0
-"""The timeout for the nodes of an interrupted trial to write their samples, in addition to a call in progress."""
+"""The timeout in seconds for the nodes of an interrupted trial to write their samples, in addition to the time for a
+call in progress."""
 
 
 class RunningTrial:
     """The steps of one trial. Each step may raise TrialFailedError, and `close` always ends the processes.
 
-    The steps in order: `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
+    The order of the steps is `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
     """
 
     def __init__(self, work: Work, hosts: Mapping[str, Host], turns: Turns | None = None) -> None:
-        """Prepare a trial on its hosts. With `turns`, messages are due only in the turns of the trial's side."""
+        """Prepare a trial on its hosts. If `turns` is given, messages are due only in the turns of the trial's side."""
         self.work, run = work, new_run_id()
         turn_s = turns.length_s if turns else None
         self.result = TrialResult(
@@ -56,8 +57,8 @@ class RunningTrial:
         """The background loads of the hosts, which both sides of a duet share."""
 
     def collect(self) -> list[Path]:
-        """Return the sample files of all hosts. A failed trial has no sample files. For an interrupted trial, only
-        complete files are returned."""
+        """Return the sample files of all hosts. A failed trial has no sample files. If the trial was interrupted,
+        return only complete files."""
         if self._is_cut:
             return list(self._collect_cut())
         if not self.result.good:
@@ -80,8 +81,8 @@ class RunningTrial:
             part.request(step, since_ns)
 
     def start_broker(self) -> None:
-        """Start the broker of each transport that needs one, on the first host. Running brokers named by the user are
-        used instead."""
+        """Start the broker of each transport that needs one, on the first host. If the user named a running broker for
+        a transport, use that broker."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
             if given := self.work.brokers.get(carrier.transport):
@@ -106,7 +107,7 @@ class RunningTrial:
             self._nodes.append(node)
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Start the nodes of all trials first."""
+        """Begin to detect stopped processes. Before this call, start the nodes of all trials."""
         for part in self._parts.values():
             part.watch()
 
@@ -153,7 +154,8 @@ class RunningTrial:
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
-        """If the block is interrupted and samples should be kept, let the nodes write the samples they have."""
+        """If the `with` block is interrupted and samples should be kept, let the nodes write the samples that they have
+        recorded."""
         try:
             yield
         except (TrialFailedError, InterruptedRunError) as cause:
@@ -168,7 +170,7 @@ class RunningTrial:
             raise
 
     def _await_end(self) -> None:
-        """Wait for the end of the schedule. During this time, only watch for node exits, and send no messages."""
+        """Wait for the end of the schedule. While waiting, only watch for nodes that exit, and send no messages."""
         cell, samples = self.work.cell, self.work.cpu is not None
         calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
@@ -183,7 +185,7 @@ class RunningTrial:
             part.sample_cpu()
 
     def _note_background(self) -> None:
-        """Record the achieved background load. For several hosts, record the lowest value."""
+        """Record the achieved background load. If there are several hosts, record the lowest load of any host."""
         achieved = [each.reading() for each in self.backgrounds]
         self.result.background_cpu_percent = _least(each.cpu_percent for each in achieved)
         self.result.background_memory_gb_s = _least(each.memory_gb_s for each in achieved)
@@ -241,8 +243,8 @@ def _starts(
 
 
 def prove(cell: Cell, control: Control) -> None:
-    """Let the sources send probes until each branch of each flow has reported the same probe, then wait until they
-    stop. Raises TrialFailedError on a timeout."""
+    """Let the sources send probes until each branch of each flow has reported the same probe, and then wait until the
+    sources stop. Raises TrialFailedError on a timeout."""
     shape = topology(cell)
     missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -266,8 +268,8 @@ def prove(cell: Cell, control: Control) -> None:
 
 
 def _sequential_calls(flow: Flow) -> int:
-    """Return the number of sequential calls for each message of a flow. If calls overlap, one more call ends the
-    flow."""
+    """Return the number of sequential calls for each message of a flow. If calls overlap, count one more call, which
+    ends the flow."""
     if not flow.is_call:
         return 0
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)

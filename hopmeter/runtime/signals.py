@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """Inside the `with` block, the first signal is only recorded. A second Ctrl-C interrupts immediately.
+    """Inside the `with` block, the first signal is only recorded. A second Ctrl-C interrupts the program immediately.
 
     Python handles signals only in the main thread, so this class does nothing in other threads.
     """
@@ -23,7 +23,7 @@ class Alarm:
         self.rung = False
         self._before: dict[signal.Signals, Any] = {}
         self.ear, self._bell = socket.socketpair()
-        """`ear` becomes readable when a signal arrives, which wakes a selector."""
+        """The socket `ear` becomes readable when a signal arrives, so that a selector wakes up."""
 
     def __enter__(self) -> Self:
         for end in (self.ear, self._bell):

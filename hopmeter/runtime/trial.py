@@ -22,12 +22,12 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]
 TELLING_NS = 2_000_000
-"""The maximum time for sending `go` to one host."""
+"""The maximum time, in nanoseconds, for sending `go` to one host."""
 
 
 @dataclass
 class Outcome:
-    """The result of a trial, and its raw samples, which exist only as long as its directory."""
+    """The result of a trial, and the trial's raw samples. The samples exist only as long as the trial's directory."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -35,9 +35,10 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | None = None) -> Iterator[Outcome]:
-    """Execute a trial. The raw samples exist inside the `with` block. Raises only errors that must end the whole run.
+    """Execute a trial. The raw samples exist only inside the `with` block. Raises only errors that must end the whole
+    run.
 
-    With `turns`, messages are due only in the turns of one side, although no other side is running.
+    If `turns` is given, messages are due only in the turns of one side, although no other side is running.
     """
     with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
@@ -47,8 +48,8 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
     """Execute the trials of several sides at once. The messages of the sides are due in alternating turns of `turn_s`.
 
-    Each side has its own outcome. If one side fails, the others continue. In all other respects, this function works
-    like `execute_trial`.
+    Each side has its own outcome. If one side fails, the other sides continue. In all other respects, `execute_duet`
+    works like `execute_trial`.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
     with _execute(works, turns, ground, alarm) as outcomes:
@@ -93,8 +94,8 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
 
 
 def lead_ns(hosts: Sequence[Host]) -> int:
-    """Return how long before the start of the schedule `go` is sent. Further hosts add time, because the hosts receive
-    `go` one after another."""
+    """Return how long before the start of the schedule `go` is sent. Each further host adds time, because the hosts
+    receive `go` one after another."""
     return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 

@@ -1,5 +1,5 @@
-"""Trials that show why messages are slow. These trials run after all other trials, one for each cell, and rankings
-ignore them."""
+"""Trials that show why messages are slow. After all other trials, one such trial runs for each cell. Rankings ignore
+these trials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
 MOST_MESSAGES = 100_000
-"""This many messages contain a thousand slow ones, which is enough. More readings would need more memory."""
+"""The maximum number of messages in a `why` trial. This many messages contain a thousand slow messages, which is
+enough; more readings would need more memory."""
 
 
 def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:

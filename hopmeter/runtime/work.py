@@ -30,7 +30,7 @@ class Work:
     seed: int
     manifest: Manifest
     ready: Mapping[int, Readiness]
-    """The program of each node, by node number."""
+    """The program that each node runs, by node number."""
     logs: Path
     others: Mapping[str, Manifest] = field(default_factory=dict)
     """The manifests of the cell's other transports, by transport."""
@@ -42,13 +42,13 @@ class Work:
     """The replay file of each flow that replays a recording, by flow name."""
     round: int | None = None
     why: bool = False
-    """Whether the nodes read their thread counters at each message."""
+    """Whether each node reads the counters of its threads at each message."""
     keeps_cut: bool = False
     """Whether to keep the samples of an interrupted trial."""
     brokers: Mapping[str, str] = field(default_factory=dict)
     """The addresses of running brokers, by transport. hopmeter starts no broker for these transports."""
     load: Load | None = None
-    """The background load, or None if there is none."""
+    """The background load, or None if the scenario requests no load."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The hosts other than this machine, by name."""
     addresses: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Work:
 
     @cached_property
     def host_names(self) -> list[str]:
-        """Return the distinct hosts of the nodes. An empty name means this machine."""
+        """Return the distinct hosts of the nodes. An empty name stands for this machine."""
         return list(dict.fromkeys(hosted[0].host for hosted in topology(self.cell).nodes))
 
     @property
@@ -112,14 +112,14 @@ def broker_log(work: Work, number: int) -> Path:
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
     """Return the core for a broker, which follows the cores of the endpoints. Return None if the endpoints are not
-    pinned. A workload and its separately measured flows use the same core."""
+    pinned. The core is the same for a workload and for its separately measured flows."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
 
 
 def cores_used(work: Work, host: str) -> set[int]:
-    """Return the cores of a host's endpoints and brokers, or an empty set if any of them is not pinned."""
+    """Return the cores of a host's endpoints and brokers, or an empty set if any endpoint or broker is not pinned."""
     used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
     for carrier in carriers(work.cell) if host == work.broker_host else ():
         used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).broker else set()

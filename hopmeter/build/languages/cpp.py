@@ -15,10 +15,8 @@ MARK = "HOPMETER_BUILT_AGAINST"
 
 @dataclass(frozen=True)
 class Kit:
-    """The inputs for building C++ nodes:
-
-    the directory of hopmeterConfig.cmake, the static library, and the directories of the transports' shared libraries.
-    """
+    """The inputs for building C++ nodes: the directory of hopmeterConfig.cmake, the static library, and the transports'
+    shared-library directories."""
 
     cmake: Path
     library: Path
@@ -34,7 +32,8 @@ class Project:
     """The directory for intermediate build files."""
     prefix: Path
     owns_prefix: bool
-    """Whether `prefix` contains only this project. If so, `prefix` is removed together with the build directory."""
+    """Whether `prefix` contains only this project. If it does, `prefix` is removed together with the build
+    directory."""
     python: Path
     """The Python interpreter that runs the project's code generators."""
     variables: Mapping[str, str]
@@ -42,7 +41,7 @@ class Project:
     mark: str
     """Identifies the libraries that the project is built against.
 
-    A build directory with a different mark is removed.
+    A build directory that has a different mark is removed.
     """
     options: tuple[str, ...] = ()
     """Additional CMake options."""
@@ -64,7 +63,7 @@ def install(project: Project, log: Path, remedy: str) -> None:
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path, mark: str = "") -> None:
     """Build a transport's node in `folder`, and copy it to `node`.
 
-    A build directory with a different mark is removed first.
+    A build directory that has a different mark is removed first.
     """
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
@@ -74,7 +73,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
 
 
 def _configure(source: Path, folder: Path) -> list[str | Path]:
-    # CMake refuses to change the generator of a configured build directory.
+    # CMake cannot change the generator of a build directory that is already configured.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
     return [_cmake(), "-S", source, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release"]
 
@@ -91,7 +90,7 @@ def options(kit: Kit) -> list[str]:
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
     """Remove the build directory if it belongs to a different source tree or has a different mark.
 
-    hopmeter installations share the user's cache, and CMake refuses a build directory of a different source tree.
+    CMake rejects such a build directory, which may exist because all hopmeter installations share the user's cache.
     """
     cached = folder / "CMakeCache.txt"
     if not cached.exists():

@@ -11,7 +11,7 @@ from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.system import paths
 
 LIMITED = (3, 11)
-"""The first Python version that can load the common build of the instrument."""
+"""The earliest Python version that can load the common build of the instrument."""
 SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
 
 

@@ -52,9 +52,9 @@ def _packages(offer: Offer) -> list[str]:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
-    """Install packages into a Python, in their locked versions unless these conflict.
+    """Install packages into a Python, in their locked versions unless these versions conflict with the requirements.
 
-    `environment` may have its own lock file.
+    `environment` may have a lock file of its own.
     """
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages, environment), *packages]
     run_logged(command, log, remedy=remedy)
@@ -92,5 +92,5 @@ def is_installed(distribution: str, found: Interpreter) -> bool:
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:
-    """Create an environment. An existing environment is replaced, so that no outdated packages remain."""
+    """Create an environment. An existing environment is replaced, so that no outdated packages remain in it."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

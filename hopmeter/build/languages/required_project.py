@@ -17,7 +17,7 @@ from hopmeter.system import paths
 def install(manifest: Manifest, offer: Offer, python: Interpreter | None, workshop: Path, log: Path) -> None:
     """Install the manifest's CMake project, if there is one, into the transport's environment or next to the nodes.
 
-    `python` is the adapter's Python. None selects the system Python. Raises BuildError if the build fails.
+    `python` is the adapter's Python; None stands for the system Python. Raises BuildError if the build fails.
     """
     if not offer.first:
         return
@@ -42,7 +42,7 @@ def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
 
 
 def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
-    """Return the environment variables with which an adapter's build finds the project."""
+    """Return the environment variables by which an adapter's build finds the installed CMake project."""
     python = own(offer.environment_name) if offer.environment == "own" else None
     folder = str(python.program.parents[1] if python else _next_to_nodes(manifest, offer))
     found = python.fill(offer.variables) if python else {}
@@ -68,7 +68,7 @@ def system_python() -> Interpreter:
 def mark(offer: Offer, *more: str) -> str:
     """Return a hash of the library that an adapter is built against.
 
-    Return an empty string if the system can have only one such library.
+    Return an empty string if the system can have only one library of this kind.
     """
     library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
     return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

@@ -16,7 +16,7 @@ from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
 _ALONE = threading.Lock()
-"""Serializes builds, because two adapters may need the same crate."""
+"""A lock that serializes builds, because two adapters may need the same crate."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str] | None = None) -> None:

@@ -1,7 +1,5 @@
-"""Builds a Rust node for the library in its manifest:
-
-a crate, a library that the user installed, or an installation.
-"""
+"""Builds a Rust node for the library in the transport's manifest: a crate, a library that the user installed, or an
+installation."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ from hopmeter.system import paths
 
 
 def build(target: Target, checkout: Path, workshop: Path, log: Path) -> None:
-    """Build the node, after the CMake project that it needs.
+    """Build the CMake project that the node needs, and then the node.
 
-    For an installation, the project is in the installation's environment.
+    The CMake project of an installation is in the installation's environment.
     """
     manifest, offer, nodes = target.manifest, target.offer, paths.node_build_dir()
     if offer.environment != "own":

@@ -53,15 +53,14 @@ def _make_object(schema: Schema, name: str) -> bytes:
 
 
 def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]:
-    """Return a message's definition, preceded by those of all messages that it contains.
-
-    The default is the schema's own message.
-    """
+    """Return a message's definition, preceded by the definitions of all messages that it contains. By default, the
+    message is the schema's own message."""
     return {each.name: each for each in order(read_definitions(schema.imports.files), name or schema.type)}
 
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions for generated code. The type wstring is replaced with a type with the same encoding."""
+    """Return the definitions for generated code. The type wstring is replaced with a type that has the same
+    encoding."""
     return replace_wide_texts(ordered_definitions(schema))
 
 
@@ -101,5 +100,5 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return no facts, because Python creates its classes from the definitions."""
+    """Return no facts, because Python needs no generated code: it creates the message classes from the definitions."""
     return {}

@@ -1,7 +1,7 @@
 """`python -m hopmeter.build.messages.check FOLDER` encodes and decodes a codec library's object, and compares the
 result.
 
-This runs in a separate process, because generated code may crash. It writes the encoded object to FOLDER.
+The check runs in a separate process, because generated code may crash. The encoded object is written to FOLDER.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hopmeter.node.payloads.message_objects import MessageObject
 from hopmeter.schemas.library import LIBRARY, OBJECT
 
 ENCODED = "encoded.bin"
-"""The file with the object as the generated code encodes it."""
+"""The name of the file with the object in the encoding of the generated code."""
 ABI = 1
 """The version of the function table, which is `HOPMETER_CODEC_ABI` in C."""
 
@@ -51,7 +51,7 @@ class LoadedCodec:
             raise ValueError("the library does not read the object")
 
     def encode(self) -> bytes:
-        """Return the object as the library encodes it. Raises ValueError if encoding fails."""
+        """Return the object in the library's encoding. Raises ValueError if encoding fails."""
         size, encoder = c_size_t(), self._functions.open_encoder()
         try:
             found = self._functions.encode(self._object, encoder, ctypes.byref(size))
@@ -89,7 +89,7 @@ class PythonCodec:
         self._message = MessageObject(folder)
 
     def encode(self) -> bytes:
-        """Return the object as the generated code encodes it."""
+        """Return the object in the encoding of the generated code."""
         return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 STAMP_NS = 1_700_000_000_000_000_000
-"""The first 64-bit integer. Such integers are often timestamps in nanoseconds; this timestamp is in 2023."""
+"""The first 64-bit integer. 64-bit integers are often timestamps in nanoseconds; this timestamp is in 2023."""
 FEW = 3
 """The length of maps, and of lists of messages or strings."""
 DEEP = 4
-"""The nesting depth from which lists of messages have a single item, so that nested lists stay small."""
+"""The nesting depth from which on lists of messages have a single item, so that nested lists stay small."""
 
 
 def number(at: int) -> float:

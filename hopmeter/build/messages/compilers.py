@@ -28,9 +28,9 @@ def run_compiler(
     about: str = "the schema",
     cwd: Path | None = None,
 ) -> bytes:
-    """Return a compiler's output for the input `given`, and log its errors.
+    """Return a compiler's output for the input `given`, and log the compiler's errors.
 
-    Raises BuildError with the compiler's first error.
+    Raises a BuildError that contains the compiler's first error.
     """
     _write(log, f"$ {' '.join(map(str, command))}\n")
     done = run_words(command, cwd or schema.file.parent, given)
@@ -44,7 +44,7 @@ def run_compiler(
 
 
 def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Path, generator: str = "") -> None:
-    """Compile generated code, and log all output. Raises BuildError with the last lines of the log.
+    """Compile generated code, and log all output. Raises a BuildError that contains the last lines of the log.
 
     `generator` names the program that generated the code, by default the schema compiler.
     """

@@ -11,7 +11,7 @@ from hopmeter.system import paths
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-w")
 """The compiler flags of C++ nodes, except for warnings and the language standard.
 
-An older standard is needed because older schema compilers do not rename fields that are C++20 keywords.
+The language standard is older than C++20, because older schema compilers do not rename fields that are C++20 keywords.
 """
 
 

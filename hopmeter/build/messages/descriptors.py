@@ -36,7 +36,7 @@ class Types:
 def read_types(schema: Schema, described: bytes) -> Types:
     """Return a schema's types from its descriptor set.
 
-    Raises BuildError if the set does not contain the schema's message.
+    Raises BuildError if the descriptor set does not contain the schema's message.
     """
     types = Types(describe(described))
     if f".{schema.type}" not in types.messages or is_map_entry(types.messages[f".{schema.type}"]):

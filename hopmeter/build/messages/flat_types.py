@@ -19,7 +19,7 @@ REFLECTION = Path(__file__).with_name("reflection.fbs")
 LEAST_ALIGNMENT = 8
 """The size of the largest scalar in bytes."""
 Description = dict[str, Any]
-"""A reflection.fbs object as JSON. Missing keys have their default values."""
+"""A reflection.fbs object as JSON. A missing key stands for its default value."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class FlatTypes:
 
 
 def flatc_words(schema: Schema, folder: Path) -> list[Word]:
-    """Return the beginning of a flatc command that writes to a directory, without output options and input files."""
+    """Return the beginning of a flatc command that writes to a directory. The caller adds output options and input
+    files."""
     steps = len(Path(schema.name).parts)
     search = [*schema.imports.search, schema.file.parents[steps - 1]]
     return [FLATC, *(word for each in search for word in ("-I", each)), "-o", folder]

@@ -9,19 +9,19 @@ from hopmeter.build.messages.flat_types import Description, FlatTypes
 
 Table = dict[str, Any]
 TYPE_OF_UNION = "_type"
-"""The suffix of the field that names a union value's type."""
+"""The suffix of the name of the field that states the type of a union's value."""
 TYPE, BOOL, UBYTE = 1, 2, 4
 INT, UINT, LONG, ULONG, FLOAT, DOUBLE = range(7, 13)
 STRING, VECTOR, OBJECT, UNION, ARRAY = range(13, 18)
-"""flatc's numbers for field types. TYPE is the field that names a union value's type."""
+"""flatc's numbers for field types. TYPE is the type of a field that states the type of a union's value."""
 BITS = {LONG: 64, ULONG: 64, INT: 32, UINT: 32}
-"""The widths of integer types in bits. Values of smaller types fit into 8 bits."""
+"""The widths of integer types in bits. Any other integer type gets an 8-bit value."""
 OWN_FORMS = ("nested_flatbuffer", "flexbuffer")
 """The attributes of byte fields that contain a separate message."""
 
 
 class FlatValues:
-    """Chooses values for a schema's tables. Lists of numbers have the given length."""
+    """Chooses values for a schema's tables. Lists of numbers have `length` items."""
 
     def __init__(self, types: FlatTypes, length: int) -> None:
         self._types = types

@@ -21,10 +21,8 @@ from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import GENERATED, LIBRARY, OBJECT
 
 FIRST_YEAR = 22
-"""The first major version of flatc that is a year.
-
-From this version on, the crate and flatc have equal version numbers.
-"""
+"""The first major version of flatc that is a year. From this version on, the crate and flatc have equal version
+numbers."""
 OLD_CRATE = "2.1.2"
 MODULE = f"pub mod {NAME} {{"
 TABLE = re.compile(r"pub fn message\(&self\) -> Option<(.+)<'a>>")
@@ -78,7 +76,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def _name_types(code: str, schema: Schema) -> str:
-    """Return the generated code with aliases for the message types in the probe's module."""
+    """Return the generated code, extended with aliases for the message types in the module of the probe schema."""
     table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
     if table is None or obj is None:
         what = f"the code that flatc generates for {schema.type} has a form that hopmeter does not support"
@@ -90,7 +88,7 @@ def _name_types(code: str, schema: Schema) -> str:
 def _crate_version() -> str:
     """Return the crate version that matches this flatc.
 
-    The version numbers are equal since 22.9.29; flatc 2.0 needs crate 2.1.2.
+    The version numbers of crate and flatc are equal since 22.9.29. flatc 2.0 needs crate 2.1.2.
     """
     said = subprocess.run([FLATC, "--version"], capture_output=True, text=True, check=False).stdout
     version = said.split()[-1] if said.split() else ""
@@ -100,7 +98,7 @@ def _crate_version() -> str:
 def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Generate a schema's Python modules.
 
-    Return the table's module name, and all modules, because a program can load only one version of each.
+    Return the table's module name, and all modules, because a program can load only one version of each module.
     """
     generated = folder / GENERATED
     generated.mkdir()
@@ -113,7 +111,8 @@ def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object
 
 
 def _find_module(modules: Iterable[str], schema: Schema) -> str:
-    """Return the table's module. flatc appends an underscore to keywords, some versions only to some of them."""
+    """Return the table's module. flatc appends an underscore to a module name that is a keyword, but some versions of
+    flatc leave some keywords unchanged."""
     alike = [name for name in modules if name.replace("_", "") == schema.type.replace(".", "/").replace("_", "")]
     if not alike:
         raise BuildError("E-SCHEMA", f"flatc generates no Python code for {schema.type}", "choose another language")

@@ -1,7 +1,5 @@
-"""Builds one codec library:
-
-checks the schema, encodes the object, generates and compiles the code, and tests the result.
-"""
+"""Builds one codec library: checks the schema, encodes the object, generates and compiles the code, and tests the
+library."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "flatbuffers": flatbuffers.write_object,
     "cdr": cdr.write_object,
 }
-"""Maps each codec to the function that writes the object to send."""
+"""Maps each codec to the function that writes the encoded object to send."""
 BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]]] = {
     ("protobuf", "c++"): protobuf.build_cpp,
     ("protobuf", "rust"): protobuf.build_rust,
@@ -56,7 +54,7 @@ CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
 }
 """Maps each codec to the function that checks the generated code's encoding.
 
-FlatBuffers objects are compared after decoding instead.
+FlatBuffers has no such function, because its objects are compared after decoding.
 """
 PATIENCE_S = 60
 
@@ -80,7 +78,7 @@ def select_messages(
 ) -> list[MessageTarget]:
     """Return the codec libraries of the given messages. Raises UsageError for an unknown name.
 
-    The defaults are all languages, and all codecs that the message has a schema for.
+    By default, all languages and all codecs for which the message has a schema are selected.
     """
     for known, given in ((CODECS, codecs), (LANGUAGES, languages)):
         if wrong := next((each for each in given if each not in known), ""):
@@ -95,12 +93,13 @@ def select_messages(
 
 
 def _codecs_of(text: str) -> Iterator[str]:
-    """Yield the codecs that the message has a schema file for."""
+    """Yield the codecs for which the message has a schema file."""
     yield from (codec for codec, file in candidates(parse_message(text)).items() if file.is_file())
 
 
 def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
-    """Build a codec library, and return it. Raises BuildError with the compiler's message if the schema is faulty."""
+    """Build a codec library, and return it. If the schema is faulty, raises a BuildError that contains the compiler's
+    message."""
     _demand_packages(target, system_packages)
     schema = find_schema(target.payload, target.codec)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +117,7 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
 def put_library(partial: Path, folder: Path) -> None:
     """Rename a finished directory to its final name.
 
-    If another process has just finished the same library, that process's directory is kept.
+    If another process has already finished the same library, the directory of that process is kept.
     """
     old = partial.with_suffix(".old")
     with suppress(FileNotFoundError):
@@ -142,7 +141,7 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
 def _has_own_compiler(target: MessageTarget) -> bool:
     """Return whether the schema compiler is not a system package.
 
-    The codec's library then need not be a system package either.
+    If it is not, the codec's library need not be a system package either.
     """
     found = shutil.which(FORMATS[target.codec].compiler)
     return found is not None and not found.startswith("/usr/bin/")
@@ -183,7 +182,8 @@ def _encode(folder: Path, target: MessageTarget) -> bytes:
 
 
 def _compiler_version(kind: Format, language: str) -> str:
-    """Return the version of a language's first build program, or an empty string if there is no such program."""
+    """Return the version of the first program that builds code in a language, or an empty string if there is no such
+    program."""
     program = next(iter(kind.programs[language]), "")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if program else None
     return next(iter(done.stdout.splitlines()), "") if done else ""

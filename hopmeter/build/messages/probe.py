@@ -1,6 +1,7 @@
 """Writes a probe schema with one field of the message's type.
 
-The generated code for this field reveals the type's name in each language, so hopmeter need not know the naming rules.
+The generated code for this field reveals the type's name in each language. hopmeter therefore need not know the naming
+rules.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ option optimize_for = LITE_RUNTIME;
 message Probe {{ optional .{type} message = 1; }}
 service Probing {{ rpc Get(.{type}) returns (.{type}); }}
 """
-"""Generates a lite schema, because a lite schema may import files of every kind.
-
-Service generators receive the type's generated name.
-"""
+"""The probe schema, which is a lite schema because a lite schema may import files of every kind. Service generators
+receive the generated name of the type."""
 FBS = """include "{home}";
 namespace hopmeter_probe;
 table Probe {{ message:{type}; }}
 namespace {namespace};
 """
-"""flatc resolves type names in attributes at the end of the file, in the last namespace."""
+"""The FlatBuffers probe schema. flatc resolves type names in attributes at the end of the file, in the last
+namespace."""
 
 
 def write_probe(folder: Path, suffix: str, home: str, type_name: str) -> Path:

@@ -1,7 +1,6 @@
 """Builds a C++ library for each file of a Protocol Buffers schema.
 
-A program may define each file only once. Messages from the same file therefore share a library, which the loader loads
-once.
+A program may define each file only once. Messages from the same file therefore share a library, which is loaded once.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class ProtoFile:
 
     @property
     def library(self) -> Path:
-        """Return the library's path. The file exists only after a complete build."""
+        """Return the library's path. The library exists only after a complete build."""
         return _files_folder() / f"lib{self.identity}.so"
 
 
@@ -52,7 +51,7 @@ def _files_folder() -> Path:
 def build_files(schema: Schema, described: Sequence[Tree], work: Path, log: Path) -> dict[str, ProtoFile]:
     """Build the missing libraries of a schema's files, and return all libraries by file name.
 
-    Files that belong to the Protocol Buffers library itself are omitted.
+    Schema files that belong to the Protocol Buffers library itself are omitted.
     """
     files = _identify(schema, described)
     if missing := [name for name, file in files.items() if not file.library.exists()]:
@@ -93,7 +92,7 @@ def _is_in_protobuf(name: str) -> bool:
 
 @functools.cache
 def library_flags() -> tuple[list[str], list[str]]:
-    """Return the compiler flags and linker flags for the Protocol Buffers library that protoc belongs to."""
+    """Return the compiler flags and linker flags for the Protocol Buffers library to which protoc belongs."""
     found = shutil.which(PROTOC)
     prefix = Path(found).resolve().parent.parent if found else Path("/usr")
     if prefix in (Path("/usr"), Path("/")) or shutil.which("pkg-config") is None:
@@ -113,7 +112,8 @@ def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: P
     generated, empty = work / "all", work / "empty"
     generated.mkdir()
     empty.mkdir()
-    # protoc treats a name as a path if such a file exists. In an empty directory, every name is an import.
+    # protoc treats a name as a path if a file of this name exists. The directory is empty, so that every name is an
+    # import.
     words = [PROTOC, *search_words(schema.imports.search), f"--cpp_out={generated}", *files]
     run_compiler(words, schema, log, cwd=empty)
     for name, file in files.items():

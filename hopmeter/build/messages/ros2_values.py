@@ -37,7 +37,7 @@ TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
 """The line between a service's request values and response values."""
 ITEMS = "!items"
-"""The YAML tag for a list length. hopmeter chooses the list's values."""
+"""The YAML tag for a list length. hopmeter chooses the values of such a list."""
 
 
 class _Items(int):
@@ -47,7 +47,7 @@ class _Items(int):
 def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:
     """Return values for every field of a message.
 
-    Sequences of numbers have the given length, or their bound if that is smaller.
+    Sequences of numbers have the given length, or the length of their bound if it is smaller.
     """
     return {field.name: _choose_field(definitions, field, length, depth, at) for field in definitions[name].fields}
 
@@ -76,7 +76,8 @@ def _choose_one(definitions: Definitions, field: Field, length: int, depth: int,
 
 
 def read_values(definitions: Definitions, name: str, file: Path) -> Values:
-    """Return the values in a YAML file, in the format of `ros2 topic pub`. Omitted fields have their defaults.
+    """Return the values in a YAML file, in the format of `ros2 topic pub`. A field that the file omits gets its default
+    value.
 
     For a service, the file contains the request values, a line `---`, and the response values. Raises BuildError for an
     unknown field or an invalid value.
@@ -212,7 +213,7 @@ def _is_float(kind: FieldType) -> bool:
 
 
 def _expand_words(name: str, given: Any) -> Any:
-    """Return the values after expanding `auto` for a header and `now` for a time, as `ros2 topic pub` does."""
+    """Return the values, with `auto` for a header and `now` for a time expanded as by `ros2 topic pub`."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
     return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given

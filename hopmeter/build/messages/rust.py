@@ -30,7 +30,7 @@ def build_crate(
     `generator` names the program that generated the code, by default the schema compiler.
     """
     crate = folder / "crate"
-    # The crate name contains the process id, because another process may use the same Cargo directory concurrently.
+    # The crate's name contains the process id, because another process may use the same Cargo directory concurrently.
     name = f"hopmeter-codec-{schema.content_id}-{os.getpid()}"
     source = crate / "src"
     source.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,8 @@ def _manifest(name: str, dependencies: Mapping[str, str], has_script: bool) -> s
 
 
 def _share_versions(crate: Path) -> None:
-    """Use the versions in the checkout's lock file. Cargo removes the entries that this crate does not need."""
+    """Use the versions in the checkout's lock file. Cargo removes the lock-file entries that this crate does not
+    need."""
     tree = paths.checkout()
     if tree is not None:
         shutil.copy2(tree / "Cargo.lock", crate / "Cargo.lock")

@@ -27,7 +27,7 @@ from hopmeter.schemas.ros2.definition import PLACEHOLDER
 from hopmeter.schemas.ros2.types import RosType, has_header, missing_packages, package_of, payload_type
 
 FRAMED = "builtin_interfaces/Time stamp\nuint8[64] label\n{type} value\n"
-"""The message that wraps a type. The stamp and the label hold the frame header."""
+"""The definition of the message that wraps a type. The stamp and the label contain the frame header."""
 CALL = "{type} it\n---\n{type} it\n"
 PARTS = ("Request", "Response")
 """The names of a service's parts."""
@@ -61,7 +61,7 @@ class TypeTarget:
     offer: Offer
 
     codec = NO_CODEC
-    """No codec, because the transport encodes the messages itself."""
+    """Always empty, because the transport encodes the messages itself."""
 
     @property
     def language(self) -> str:
@@ -80,7 +80,7 @@ def select_types(
     """Return a target for each message and each built transport that carries messages as its own types. Raises
     UsageError for an unknown name.
 
-    The default is all languages. `settings` select the installations.
+    By default, all languages are selected. `settings` select the installations.
     """
     names = [each.name for each in every().values() if any(offer.types for offer in each.offers.values())]
     built = [
@@ -176,7 +176,7 @@ def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
 def _part_texts(wanted: RosType, folder: Path) -> Iterator[str]:
     """Yield the definitions of a service's request and response, each with a frame header.
 
-    A part without a header is written as a separate message, which the definition wraps.
+    If the request or response has no header, it is written as a separate message, which the definition wraps.
     """
     for word, part in zip(PARTS, wanted.parts, strict=True):
         lines = (f"{field.type.text} {field.name}\n" for field in part.fields if field.name != PLACEHOLDER)
@@ -210,7 +210,7 @@ def _generate(source: Path, prefix: Path, target: TypeTarget, python: Interprete
 
 
 def _build_library(place: Path, prefix: Path, target: TypeTarget, python: Interpreter, log: Path) -> None:
-    """Build a type's C++ library. Its packages must have been built before."""
+    """Build a type's C++ library. The packages that the type uses must already be built."""
     assert target.offer.types is not None, "the transport has libraries of types"
     wanted, source = target.wanted, target.manifest.folder / target.offer.types.library
     options = {
@@ -234,12 +234,12 @@ def _cmake(is_so: bool) -> str:
 
 
 def header_name(word: str) -> str:
-    """Return a type's name as in ROS 2 header file names, such as `point_cloud2` for `PointCloud2`."""
+    """Return a type's name as it appears in ROS 2 header file names, such as `point_cloud2` for `PointCloud2`."""
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", word)).lower()
 
 
 def _variables(prefix: Path, target: TypeTarget, python: Interpreter) -> dict[str, str]:
-    """Return the environment variables with which ROS 2 also finds the generated packages."""
+    """Return the environment variables that let ROS 2 find the generated packages too."""
     given = {"AMENT_PREFIX_PATH": os.environ.get("AMENT_PREFIX_PATH", ""), **python.fill(target.offer.variables)}
     return {**given, "AMENT_PREFIX_PATH": os.pathsep.join(filter(None, [str(prefix), given["AMENT_PREFIX_PATH"]]))}
 

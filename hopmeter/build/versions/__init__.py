@@ -1,1 +1,1 @@
-"""Provides other versions to compare with: of a Python library, of a crate, or of this checkout."""
+"""Provides other versions of a Python library, a crate or this checkout, for comparisons between two versions."""

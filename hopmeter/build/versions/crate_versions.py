@@ -80,7 +80,8 @@ def _git(checkout: Path, *words: str) -> str:
 
 
 def _require(file: Path, name: str, version: str) -> None:
-    """Pin an adapter's crate to an exact version in its Cargo.toml. Raises BuildError if the file names no version."""
+    """Pin an adapter's crate to an exact version in its Cargo.toml. Raises BuildError if Cargo.toml names no
+    version."""
     text = file.read_text(encoding="utf-8")
     escaped = re.escape(name)
     inline = rf'^({escaped} = (?:\{{[^}}\n]*?version = )?")[^"]*(")'

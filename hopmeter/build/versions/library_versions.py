@@ -31,7 +31,7 @@ class Library:
 
     manifest: Manifest
     package: str
-    """The package's requirement in the manifest. Empty if the transport has no Python package."""
+    """The package's requirement in the manifest. The requirement is empty if the transport has no Python package."""
     version: str
 
     @property
@@ -43,7 +43,7 @@ class Library:
 def parse(name: str, capabilities: Capabilities) -> Library | None:
     """Return the library for `NAME@VERSION`, where NAME is a transport or a Python package.
 
-    None if no library matches.
+    Return None if no library matches.
     """
     word, at, version = name.partition("@")
     if not at or not version or version.startswith("{"):
@@ -97,7 +97,7 @@ def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable
 def _whole(library: Library) -> str:
     """Return the reason why an installation's packages have fixed versions.
 
-    The text names an installation with the requested version, if there is one.
+    The reason names an installation with the requested version, if such an installation exists.
     """
     wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
     made = _installations(library.manifest)
@@ -142,7 +142,8 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return a node with the library version in its environment. A complete existing environment is reused."""
+    """Return a node with the library version in its environment. An existing environment is reused if it is
+    complete."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():

@@ -10,13 +10,13 @@ from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
 
 Say = Callable[[str], object]
-"""Prints a line about a slow step."""
+"""A function that prints a line about a slow step."""
 
 
 def prepare(name: str, plan: Plan, capabilities: Capabilities, say: Say) -> OldSide:
     """Return the old side for a reference: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
 
-    Raises UsageError if the reference is invalid, and BuildError if the side cannot be built.
+    Raises UsageError if the reference is invalid, and BuildError if the old side cannot be built.
     """
     transports = list(dict.fromkeys(cell.axes.transport for cell in plan.cells))
     if name.startswith(SETTINGS):

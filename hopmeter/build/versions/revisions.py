@@ -53,7 +53,7 @@ class Revision:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that make the revision's programs import its own package."""
+        """Return the environment variables that make the revision's programs import the revision's own package."""
         return {"PYTHONPATH": str(self.tree)}
 
 
@@ -111,7 +111,7 @@ def _build(revision: Revision, needed: list[AdapterKey], say: Callable[[str], ob
 
 
 def copy_files(revision: Revision) -> None:
-    """Copy the revision's files. The copy has a temporary name until it is complete."""
+    """Copy the revision's files. The directory of the copy has a temporary name until it is complete."""
     checkout = revision.tree.parents[2]
     partial = revision.tree.with_name(f"{revision.tree.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -122,7 +122,7 @@ def copy_files(revision: Revision) -> None:
         ).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             if hasattr(tarfile, "tar_filter"):
-                files.extraction_filter = tarfile.tar_filter  # Python 3.11.2 has no filters
+                files.extraction_filter = tarfile.tar_filter  # tarfile has no extraction filters in Python 3.11.2
             files.extractall(partial)
         partial.rename(revision.tree)
     finally:
@@ -146,7 +146,7 @@ def _make_environment(revision: Revision) -> None:
 def _cargo(revision: Revision) -> dict[str, str]:
     """Return the environment variables that give each revision its own target directory.
 
-    Cargo compares file times, so in a shared directory it would reuse crates of other revisions.
+    In a shared directory, Cargo would reuse crates of other revisions, because it only compares file times.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
@@ -221,7 +221,7 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell under the old manifest, with only those settings that differ from their defaults."""
+    """Return the cell under the old manifest. The cell contains only those settings that differ from their defaults."""
     if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):

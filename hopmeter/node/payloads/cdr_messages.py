@@ -19,7 +19,7 @@ EXTRA = "cdr"
 ENCAPSULATION = b"\0\1"
 """The first bytes of a message that is encoded as little-endian CDR."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""rosbags' numbers for kinds of types."""
+"""The numbers by which rosbags identifies kinds of types."""
 
 
 class CdrMessage:
@@ -35,7 +35,7 @@ class CdrMessage:
         self._bytes = self.encode()
 
     def encode(self) -> memoryview:
-        """Return the message, newly encoded."""
+        """Encode the message again, and return its bytes."""
         return self._encode(self._object)
 
     def _encode(self, message: Any) -> memoryview:
@@ -55,7 +55,7 @@ class CdrMessage:
         return came
 
     def _check_bounds(self, message: Any, name: str) -> None:
-        """Raise CodecError if a string or a sequence is longer than its bound, which rosbags does not check."""
+        """Raise CodecError if a string or a sequence is longer than its bound. rosbags itself does not check bounds."""
         for field in self._definitions[name].fields:
             attribute = f"{field.name}_" if keyword.iskeyword(field.name) else field.name
             kind, value = field.type, getattr(message, attribute)
@@ -74,7 +74,7 @@ class CdrMessage:
 
 @functools.lru_cache(maxsize=64)
 def type_store(definitions: tuple[Definition, ...]) -> Any:
-    """Return a rosbags type store with these definitions. Each definition must follow those that it uses."""
+    """Return a rosbags type store with these definitions. Each definition must follow the definitions that it uses."""
     store = import_package("rosbags.typesys.store", EXTRA).Typestore()
     described: dict[str, Any] = {
         each.name: ([], [(field.name, _describe(field.type)) for field in each.fields]) for each in definitions
@@ -84,7 +84,7 @@ def type_store(definitions: tuple[Definition, ...]) -> Any:
 
 
 def _describe(kind: FieldType) -> Any:
-    # In rosbags, a byte is signed; in ROS 2, it is unsigned.
+    # A byte is signed in rosbags, but unsigned in ROS 2.
     name = "uint8" if kind.name in OCTETS else kind.name
     one = (NAMED, name) if kind.is_message else (BASE, (name, kind.text_bound))
     if not kind.is_list:
@@ -97,7 +97,8 @@ def _is_bounded(kind: FieldType) -> bool:
 
 
 def make_message(definitions: Mapping[str, Definition], name: str, values: Mapping[str, Any]) -> Any:
-    """Return the rosbags message with the given field values. A string may stand for a message of UTF-16 code units."""
+    """Return the rosbags message with the given field values. If a field is a message of UTF-16 code units, its value
+    may be a string."""
     store = type_store(tuple(definitions.values()))
     fields = (_make_field(definitions, field.type, values[field.name]) for field in definitions[name].fields)
     return store.types[name](*fields)

@@ -13,7 +13,7 @@ from hopmeter.node.contract import ObjectTransport
 from hopmeter.node.loading import transport_class
 
 OBJECT = ("codec", "object", "device", "share")
-"""The keys of a flow in the spec that describe its object."""
+"""The keys that describe a flow's object in the spec."""
 
 
 class FlowObjects:
@@ -23,7 +23,8 @@ class FlowObjects:
         self._spec, self._adapter = spec, adapter
         self._made: dict[tuple[Any, ...], Any] = {}
         self.by_link: dict[str, Any] = {}
-        """The object of each link that carries one, by link name. Used for a transport that encodes objects itself."""
+        """The object of each link, by link name, for a transport that encodes objects itself. Links without an object
+        are left out."""
 
     @property
     def numbers(self) -> list[int]:
@@ -31,7 +32,7 @@ class FlowObjects:
         return [flow["number"] for flow in self._spec.get("flows", ()) if flow.get("codec")]
 
     def make(self, number: int) -> Any:
-        """Create the object of a flow. This imports the framework, which takes seconds."""
+        """Create the object of a flow. The call takes seconds, because it imports the framework."""
         from hopmeter.node.payloads.native_objects import NativeObjects
 
         objects = self._objects(number)

@@ -1,4 +1,4 @@
-"""Describes the objects of cells with a codec: their arrays and device.
+"""Describes the objects of cells with a codec: the arrays that the objects are made from, and their device.
 
 The codec's `FORM` defines how its framework creates the objects.
 """
@@ -30,10 +30,8 @@ def forms() -> dict[str, Form]:
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Return every codec that can be measured:
-
-    the frameworks that create objects from arrays, then the comparison codecs.
-    """
+    """Return the names of all codecs that can be measured: frameworks that create objects from arrays, then the
+    comparison codecs."""
     return (*forms(), *comparison_codecs())
 
 
@@ -77,7 +75,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 def place_of(codec: str, device: str, share: str = "none") -> str:
     """Return the codec framework's name for a device (`cpu`, `gpu`). Return an empty string for the CPU.
 
-    Raises CodecError if the framework or the device is missing, or if its memory cannot be shared as requested
+    Raises CodecError if the framework or the device is missing, or if the device's memory cannot be shared as requested
     (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
@@ -95,7 +93,8 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
-    """Return `encode(obj) -> frames` and `decode(frames) -> obj` of a codec. `share` says how GPU memory is shared."""
+    """Return `encode(obj) -> frames` and `decode(frames) -> obj` of a codec. `share` states how GPU memory is
+    shared."""
     if codec in comparison_codecs():
         module = comparison_codec(codec)
         return module.encode, module.decode

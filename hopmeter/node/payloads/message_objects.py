@@ -28,7 +28,7 @@ class ProtobufMessage:
         self._sorted = self._object.SerializeToString(deterministic=True)
 
     def encode(self) -> bytes:
-        """Return the message, newly encoded."""
+        """Encode the message again, and return its bytes."""
         return bytes(self._object.SerializeToString())
 
     def decode_bytes(self, payload: bytes) -> Any:
@@ -46,7 +46,7 @@ class ProtobufMessage:
 class FlatbuffersMessage:
     """A FlatBuffers table, read with the object API.
 
-    FlatBuffers has no verifier for Python, so decoding reads all fields.
+    Decoding reads all fields, because FlatBuffers has no verifier for Python.
     """
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class FlatbuffersMessage:
         self._packed = self._pack(self._object)
 
     def encode(self) -> bytes:
-        """Return the table, newly encoded."""
+        """Encode the table again, and return its bytes."""
         return self._pack(self._object)
 
     def _pack(self, obj: Any) -> bytes:
@@ -87,13 +87,13 @@ TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage | CdrMessage]] = {
 
 
 class MessageObject:
-    """A schema message, with the same methods as `Objects`, which the instrument calls."""
+    """A schema message with the same methods as `Objects`. The instrument calls these methods."""
 
     def __init__(self, folder: Path) -> None:
         facts = json.loads((folder / FACTS).read_text())
         self.obj = TYPES[facts["codec"]](folder, facts)
         self.encode = self.obj.encode
-        """Returns the message's bytes, newly encoded."""
+        """A function that encodes the message again and returns its bytes."""
         self.is_right(self.decode(memoryview(self.encode())), thoroughly=True)
 
     def for_another_flow(self) -> MessageObject:
@@ -113,7 +113,8 @@ class MessageObject:
         return self.obj.decode_bytes(bytes(payload))
 
     def is_right(self, came: Any, thoroughly: bool) -> bool:
-        """Return whether a message equals the sent message. Without `thoroughly`, any decoded message is accepted."""
+        """Return whether a message equals the sent message. Unless `thoroughly` is set, every decoded message is
+        accepted."""
         return not thoroughly or self.obj.equals(came)
 
 
@@ -126,8 +127,8 @@ def open_message(made_of: str) -> MessageObject:
 def _message_class(folder: Path, name: str) -> Any:
     """Return the class of a message.
 
-    Its descriptors are in a separate pool, so that a program can use several versions of a schema. protoc's modules
-    build the same classes, but share one pool.
+    The class's descriptors are in a separate pool, so that a program can use several versions of a schema. Modules that
+    protoc generates build the same classes, but share one pool.
     """
     pool = import_package(f"{PROTOBUF}.descriptor_pool", "protobuf").DescriptorPool()
     described = import_package(f"{PROTOBUF}.descriptor_pb2", "protobuf")
@@ -151,7 +152,7 @@ def _table_classes(module: Any) -> tuple[Any, Any]:
 
 @functools.cache
 def _import_generated(folder: Path, module: str) -> Any:
-    """Import generated code. Its files import each other relative to the directory that contains them.
+    """Import generated code. The generated files import each other relative to the directory that contains them.
 
     Messages of one package share that package's module.
     """

@@ -9,11 +9,11 @@ from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a flow, for an adapter with `carry(objects)`. It has the same methods as `Objects`, which the
-    instrument calls.
+    """The object of a flow, for an adapter with `carry(objects)`. It has the same methods as `Objects`. The instrument
+    calls these methods.
 
-    The payload is as long as on every other transport, so that rows are comparable, but it is neither written nor read.
-    The adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls `take`.
+    The payload is as long as on every other transport, so that rows are comparable, but the payload is neither written
+    nor read. The adapter publishes `leaving`, and passes the received object to `arrive` before it calls `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:
@@ -37,8 +37,8 @@ class NativeObjects:
         return self._payload_bytes
 
     def write(self, _frames: tuple[()], _payload: memoryview) -> None:
-        """Do nothing, because the transport carries the object instead."""
+        """Do nothing, because the transport carries the object instead of the payload."""
 
     def decode(self, _payload: memoryview) -> Any:
-        """Return the object that this thread received last, or None if it received none."""
+        """Return the object that this thread received last, or None if this thread has received no object."""
         return self._came.__dict__.pop("obj", None)

@@ -1,7 +1,7 @@
 """Provides the object of a flow with a codec.
 
-The source encodes it for every message, and the last receiver decodes and compares it. The instrument reads the clock
-before and after `encode` and `decode`.
+The source encodes the object for every message, and the last receiver decodes and compares it. The instrument reads the
+clock before and after `encode` and `decode`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from hopmeter.node.payloads import forms
 from hopmeter.node.payloads.message_objects import KIND, MessageObject, open_message
 
 NUMBER_BYTES = 8
-"""The size in bytes of a frame's number. The number is at the end of the payload, so that the rest stays aligned."""
+"""The size in bytes of a video frame's number. The number is at the end of the payload, so that the rest of the payload
+stays aligned."""
 
 
 class Objects:
@@ -37,7 +38,7 @@ class Objects:
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
-        """Returns the object's frames, newly encoded."""
+        """A function that encodes the object again and returns its frames."""
         self._warm_up()
 
     @property
@@ -48,7 +49,8 @@ class Objects:
     def _warm_up(self) -> None:
         """Run all code once, so that the first message need not wait for imports and compilation.
 
-        A wrong decoded object is no error here, because the cells of such a codec must fail instead of being skipped.
+        A wrong decoded object is not an error here, because the cells of such a codec must fail instead of being
+        skipped.
         """
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
@@ -74,7 +76,7 @@ class Objects:
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
         """Return whether an object has the type and shape of the sent object.
 
-        With `thoroughly`, the values must also be equal.
+        If `thoroughly` is set, the values must be equal too.
         """
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
@@ -104,7 +106,7 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Return the next object's number and its frames, newly encoded."""
+        """Encode the next object, and return its number and its frames."""
         number = self._next()
         return number, self._objects[number].encode()
 
@@ -121,7 +123,7 @@ class Frames:
     def decode(self, payload: memoryview) -> tuple[int, Any]:
         """Return the number and the decoded object, in the payload's memory if its framework can share memory.
 
-        Raises CodecError for an unknown number.
+        Raises CodecError if the number is unknown.
         """
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
@@ -129,7 +131,8 @@ class Frames:
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def for_another_flow(self) -> Frames:
-        """Return an instance with the same objects for another flow, which sends them in its own order."""
+        """Return an instance with the same objects for another flow. The other flow sends the objects in its own
+        order."""
         return Frames(self._objects)
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
@@ -161,7 +164,7 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        why = next(iter(str(cause).splitlines()), type(cause).__name__)  # PyTorch adds five lines of advice
+        why = next(iter(str(cause).splitlines()), type(cause).__name__)  # PyTorch appends five lines of advice
         what = f"{codec} cannot make an object of {array.dtype} {'x'.join(map(str, array.shape))}: {why}"
         raise CodecError("E-NO-OBJECT", what) from cause
 

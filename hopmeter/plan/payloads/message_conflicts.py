@@ -16,8 +16,8 @@ from hopmeter.schemas.payload import KIND
 
 
 def why_not_together(cell: Cell, flow: Flow) -> str:
-    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message, or an empty
-    string if it can."""
+    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message. Return an
+    empty string if it can."""
     return next(filter(None, (_clash(flow, other, language) for other, language in _companions(cell, flow))), "")
 
 

@@ -1,4 +1,4 @@
-"""Compute the encoded size of schema messages, and explain why a cell cannot carry one."""
+"""Compute the encoded size of schema messages, and explain why a cell cannot carry a schema message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hopmeter.schemas.payload import KIND
 OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
 """The codec library for messages that a transport converts from encoded bytes to its own objects."""
 ENDS = ("source", "sink", "follower", "client")
-"""The roles that encode or decode messages. Relays and servers only pass on the bytes."""
+"""The roles that encode or decode messages. Relays and servers pass on the bytes without decoding them."""
 
 
 def object_languages(codec: str, payload: str) -> Sequence[str]:
@@ -50,7 +50,7 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type, or an empty string if they can or if replies have no
+    """Return why replies cannot be messages of this type. Return an empty string if they can, or if replies have no
     payload."""
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
@@ -61,8 +61,8 @@ def _why_no_replies(cell: Cell) -> str:
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
     """Return the languages that encode or decode a flow's messages, starting with the encoding language.
 
-    A server's language does not count, because servers return the bytes that they received. If the transport itself
-    encodes messages, the result is Python, because hopmeter encodes one message in Python beforehand.
+    The language of a server is left out, because servers return the bytes that they received. If the transport itself
+    encodes messages, return Python, because hopmeter encodes one message in Python beforehand.
     """
     if not flow.has_codec:
         return [OBJECT_LANGUAGE]
@@ -102,7 +102,7 @@ def _no_compiler(codec: str, payload: str, language: str) -> str:
 
 
 def message_bytes(flow: Flow, language: str) -> int:
-    """Return the size of a flow's encoded message. The size depends on the encoding language."""
+    """Return the size of a flow's encoded message. The size depends on the language that encodes the message."""
     if flow.has_codec:
         return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
     return encoded_file(flow).stat().st_size

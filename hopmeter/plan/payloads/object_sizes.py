@@ -1,7 +1,7 @@
 """Measure the encoded sizes of objects in the Python environment that will carry them, and cache the sizes.
 
-The cache saves time because importing a framework takes seconds. The size depends on the Python environment, the
-codec's packages and hopmeter's code. Environments with the same packages and code share cached sizes.
+The cache saves time because importing a framework takes seconds. An object's size depends on the Python environment,
+the codec's packages and hopmeter's code. Environments with the same packages and code share cached sizes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hopmeter.manifest.readiness import environment
 from hopmeter.system import paths
 
 PATIENCE_S = 120
-"""The time limit in seconds. Some frameworks take a minute to import on a busy machine."""
+"""The time limit in seconds for measuring sizes. Some frameworks take a minute to import on a busy machine."""
 GPU_FILES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
 GPU_WORDS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "JAX_PLATFORMS")
 
@@ -32,8 +32,8 @@ Weights = dict[str, tuple[int, str]]
 class Asked:
     """A request for the encoded sizes of one codec's objects, for one device and one way of sharing.
 
-    Requests in equal Python environments are merged. `python` is None if the node's command belongs to another hopmeter
-    installation.
+    Requests for equal Python environments are merged. `python` is None if the node's command belongs to another
+    hopmeter installation.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Asked:
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """Return the sizes, by the identity of the request. At most one process per core runs at a time."""
+    """Return the sizes for each request, by the request's identity. At most one process per core runs at a time."""
     one_each: dict[str, Asked] = {}
     for one in asked:
         one_each.setdefault(one.identity, one).payloads.update(one.payloads)
@@ -72,7 +72,7 @@ def _alike(python: Interpreter, codec: str) -> list[Any]:
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     versions = codec_interpreter.versions(codec, python)
-    # If a package version is unknown, the package directories distinguish the environments.
+    # If the version of a package is unknown, the package directories distinguish the environments.
     folders = [] if all(versions) else [(str(each), each.stat().st_mtime_ns) for each in python.packages]
     return [str(python.program.resolve()), versions, folders]
 
@@ -86,7 +86,8 @@ def _code() -> int:
 
 
 def _gpus() -> list[str]:
-    """Return the GPUs and the variables that select them. Sizes may change if a GPU appears or disappears."""
+    """Return the GPUs of this machine and the environment variables that select GPUs. Object sizes may change if a GPU
+    appears or disappears."""
     files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
     return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
 
@@ -115,11 +116,11 @@ def _remember(identity: str, known: Weights) -> None:
 
 
 def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weights]:
-    """Measure sizes in a separate process, because a framework may crash or start threads. Return all sizes, and the
-    sizes that may be cached.
+    """Measure sizes in a separate process, because a framework may crash or start threads. Return all measured sizes,
+    and the sizes that may be cached.
 
-    The only error that may be cached is a missing GPU, because the fingerprint changes when a GPU appears. Other errors
-    may disappear soon: memory may become free, or a package may be installed.
+    The only error that may be cached is a missing GPU, because the fingerprint changes when a GPU appears. Any other
+    error may soon disappear; for example, memory may become free.
     """
     try:
         done = subprocess.run(

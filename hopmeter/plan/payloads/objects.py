@@ -29,13 +29,13 @@ from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
-"""The installed transport, the codec, the device and the way of sharing."""
+"""The key of an object size: the installed transport, the codec, the device and the way of sharing."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     """Return why a cell's codec, device and payload cannot be combined, or an empty string if they can.
 
-    `ends` contains the languages that encode or decode.
+    `ends` contains the languages that encode or decode the object.
     """
     kind = cell.axes.payload.partition(":")[0]
     if is_message(cell.axes.payload):
@@ -65,7 +65,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return why an object's memory cannot be shared by a handle, or an empty string if it can."""
+    """Return why an object's memory cannot be shared by a handle, or an empty string if the memory can be shared."""
     from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -155,7 +155,7 @@ class _Sizes:
     capabilities: Capabilities
 
     def set(self, cell: Cell) -> Cell:
-        """Return the cell with the sizes of its objects. If an object is impossible, the cell is dropped with a
+        """Return the cell with the sizes of its objects. If an object cannot be created, the cell is dropped with a
         reason."""
         ours = _object_flows(cell)
         reasons = chain(
@@ -169,7 +169,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why a flow's object cannot be created, or an empty string if it can."""
+        """Return why a flow's object cannot be created, or an empty string if the object can be created."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get

@@ -39,7 +39,7 @@ class OwnType:
 
     @property
     def offers(self) -> list[Offer]:
-        """Return what the transport supports in each of the languages."""
+        """Return the transport's offer in each of the languages."""
         return [self.manifest.offers[language] for language in self.languages]
 
     @property
@@ -51,13 +51,14 @@ class OwnType:
         return code_of(self.manifest, offer, self.wanted).facts
 
     def code(self, language: str) -> str:
-        """Return the directory of the type's code in a language, or an empty string if the code is not built."""
+        """Return the directory of the type's code in a language, or an empty string if the code has not been built."""
         found = code_of(self.manifest, self.manifest.offers[language], self.wanted)
         return str(found.folder) if found.facts else ""
 
 
 def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
-    """Return the native type with which a flow's transport carries its messages, or None if it carries them as bytes.
+    """Return the native type with which a flow's transport carries its messages, or None if the transport carries them
+    as bytes.
 
     Raises UsageError if the type's definition is missing.
     """
@@ -91,8 +92,8 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return the form in which a flow's messages are sent, or None if no form is possible, as for calls with encoded
-    messages."""
+    """Return the form in which a flow's messages are sent. Return None if no form is possible, for example for calls
+    with encoded messages."""
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
     return "octets" if not flow.is_call and flow.codec in (NO_CODEC, CDR) else None
@@ -124,7 +125,7 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
     """Return why a flow's transport cannot carry a schema message as a native type, or an empty string if it can.
 
-    The result is also empty if the transport carries the message as bytes.
+    Also return an empty string if the transport carries the message as bytes.
     """
     try:
         found = own_type(cell, flow, known)
@@ -216,4 +217,4 @@ def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[O
             if found := own_type(cell, flow, known):
                 yield from [(found, offer) for offer in found.unbuilt]
         except UsageError:
-            continue  # the reason is reported with the cell or in a note
+            continue  # another check reports the reason with the cell or in a note

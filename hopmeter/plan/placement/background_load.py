@@ -1,4 +1,4 @@
-"""Choose the cores for the background load, or explain why they are not available."""
+"""Choose the cores for the background load, or explain why these cores are not available."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.scenario import Scenario
 
 @dataclass(frozen=True)
 class Load:
-    """The background load of a trial."""
+    """The cores of a trial's background load, and the requested load on them."""
 
     cores: tuple[int, ...]
     cpu_percent: float
@@ -23,8 +23,8 @@ class Load:
 
 
 def load_of(scenario: Scenario, machine: Machine) -> Load | None:
-    """Return the background load that a scenario requests, or None if it requests none. Raises NoCoresError if its
-    cores are missing."""
+    """Return the background load that a scenario requests, or None if the scenario requests no load. Raises
+    NoCoresError if this machine lacks the requested cores."""
     asked = scenario.background
     if asked is None:
         return None
@@ -33,7 +33,7 @@ def load_of(scenario: Scenario, machine: Machine) -> Load | None:
 
 
 def drop_without_cores(cells: Iterable[Cell], scenario: Scenario, machine: Machine) -> list[Cell]:
-    """Drop all cells if the cores of the background load are not available here."""
+    """Drop all cells if the cores for the background load are not available on this machine."""
     try:
         load_of(scenario, machine)
     except NoCoresError as absent:

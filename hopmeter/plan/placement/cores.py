@@ -10,7 +10,7 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """Raised with the reason if the requested cores are not available here."""
+    """Raised, with the reason, if the requested cores are not available on this machine."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Return two physical cores. The last cores are preferred, because the first ones usually handle interrupts."""
+        """Return two physical cores. The last cores are preferred, because the first cores usually handle
+        interrupts."""
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:

@@ -19,17 +19,17 @@ class HostFacts:
     address: str = LOOPBACK
     """The address at which other hosts reach this host."""
     ready: Mapping[tuple[str, str], Readiness] = field(default_factory=dict)
-    """The nodes of the host, by transport and language; empty for this machine."""
+    """The nodes of the host, by transport and language. The mapping is empty for this machine."""
     cores: tuple[int, ...] = ()
     network: str = ""
     """The id of the host's network stack. Hosts with the same id reach each other over sockets."""
     files: tuple[str, ...] = ()
     """The ids of the host's file system and of its socket directory. Hosts with a common id share files."""
     clock: str = ""
-    """The id of the host's clock. Hosts with the same id have the same time."""
+    """The id of the host's clock. Hosts with the same clock id share one clock."""
 
     codecs: tuple[str, ...] = ()
-    """The names of the host's codec libraries for schema messages; empty for this machine."""
+    """The names of the host's codec libraries for schema messages. The set is empty for this machine."""
 
     def shares_machine(self, other: HostFacts) -> bool:
         """Return whether both hosts share sockets and files. Messages between such hosts stay on one machine."""

@@ -1,4 +1,4 @@
-"""Place the nodes of cells on hosts, and drop the cells that these hosts cannot run."""
+"""Place the nodes of cells on hosts, and drop the cells that the hosts cannot run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def assume_hosts(
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
-    """Raise UsageError if a scenario names an unknown host, or requests something impossible with several hosts."""
+    """Raise UsageError if a scenario names an unknown host, or requests an option that is impossible with several
+    hosts."""
     named = {name: each.host for name, each in scenario.participant.items() if each.host}
     for name, host in named.items():
         if not hosts:
@@ -68,7 +69,7 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
-    """Assign a host to each endpoint of ordinary cells, in rotation, and to each participant of workloads."""
+    """Assign a host to each participant of a workload and, in rotation, to each endpoint of an ordinary cell."""
     return [_place(cell, hosts) if hosts else cell for cell in cells]
 
 

@@ -23,14 +23,15 @@ Hosts = Mapping[str, HostFacts]
 
 
 def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
-    """Return each carrier of a cell, with the sets of hosts that its messages connect."""
+    """Return each carrier of a cell, with the sets of hosts that the carrier's messages connect."""
     shape = topology(cell)
     used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
     return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow, including the broker's host. A broker runs on the first node's host."""
+    """Return the hosts of each flow. The host of the first node is included if the transport has a broker, because the
+    broker runs there."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
@@ -47,8 +48,8 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
     """Return a placed cell with the settings that its carriers need to connect several machines. Settings from the
     scenario stay unchanged.
 
-    All flows with the same carrier share one process per participant. If one of these flows leaves the machine, all of
-    them get the network settings.
+    All flows with the same carrier share one process per participant. If one of these flows leaves the machine, all
+    flows of the carrier get the network settings.
     """
     if not capabilities.hosts or cell.dropped:
         return cell
@@ -66,8 +67,8 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
 
 
 def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
-    """Return the cell with the settings that flows with their own transports need. Different settings may split a
-    participant into several processes."""
+    """Return the cell with the settings that flows with their own transports need to connect machines. Different
+    settings may split a participant into several processes."""
 
     def reach(flow: Flow) -> Flow:
         if flow.carrier is None or flow.carrier.key not in away:

@@ -1,4 +1,4 @@
-"""Add cells that run one flow of a workload separately, to show how much the other flows slow it down."""
+"""Add cells that run one flow of a workload separately, to show how much the other flows slow down this flow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _cells_alone(cell: Cell) -> list[Cell]:
 
 
 def flows_to_isolate(workload: Workload) -> list[Flow]:
-    """Return the flows with a deadline that can be measured separately: the workload has flows that do not cause
-    them."""
+    """Return the flows with a deadline that can be measured separately, because at least one other flow of the workload
+    does not cause their messages."""
     known = {flow.name for flow in workload.flows}
     return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

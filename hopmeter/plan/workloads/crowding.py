@@ -33,7 +33,7 @@ def why_spinning(threads: int, cores: int) -> str:
 
 def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:
     """Return the number of a workload's processes on this machine and the number of cores that they share, or None if
-    unknown."""
+    the cores are unknown."""
     if not cell.is_whole_workload or cell.workload is None or cell.comparison.alone:
         return None
     programs = [each for each in cell.workload.participants if not each.host]

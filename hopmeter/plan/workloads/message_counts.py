@@ -29,7 +29,7 @@ def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Co
 
 
 def _add(name: str, scenario: Scenario, duration_s: float, counts: dict[str, Count]) -> Count:
-    """Add the counts of a flow, and of the flows that cause its messages."""
+    """Add to `counts` the message counts of a flow, and of the flows that cause its messages."""
     if name not in counts:
         flow = scenario.flow[name]
         if rates := rates_of_keys(dict(flow)):

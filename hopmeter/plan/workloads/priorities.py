@@ -14,7 +14,7 @@ from hopmeter.plan.workloads.crowding import why_spinning
 
 
 def why_no_threads(cell: Cell, capabilities: Capabilities) -> str:
-    """Return why a workload's threads cannot run here as requested, or an empty string if they can."""
+    """Return why a workload's threads cannot run on this machine as requested, or an empty string if they can."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     return (
@@ -34,7 +34,8 @@ def _why_no_limit(workload: Workload) -> str:
 
 
 def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
-    """Return a reason if a participant requests a priority that this user may not use, or an empty string."""
+    """Return a reason if a participant requests a priority that this user may not use, or an empty string if no
+    participant does."""
     for each in workload.participants:
         if each.fifo > capabilities.highest_priority:
             most = f"at most {capabilities.highest_priority}" if capabilities.highest_priority else "none"
@@ -45,7 +46,7 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 
 
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
-    """Return a reason if a participant would starve other threads, or an empty string.
+    """Return a reason if a participant would starve other threads, or an empty string if no participant would.
 
     A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. Such a thread needs its own
     core, and another core must remain free.

@@ -1,4 +1,4 @@
-"""Plan the flows that replay a recording: how many messages they send, of which sizes, and when."""
+"""Plan the flows that replay a recording: the number, the sizes and the due times of their messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Replayed:
         return self.messages, self.warmup
 
     def apply(self, flow: Flow) -> Flow:
-        """Return the flow with these messages as its payload, rate and pace."""
+        """Return the flow with the payload, rate and pace of the replayed messages."""
         values: dict[str, Any] = {
             "payload": f"replay:{self.label}",
             "payload_bytes": self.most_bytes,
@@ -50,7 +50,7 @@ class Replayed:
 
 
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
-    """Return the planned messages of each flow that replays a recording. Raises RecordingError, which names the
+    """Return the planned messages of each flow that replays a recording. Raises a RecordingError that names the
     flow."""
     found = {name: _replay(keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
     found = _with_types(found)
@@ -82,7 +82,7 @@ def _with_type(replay: Replay, types: Mapping[Path, Mapping[str, RecordedType]])
 
 
 def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
-    """Return the messages of each flow that replays a recording. Raises RecordingError, which names the flow."""
+    """Return the messages of each flow that replays a recording. Raises a RecordingError that names the flow."""
     if not replays:
         return {}
     from hopmeter.recordings.replay_file import ReplayRequest, read_requests

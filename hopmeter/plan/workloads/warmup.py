@@ -1,4 +1,4 @@
-"""Compute the length of a workload's warm-up, and how many messages each flow sends in it."""
+"""Compute the length of a workload's warm-up, and how many messages each flow sends during the warm-up."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WARMUP_S = 0.2
 WARMUP_MESSAGES = 2
 """The number of messages that the slowest flow should send during the warm-up, within the limit of `WARMUP_SHARE`."""
 WARMUP_SHARE = 0.2
-"""The maximum length of the warm-up, as a fraction of the measurement. Flows with a longer period do not extend the
-warm-up."""
+"""The maximum length of the warm-up, as a fraction of the measurement. Flows with a longer period than this do not
+extend the warm-up."""
 ROUNDING = 1e-9
 
 
@@ -26,7 +26,7 @@ def warmup_s(flows: Mapping[str, Flow], duration_s: float) -> float:
 
 
 def warmup_messages(flow: Flow, spent_s: float) -> int:
-    """Return how many messages a flow with a schedule sends during the warm-up, which contains only whole bursts."""
+    """Return how many messages a flow with a schedule sends during the warm-up, rounded to whole bursts."""
     return int(math.floor((flow.rate or 0.0) * spent_s / flow.burst + ROUNDING) * flow.burst)
 
 

@@ -38,20 +38,20 @@ from hopmeter.schemas import is_message
 
 DURATION = "5s"
 WHOLE = "workload"
-"""The payload shown in the row of a whole workload, because it has no payload of its own."""
+"""The text shown as the payload in the row of a whole workload, which has no payload of its own."""
 
 
 def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
     """Yield the cells of a workload without ids, one per transport and combination of the other conditions."""
     own = own_carriers(scenario.flow, capabilities.manifests)
-    # If all flows name their transports, the cell uses the manifest of one of them and the names of all.
+    # If all flows name their transports, the cell uses the manifest of one transport and the names of all transports.
     only = (
         [capabilities.manifests[each.transport] for each in own.values()][:1]
         if has_own_transports(scenario.flow)
         else []
     )
     for manifest in only or transports_of(ask, capabilities):
-        # Other scenarios use two cores by default, which is too few for all programs of a workload.
+        # The default of ordinary scenarios, two cores, is too few for all programs of a workload.
         cores = scenario.cores or ["free"]
         for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
@@ -114,7 +114,7 @@ _EACH: dict[str, Any] = {each.key: each.default for each in CONDITIONS if each.s
     "touch": "none",
     "rate": 1.0,
 }
-"""Defaults for conditions that belong to the flows of a workload instead of the whole cell."""
+"""Default values of conditions that belong to each flow of a workload instead of the whole cell."""
 
 
 def participant_axes(scenario: Scenario, participant: str, wait: str) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _core_list(word: str | None, capabilities: Capabilities) -> tuple[int, ...]:
 
 
 def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
-    """Return why the cores of a participant are not available here, or an empty string if they are."""
+    """Return why the cores of a participant are not available on this machine, or an empty string if they are."""
     for name, each in scenario.participant.items():
         try:
             capabilities.machine.core_list(each.cores or "free")
@@ -199,7 +199,8 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload_bytes=units.payload_bytes(keys.payload),
-        # An object is created only once. The sender touches an object by encoding, and the receiver by decoding.
+        # An object is created only once. Encoding touches the object at the sender, and decoding touches it at the
+        # receiver.
         **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
         | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
         messages=count[0],
@@ -220,8 +221,8 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 def rows_of(cell: Cell) -> list[Cell]:
     """Return the rows of a cell.
 
-    A workload has rows for the whole, each flow, each bridge and each path. A separately measured flow has rows for the
-    cell and the flow. Any other cell has one row.
+    A workload has a row for the whole workload, and a row for each flow, bridge and path. A separately measured flow
+    has rows for the cell and the flow. Any other cell has one row.
     """
     if cell.workload is None or cell.dropped:
         return [cell]
@@ -232,8 +233,8 @@ def rows_of(cell: Cell) -> list[Cell]:
 
 
 def part_place(cell: Cell) -> tuple[int, int]:
-    """Return the sort key of a row within its workload: the whole first, then the flows in order, then the paths in
-    order."""
+    """Return the sort key of a row within its workload: the whole workload first, then its flows in order, then its
+    paths in order."""
     if cell.workload is None or not (cell.flow or cell.path):
         return 0, 0
     if cell.flow:
@@ -282,7 +283,8 @@ def path_cell(cell: Cell, path: Path) -> Cell:
 
 
 def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
-    """Return the comparison values of a flow or path: no floor, and the same flow or path on the other side."""
+    """Return the comparison values of a flow or path: no floor, and the same flow or path on the other side of the
+    comparison."""
     other = cell.comparison.counterpart
     return {"floor": None, "floor_reason": "", "counterpart": f"{other}.{part}" if other else ""}
 

@@ -25,7 +25,7 @@ def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cel
 
 
 def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
-    """Yield each flow of a workload to each of its targets, as an ordinary cell to which the rules apply."""
+    """Yield an ordinary cell, to which the rules apply, for each flow of a workload and each target of the flow."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell is judged itself"
     for flow in workload.flows:
@@ -35,7 +35,8 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             target = workload.participant(name)
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
-            # In an ordinary cell, the pace `closed` requires a ring. In a workload, another flow returns the messages.
+            # In an ordinary cell, the pace `closed` requires a ring, while in a workload another flow returns the
+            # messages.
             values: dict[str, Any] = {"wait": wait, "pace": "open" if flow.returns else flow.pace}
             values |= {"language": language, "payload_bytes": flow.payload_bytes}
             yield flow.name, whole.with_values(**values, workload=None, flow="")

@@ -17,7 +17,8 @@ Pictures = dict[str, Decoded]
 
 
 def decode_payloads(plan: Plan) -> AbstractContextManager[Pictures]:
-    """Decode the frames that the cells send. The frames exist inside the `with` block, in a directory of this run.
+    """Decode the frames that the cells send. The decoded frames exist only inside the `with` block, in a directory of
+    this run.
 
     Raises PictureError if a file cannot be decoded, and InterruptedRunError on a signal.
     """
@@ -31,7 +32,7 @@ def _decode(payload: str, most: int | None, into: Path, check: Callable[[], None
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """Return the maximum number of frames of each payload that a trial sends, or None if unknown."""
+    """Return the maximum number of frames that a trial sends of each payload, or None if this number is unknown."""
     needed: dict[str, int | None] = {}
     for flow in (flow for cell in plan.runnable for flow in flows(cell)):
         if parse_source(flow.payload):

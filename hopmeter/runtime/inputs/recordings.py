@@ -17,7 +17,8 @@ Recordings = dict[str, ReplayFile]
 
 
 def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
-    """Write the messages that flows replay. The files exist inside the `with` block, in a directory of this run.
+    """Write the messages that flows replay. The replay files exist only inside the `with` block, in a directory of this
+    run.
 
     Raises RecordingError if a recording cannot be replayed, and InterruptedRunError on a signal.
     """

@@ -20,17 +20,17 @@ class RunFile(Protocol):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts about this file for the result. `path` is the user's file."""
+        """Return the facts about this file for the result. The argument `path` is the user's file."""
 
 
 @contextmanager
 def make_files(
     needed: Mapping[str, Need], make: Callable[[str, Need, Path, Callable[[], None]], File]
 ) -> Iterator[dict[str, File]]:
-    """Create a file for each key. The files exist inside the `with` block, in a directory of this run.
+    """Create a file for each key. The created files exist only inside the `with` block, in a directory of this run.
 
-    `make` receives the key, its value in `needed`, the path of the new file, and a check function. `make` must call the
-    check function often, because the check raises InterruptedRunError after Ctrl-C.
+    The function `make` receives the key, its value in `needed`, the path of the new file, and a check function. `make`
+    must call the check function often, because the check raises InterruptedRunError after Ctrl-C.
     """
     if not needed:
         yield {}
@@ -50,7 +50,8 @@ def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
 
 
 def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
-    """Raise UsageError if a file has changed since the run began. The resumed run would send different messages."""
+    """Raise UsageError if a file has changed since the run began. If a file has changed, the resumed run would send
+    different messages."""
     for key, found in facts(files).items():
         if found != before.get(key):
             what = f"{kind}{key} has different content than when this run began"

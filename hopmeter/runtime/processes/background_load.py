@@ -17,13 +17,14 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 PATIENCE_S = 20.0
-"""The timeout for an answer of the process. Before its first answer, the process must map its memory."""
+"""The timeout in seconds for an answer of the load process. It is long because the process maps its memory before its
+first answer."""
 GONE = "look at the log; without `background` the trial is measured without a load"
 
 
 @dataclass(frozen=True)
 class Achieved:
-    """The load achieved since `begin`. The value is None for a kind of load that was not requested."""
+    """The load achieved since `begin`. A value is None if this kind of load was not requested."""
 
     cpu_percent: float | None
     """The average utilization of the load's cores, in percent."""

@@ -28,10 +28,10 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""How long a broker may take to exit after SIGTERM. Only the broker itself can release its shared memory, and a busy
-machine is slow."""
+"""How long, in seconds, a broker may take to exit after SIGTERM. The time is generous because only the broker itself
+can release its shared memory."""
 TRIES = 3
-"""The maximum number of attempts to start a broker. Another process may take the free port first."""
+"""The maximum number of attempts to start a broker. An attempt fails if another process takes the chosen port first."""
 TAIL_CHARACTERS = 400
 
 
@@ -48,7 +48,7 @@ class BrokerContext:
     host: str = LOOPBACK
     """The address on which the broker listens."""
     anonymous: bool = False
-    """Whether the broker also accepts clients without its password, which are not hopmeter nodes."""
+    """Whether the broker also accepts clients without its password. Such clients are not hopmeter nodes."""
 
 
 class BrokerProcess:
@@ -177,7 +177,7 @@ class BrokerProcess:
         return reading(self.pid)
 
     def version(self) -> str:
-        """Return the version that the broker reports, as one line, or its title if it reports none."""
+        """Return the version that the broker reports, as one line, or the broker's title if it reports no version."""
         if not self._told.version:
             return self.title
         command = [self._told.program or self._told.version[0], *self._told.version[1:]]
@@ -186,8 +186,8 @@ class BrokerProcess:
 
     def close(self) -> None:
         """Terminate the broker so that it can release its resources, then kill it and its children."""
-        # Popen's methods are avoided because they would reap the process. Until a process is reaped, its process id and
-        # process group stay reserved.
+        # Popen's methods are not used because they would reap the process. Until the process is reaped, its process id
+        # and process group stay reserved.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not handle SIGTERM
         self._wait()
@@ -207,7 +207,7 @@ class BrokerProcess:
 
 
 def _group() -> str:
-    """Return the name of the user's group, or its number if it has no name. Some brokers use the name for shared
+    """Return the name of the user's group, or its number if it has no name. Some brokers use the group name for shared
     objects."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
@@ -216,8 +216,8 @@ def _group() -> str:
 
 
 def _hash(secret: str) -> str:
-    """Return a password hash in mosquitto's format `$7$`: PBKDF2 with SHA-512. Few iterations suffice for 128 random
-    bits."""
+    """Return a password hash in mosquitto's format `$7$`: PBKDF2 with SHA-512. A few iterations suffice, because the
+    password has 128 random bits."""
     salt, rounds = os.urandom(12), 101
     made = hashlib.pbkdf2_hmac("sha512", secret.encode(), salt, rounds)
     return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(made).decode()}"

@@ -1,5 +1,5 @@
-"""Samples the CPU use of each process from /proc once a second. The launcher is included, because sampling also costs
-CPU."""
+"""Samples the CPU use of each process from /proc once a second. The launcher is sampled too, because sampling itself
+uses CPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CpuSampler:
         self._rows: list[dict[str, Any]] = []
 
     def sample(self) -> None:
-        """Take one sample of each process. The first call only sets the reference for the second."""
+        """Take one sample of each process. The first call only sets the reference for the second call."""
         for pid, role in self._roles.items():
             now, ticks = time.monotonic(), _ticks(pid)
             if ticks is None:
@@ -66,19 +66,19 @@ def stolen_us() -> float:
 
 
 class Steal:
-    """The share of some cores' time that the hypervisor has stolen since this object was created."""
+    """The share of CPU time on some cores that the hypervisor has stolen since this object was created."""
 
     def __init__(self, cores: Iterable[int] = ()) -> None:
-        """Watch these cores, or all cores if none are given."""
+        """Watch these cores, or all cores if no cores are given."""
         self._names = {f"cpu{core}" for core in cores}
         self._before, self._began = _stolen_s_of_cores(), time.monotonic()
 
     def share(self) -> float:
-        """Return the stolen share so far, from 0 to 1."""
+        """Return the share of stolen CPU time so far, from 0 to 1."""
         now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
         names = (self._names or set(now) - {"cpu"}) & set(now)
         stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)
-        # The kernel counts in ticks, so stolen time may appear longer than a short interval.
+        # The kernel counts stolen time in ticks, so the stolen time may appear longer than a short interval.
         return min(1.0, max(0.0, stolen_s / (lasted_s * len(names)))) if names and lasted_s else 0.0
 
 

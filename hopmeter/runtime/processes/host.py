@@ -34,10 +34,10 @@ class Background(Protocol):
     """The running background load of a host."""
 
     def await_start(self) -> None:
-        """Wait until the load is running. Raises TrialFailedError if the load does not start."""
+        """Wait until the background load is running. Raises TrialFailedError if the load does not start."""
 
     def begin(self) -> None:
-        """Begin the measured window."""
+        """Begin to measure the background load."""
 
     def reading(self) -> Achieved:
         """Return the load achieved since `begin`."""
@@ -48,7 +48,7 @@ class Background(Protocol):
 
 @dataclass(frozen=True)
 class BrokerOrder:
-    """A broker that a trial needs."""
+    """An order to start a broker that a trial needs."""
 
     number: int
     """The number of the broker's transport among the trial's carriers."""
@@ -93,20 +93,20 @@ class TrialHost(Protocol):
         """Start a node. Raises TrialFailedError if the node does not start."""
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Start the processes of all trials first."""
+        """Begin to detect stopped processes. Before this call, start the processes of all trials."""
 
     def note_usage(self) -> None:
         """Record the resources used by the brokers so far, and the memory of all processes."""
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window on these cores, or on all cores if none are given."""
+        """Begin the measured window on these cores, or on all cores if no cores are given."""
 
     def sample_cpu(self) -> None:
-        """Sample the CPU use of each process, unless the host does so itself."""
+        """Sample the CPU use of each process, unless the host samples the CPU use itself."""
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Request a step of another host in advance, so that all hosts execute it concurrently. The step itself raises
-        its errors."""
+        """Request a step of another host in advance, so that all hosts execute it concurrently. Errors are raised when
+        the step itself is executed."""
 
     def usage(self, since_ns: int) -> Usage:
         """Return the resources used since a time on this machine's clock. Raises TrialFailedError if a broker has

@@ -23,7 +23,8 @@ LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
 WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
 STARTING = ("bound", "ready", "quiet")
-"""Messages before which a node may open files. A node sends none of these messages during the measurement."""
+"""The messages of a starting node, before which the node may open files. A node sends none of these messages during the
+measurement."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,15 @@ class Node(ABC):
         self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.host = ""
-        """The name of the node's host, or empty if the run uses only this machine."""
+        """The name of the node's host, or an empty string if the run uses only this machine."""
         self.said: dict[str, dict[str, Any]] = {}
         """The latest message of each kind from the node."""
 
     @property
     @abstractmethod
     def sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that become readable when the node sends a message or exits. Nodes may share
-        descriptors."""
+        """Return the descriptors that become readable when the node sends a message or exits. Several nodes may share a
+        descriptor."""
 
     @property
     @abstractmethod
@@ -75,7 +76,7 @@ class Node(ABC):
 
     @abstractmethod
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node. If the node has exited, do nothing; other methods report the exit."""
+        """Send a message to the node. If the node has exited, do nothing, because other methods report the exit."""
 
     @abstractmethod
     def read_messages(self) -> Iterator[dict[str, Any]]:
@@ -123,7 +124,7 @@ class Node(ABC):
 class LocalNode(Node):
     """A node on this machine: a child process with a socket pair.
 
-    Calls `note_open_files` with its process id after each startup step, and before it is killed.
+    The node calls `note_open_files` with its process id after each startup step, and before the process is killed.
     """
 
     def __init__(self, start: Start, note_open_files: Callable[[int], None]) -> None:
@@ -161,11 +162,11 @@ class LocalNode(Node):
             pass_fds=[fd],
             cwd=start.spec_file.parent,
             env={**environment(), **start.environment},
-            # The node has its own process group. Therefore, Ctrl-C reaches only the launcher, and the node's children
-            # end with the node.
+            # The node has its own process group, so that Ctrl-C reaches only the launcher and the node's children end
+            # with the node.
             start_new_session=True,
-            # Python ignores SIGPIPE and SIGXFSZ, and the node inherits this. A broken pipe or a file-size limit is then
-            # a reportable error instead of a fatal signal.
+            # The node inherits Python's setting to ignore SIGPIPE and SIGXFSZ. A broken pipe or a file-size limit is
+            # then an error that the node can report, instead of a fatal signal.
             restore_signals=False,
         )
 
@@ -177,7 +178,7 @@ class LocalNode(Node):
     @property
     def finished_sources(self) -> tuple[Any, ...]:
         """Return the descriptors that would stay readable and wake a selector forever. The process descriptor is
-        included only after `has_ended` has detected the exit."""
+        included only after `has_ended` has detected that the process has exited."""
         over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
@@ -249,7 +250,7 @@ class LocalNode(Node):
 
     def close(self) -> None:
         """Kill the process and its children, and reap it."""
-        # The process is not yet reaped, so its process id and process group are still reserved.
+        # The process has not been reaped yet, so its process id and process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)
         self._process.wait()

@@ -35,7 +35,7 @@ class Stop:
 
 
 class StopWatch:
-    """Records when processes stop and continue. One thread for each process sleeps until that process changes state."""
+    """Records when processes stop and continue. For each process, one thread sleeps until the process changes state."""
 
     def __init__(self) -> None:
         self._stops: dict[int, list[Stop]] = {}
@@ -54,7 +54,7 @@ class StopWatch:
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
-        """Join the threads, which exit when their processes exit."""
+        """Join the threads. Each thread exits when its process exits."""
         for thread in self._threads:
             thread.join()
 

@@ -22,7 +22,7 @@ from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
 LEAD_NS = 15_000_000
-"""The time from `go` to the start of the schedule, which is long enough for all nodes to receive `go`."""
+"""The time in nanoseconds from `go` to the start of the schedule. It is long enough for all nodes to receive `go`."""
 
 
 class LocalTrial:
@@ -79,7 +79,7 @@ class LocalTrial:
         return node
 
     def _note_open_files(self, pid: int) -> None:
-        """Record the open files of a node, because a killed node leaves them behind."""
+        """Record the open files of a node, because a killed node leaves these files behind."""
         if self._open_files.note(pid):
             self._on_open_files()
 
@@ -89,13 +89,13 @@ class LocalTrial:
         return self._open_files.files
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Start the nodes of all trials first, because this method starts
-        threads."""
+        """Begin to detect stopped processes. Before this call, start the nodes of all trials, because this method
+        starts threads."""
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Record the resources used by the brokers so far, and the memory of all processes. At this point, all
-        endpoints are open."""
+        """Record the resources used by the brokers so far, and the memory of all processes. When this method is called,
+        all endpoints are open."""
         self._used_before = [each.reading() for each in self.brokers]
         self._pss_before = self._read_pss()
 
@@ -135,7 +135,7 @@ class LocalTrial:
         return sorted(self.folder.glob("*.raw"), key=lambda path: int(path.stem))
 
     def close(self) -> None:
-        """End the processes that are still running."""
+        """End the processes of the trial that are still running."""
         self._ends.close()
 
     def remove_files(self) -> None:
@@ -166,19 +166,19 @@ class ThisHost:
         return self._background
 
     def note_alive(self) -> None:
-        """Record what the next command must remove if this process is killed."""
+        """Record which files the next command must remove if this process is killed."""
         background = [self._background.pid] if self._background else []
         pids = [*background, *(pid for trial in self._trials for pid in trial.pids)]
         leftovers = [path for trial in self._trials for path in trial.leftovers]
         self._ground.keep(pids, leftovers, {file for trial in self._trials for file in trial.open_files})
 
     def forget(self) -> None:
-        """Record that the trials so far have left nothing to remove."""
+        """Record that the trials so far have left no files behind."""
         self._trials, self._background = [], None
         self._ground.keep((), ())
 
 
 def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
-    """Return a broker's row. The resources of a broker count like those of a node."""
+    """Return a broker's row. The resources of a broker count like the resources of a node."""
     facts = {"broker": broker.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}
