@@ -10,11 +10,11 @@ from hopmeter._instrument import clock_batch
 from hopmeter.errors import HopmeterError
 
 MOST_NS = 1 << 60
-"""The latest time that a clock may show. Sums and differences of a few such times fit into 64 bits."""
+"""The latest time that a clock may show. Sums and differences of a few times up to this limit fit into 64 bits."""
 ROUND_TRIP_S = 1.0
 """The longest round trip for which the clocks of two hosts can be compared."""
 MOST_EXCHANGES = 64
-"""The maximum number of exchanges in a stored batch. The instrument stores fewer."""
+"""The maximum number of exchanges in a stored batch. The instrument itself stores fewer exchanges."""
 
 Time = Annotated[int, Field(ge=-MOST_NS, le=MOST_NS)]
 Count = Annotated[int, Field(ge=0, le=MOST_NS)]
@@ -26,7 +26,7 @@ class ClockError(HopmeterError):
 
 
 class Received(BaseModel):
-    """Values from another host or from a file. Impossible values raise ValueError."""
+    """A model for values from another host or from a file. Impossible values raise ValueError."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -40,9 +40,9 @@ class Exchange(Received):
     sent_ns: Time
     answered_ns: Time
     error_ns: Count
-    """The possible error of the offset in addition to half of the round trip."""
+    """The possible error of the clock offset, in addition to half of the round trip."""
     kernel_stamps: Count
-    """The number of kernel timestamps among the four."""
+    """The number of timestamps, among the four, that the kernel took."""
 
     @model_validator(mode="after")
     def _check(self) -> Exchange:
@@ -62,21 +62,22 @@ class Exchange(Received):
 
     @property
     def offset_ns(self) -> int:
-        """How far the responder's clock is ahead of the asker's clock."""
+        """By how many nanoseconds the responder's clock is ahead of the asker's clock."""
         return (self.received_ns - self.asked_ns + self.sent_ns - self.answered_ns) // 2
 
     @property
     def bound_ns(self) -> int:
-        """The maximum error of the offset: half of the round trip, plus `error_ns`. The maximum occurs if one direction
-        took the whole round trip."""
+        """The maximum error of the offset: half of the round trip, plus `error_ns`. The error is largest if one
+        direction took the whole round trip."""
         return (self.round_trip_ns + 1) // 2 + 1 + self.error_ns
 
 
 class Batch(Received):
-    """The result of one batch: the exchanges with the shortest round trips, in ascending order."""
+    """The result of one batch: the exchanges with the shortest round trips, in ascending order of round trip."""
 
     session: Name
-    """The id of the measuring process. After a restart, the id differs, and hosts may have different clocks."""
+    """The id of the measuring process. After a restart, the process has a different id, and the hosts may have
+    different clocks."""
     asker: Name
     responder: Name
     asked: Count
@@ -93,7 +94,8 @@ class Batch(Received):
 
 
 def measure_batch(session: str, asker: str, responder: str, address: tuple[str, int], token: bytes) -> Batch:
-    """Compare the clock of this host with that of a responder. Raises ClockError if the responder does not reply."""
+    """Compare the clock of this host with the clock of a responder. Raises ClockError if the responder does not
+    reply."""
     try:
         found = clock_batch(*address, token, patience_s=ROUND_TRIP_S)
     except OSError as cause:

@@ -1,4 +1,4 @@
-"""Facts about a host's clock: its rate, and the program that corrects it. These facts are stored and shown, but not
+"""Facts about a host's clock: its rate, and the program that corrects it. The facts are stored and shown, but are not
 used in calculations."""
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class ClockState(Received):
     raw_ns: Time
     """The simultaneous reading of CLOCK_MONOTONIC_RAW, which no program corrects."""
     bracket_ns: Count
-    """The maximum time between the readings of both clocks."""
+    """The maximum time in nanoseconds between the readings of CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW."""
     kernel: KernelClock | None
     sources: Annotated[dict[Name, Text], Field(max_length=16)] = Field(default_factory=dict)
     """Reports of chrony, systemd-timesyncd and the PTP clocks, and the kernel's clock source."""
 
 
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
-    """Read the clock state of this host. `with_sources` takes up to several seconds and is therefore not used during a
-    measurement."""
+    """Read the clock state of this host. With `with_sources`, the call takes up to several seconds, so this option is
+    not used during a measurement."""
     sources = _sources() if with_sources else {}
     named = {"session": session, "host": host, "clock": clock_id(), "sources": sources}
     return ClockState.model_validate(clock_reading() | named)

@@ -17,15 +17,15 @@ from hopmeter.clocks.batches import Batch, ClockError
 Times = NDArray[np.int64]
 
 DISTURBED = 3.0
-"""A batch is ignored if its bound exceeds this multiple of the median bound."""
+"""A batch is ignored if its error bound exceeds this multiple of the median error bound."""
 NEIGHBOURS = 3
-"""The expected drift is estimated from this many intervals on each side."""
+"""The expected drift of an interval is estimated from this many intervals on each side."""
 WANDER = 1e-6
 """The maximum change of the drift of two clocks between adjacent intervals, caused by temperature."""
 MOST_DRIFT = 500e-6
-"""The maximum rate difference of two clocks that programs correct."""
+"""The maximum difference between the rates of two clocks that programs such as chrony correct."""
 SPARE_NS = 1.0
-"""An allowance for rounding to whole nanoseconds."""
+"""An allowance, in nanoseconds, for rounding to whole nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Interval:
     begin_ns: int
     end_ns: int
     bound_ns: float
-    """The larger bound of the two batches."""
+    """The larger of the error bounds of the two batches."""
     deviation_ns: float
     """The change of the offset that the drift of the other intervals does not explain."""
     band_ns: float
-    """The maximum deviation if no clock was set or corrected."""
+    """The largest deviation that can occur if no clock was set or corrected."""
 
     @property
     def uncertainty_ns(self) -> float:
@@ -63,7 +63,7 @@ class Translation:
     uncertainty_ns: float
     """The maximum error of a translated time."""
     residual_ns: float
-    """The maximum difference of this error between trials on the same hosts."""
+    """The maximum difference between the errors of two trials on the same hosts."""
 
     def apply(self, times: Times) -> Times:
         """Return the times on the clock of the other host. Times outside the knots are extrapolated with the nearest
@@ -119,8 +119,8 @@ class PairModel:
 
     @cached_property
     def residual_ns(self) -> float:
-        """The largest deviation of a batch's offset from the line between its neighbours. With fewer than three
-        batches, the value is the largest bound.
+        """The largest deviation of a batch's offset from the line between its neighbours. If there are fewer than three
+        batches, the value is the largest error bound.
 
         The error of one trial may differ by this residual from the error that all trials share.
         """
@@ -133,15 +133,15 @@ class PairModel:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest uncertainty of all intervals in which no clock was set. With a single batch, the value is the
-        bound of the batch."""
+        """The largest uncertainty of all intervals in which no clock was set. If there is only one batch, the value is
+        the error bound of this batch."""
         found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
         return max(found, default=float(self._bound.max()))
 
     @property
     def drift_ppm(self) -> float | None:
         """The drift from the first to the last batch in ppm. The drift is positive if the clock of `there` is faster
-        than that of `here`."""
+        than the clock of `here`."""
         span = int(self._at[-1] - self._at[0])
         return None if span == 0 else float(self._offset[-1] - self._offset[0]) / span * 1e6
 
@@ -164,7 +164,8 @@ class PairModel:
         )
 
     def predict(self, origin: str, at_ns: int) -> tuple[int, float]:
-        """Translate a time of the host `origin` to the clock of the other host, and return it with its uncertainty.
+        """Translate a time of the host `origin` to the clock of the other host, and return the translated time with its
+        uncertainty.
 
         The time may be later than all batches. In that case, the uncertainty grows with the drift.
         """
@@ -181,7 +182,7 @@ class PairModel:
         return at_ns + int(offsets[-1]) + round(beyond * drift), uncertainty_ns
 
     def _seen_from(self, origin: str) -> tuple[Times, Times]:
-        """Return the times of the batches on the clock of `origin`, and the offset to add to each."""
+        """Return the times of the batches on the clock of `origin`, and the offset to add to each of these times."""
         if origin == self.here:
             return self._at, self._offset
         return self._at + self._offset, -self._offset
@@ -208,7 +209,8 @@ class PairModel:
 
 
 def _reliable(batches: Sequence[Batch]) -> list[Batch]:
-    """Return the batches with small bounds, at increasing times. The first and the last batch are always included."""
+    """Return the batches with small error bounds, in order of increasing time. The first and the last batch are always
+    included."""
     most = DISTURBED * float(np.median([batch.least.bound_ns for batch in batches]))
     ends = (batches[0], batches[-1])
     kept = [batch for batch in batches if batch in ends or batch.least.bound_ns <= most]
@@ -222,8 +224,8 @@ def _later(one: Batch, other: Batch) -> bool:
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
     """Return the change of an offset that the drift of the nearest other intervals does not explain.
 
-    The result is the median of the unexplained changes, weighted by interval length. Without other intervals, any drift
-    up to `MOST_DRIFT` is accepted.
+    Each nearby interval gives an expected drift and thus an unexplained change. The result is the median of these
+    changes, weighted by interval length. If there are no other intervals, any drift up to `MOST_DRIFT` is accepted.
     """
     near = range(max(0, place - NEIGHBOURS), min(len(spans), place + NEIGHBOURS + 1))
     others = [each for each in near if each != place]

@@ -31,20 +31,20 @@ class Route:
 
     @property
     def residual_ns(self) -> float:
-        """The maximum difference of this error between trials on the same hosts, which is 0 within one host."""
+        """The maximum difference between the errors of two trials on the same hosts, which is 0 within one host."""
         return sum(step.residual_ns for step in self.steps)
 
 
 Models = dict[frozenset[str], PairModel]
 """The pair models of one session, by their two hosts."""
 HERE = Route(())
-"""The route within one host, which changes nothing."""
+"""The route within one host, which leaves times unchanged."""
 
 
 @dataclass(frozen=True)
 class Closure:
     """The sum of three offsets around a triangle of hosts. The sum would be 0 if all offsets were exact. The sum is
-    only shown and does not narrow any bound."""
+    shown to the user, but narrows no error bound."""
 
     hosts: tuple[str, str, str]
     sum_ns: int
@@ -74,8 +74,8 @@ class RunClocks:
     def route(self, origin: str, target: str, begin_ns: int, end_ns: int) -> Route:
         """Return the route that translates times from `begin_ns` to `end_ns` on the host `origin` to the host `target`.
 
-        If these hosts were never compared, the route uses a third host that was compared with both. Raises ClockError
-        if no comparison covers this time, or if a clock was set or corrected.
+        If the two hosts were never compared, the route uses a third host that was compared with both. Raises ClockError
+        if no comparison covers this period, or if a clock was set or corrected.
         """
         if origin == target:
             return HERE
@@ -93,7 +93,7 @@ class RunClocks:
         return found[0]
 
     def closures(self) -> list[Closure]:
-        """Return the offset sums around all triangles of hosts, at a time in the middle of their batches."""
+        """Return the offset sums around all triangles of hosts, at a time in the middle of the hosts' batches."""
         return [
             closure
             for models in self.sessions.values()
@@ -103,7 +103,7 @@ class RunClocks:
 
 
 def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
-    """Return the first host with the same clock, by session and host."""
+    """Return, by session and host, the first host that shares the host's clock."""
     first: dict[tuple[str, str], str] = {}
     names: dict[str, dict[str, str]] = {}
     for state in states:
@@ -159,8 +159,8 @@ def _unknown(origin: str, target: str, why: str) -> ClockError:
 
 
 def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str, target: str) -> ClockError:
-    """Return the error if there is no unique route. A clock that was set or corrected takes precedence over a missing
-    comparison."""
+    """Return the error to raise if there is no unique route between two hosts. A clock that was set or corrected takes
+    precedence over a missing comparison."""
     if found:
         why = "were compared in two sessions of the run that cannot be told apart at this time"
         return _unknown(origin, target, why)

@@ -20,7 +20,7 @@ from hopmeter.system.input_files import open_regular
 
 READERS = {"image": image.frames, "video": video.frames}
 LARGEST_BYTES = 1 << 30
-"""The maximum total size of all frames of a source in bytes, because senders hold the frames in memory."""
+"""The maximum total size of all frames of a source in bytes, because each sender holds all frames in memory."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Decoded:
     """The size of a frame in the source file."""
     frames: int
     crc32: int
-    """The checksum of all bytes, which shows whether another run used the same source."""
+    """The checksum of all bytes, by which another run can be recognized to have used the same source."""
     turned: bool = False
     """Whether the frames were rotated or mirrored according to the file's EXIF orientation."""
 
@@ -46,7 +46,7 @@ class Decoded:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts for the result."""
+        """Return the facts about the frames for the result."""
         return {
             "path": str(self.source.file),
             "codec": self.codec,
@@ -102,7 +102,8 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
-    """Write the first `most` frames to a file, or all frames if `most` is None. `check` is called between frames.
+    """Write the first `most` frames to a file, or all frames if `most` is None. The function `check` is called between
+    frames.
 
     Raises PictureError if a frame cannot be decoded or differs in size, or if the frames are too large in total. Raises
     HopmeterError if the disk is full.
@@ -146,7 +147,8 @@ def _format_size(size: Size) -> str:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file for writing, and flush it to disk at the end, so that no write-back disturbs the measurement."""
+    """Open a new file for writing, and flush it to disk at the end, so that no later write-back disturbs the
+    measurement."""
     try:
         with path.open("xb") as file:
             yield file

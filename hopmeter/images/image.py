@@ -14,10 +14,11 @@ from hopmeter.images.source import PictureError, Size
 DEEP = ("I", "F")
 """The first letters of Pillow's modes with more than 8 bits per channel.
 
-Reducing such pixels to 8 bits needs a range of values, which only the user can choose.
+Reducing such pixels to 8 bits requires a range of values, which only the user can choose.
 """
 ORIENTATION, TURNING = 0x0112, range(2, 9)
-"""EXIF's orientation tag, and its values that require a rotation or mirroring. The value 1 requires neither."""
+"""EXIF's orientation tag, and its values that require a rotation or mirroring. The orientation value 1 requires
+neither."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
 """Exceptions that Pillow raises for corrupted files, for files that are not images, and for images that do not fit into
 memory.
@@ -46,7 +47,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """Return the EXIF orientation, or None if the file has none or if it cannot be read."""
+    """Return the EXIF orientation, or None if the file has no orientation or if the orientation cannot be read."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

@@ -12,7 +12,7 @@ from hopmeter.errors import RefusedValueError, UsageError
 # A path must contain a dot or a slash, so `image:1440` is an incomplete size and not a file.
 FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
 MOVING = ("image/gif",)
-"""Media types that begin with `image/` although their files may contain a video."""
+"""Media types that begin with `image/`, although files of these types may contain a video."""
 
 Size = tuple[int, int]
 """Width and height in pixels."""
@@ -26,7 +26,7 @@ class PictureError(UsageError):
 class Source:
     """A file with frames that are used as payloads: its absolute path, and the requested frame size.
 
-    None stands for the size in the file.
+    If the size is None, frames keep the size that they have in the file.
     """
 
     kind: str

@@ -10,7 +10,7 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
-"""Without this option, FFmpeg would guess the content of corrupted frames."""
+"""The FFmpeg options that make decoding strict. By default, FFmpeg would guess the content of corrupted frames."""
 REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows the error in this file"
 
 

@@ -48,7 +48,7 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
         servers = [read_offer(name, peers[name].offer) for name in points]
         session = join_hosts(peers, HERE)
         capabilities = local_capabilities(session)
-        # A scatter places its endpoints on the hosts in this order.
+        # The endpoints of a scatter are placed on the hosts in the order of these names.
         capabilities = replace(capabilities, hosts={name: capabilities.hosts[name] for name in (HERE, *points)})
         made = plan.make("ask", make_scenario(asked, servers), capabilities)
         check_measurable(made)
@@ -101,8 +101,8 @@ def _measure(
 
 
 def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
-    """Return the answers with the trial's results. The answers are unchanged if Ctrl-C ended the trial before it
-    began."""
+    """Return the answers with the trial's results. Return the answers unchanged if Ctrl-C ended the trial before its
+    start."""
     for trial in folder.trials:
         clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]
         is_cut = split_code(trial.reason)[1] == STOPPED

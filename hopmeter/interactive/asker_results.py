@@ -1,4 +1,5 @@
-"""The output of `hopmeter ask`: the study's mean, std and len, percentiles, and the result directory."""
+"""The output of `hopmeter ask`: the mean, std and len that the study of native objects reports, percentiles, and the
+result directory."""
 
 from __future__ import annotations
 
@@ -33,13 +34,13 @@ class Answers:
     size: tuple[int, int]
     """The width and height of each frame."""
     calls: Rows = field(default_factory=lambda: np.zeros(0, CALL))
-    """The replies."""
+    """The replies that arrived."""
     unanswered: Rows = field(default_factory=lambda: np.zeros(0, CALL))
     """The requests without a reply."""
     wrong: int = 0
     """The number of replies that differed from the frame that was sent."""
     pictures: str = ""
-    """A description of the file with the frames, or empty if there is no file."""
+    """A description of the file with the frames, or an empty string if there is no file."""
     failure: str = ""
     interrupted: bool = False
 
@@ -50,7 +51,7 @@ class Answers:
 
     @property
     def together(self) -> str:
-        """Return the label of the row for all servers together. No server can have this name."""
+        """Return the label of the table row for all servers together. No server can have this label as its name."""
         return "one after the other" if self.asked.sequential else "all at once"
 
     @property
@@ -60,7 +61,7 @@ class Answers:
         return f"{' '.join(server.name for server in self.servers)}: {self.asked.frames} frames{each}"
 
     def frame_times_ns(self) -> Rows:
-        """Return the time from the due time of each frame to its last reply."""
+        """Return, for each frame, the time from its due time to its last reply in nanoseconds."""
         return np.asarray(self.frames["done_ns"] - self.frames["due_ns"])
 
     def calls_of(self, server: int) -> Rows:
@@ -158,11 +159,11 @@ class AskerFolder(ResultFolder):
         """Create the writer. `about` records the requested options and the machine."""
         super().__init__("asker", folder)
         self._about = about
-        # Converts the monotonic clock of the measurement to the wall-clock time in the log.
+        # Converts times on the monotonic clock of the measurement to the wall-clock times in the log.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, found: Answers) -> str:
-        """Write all results, and return their location. The location is empty if nothing was measured."""
+        """Write all results, and return their location. Return an empty string if nothing was measured."""
         if len(found.calls):
             self.write_about({**self._about, **describe(found)})
             self.add_log(LOG, self._log(found))
@@ -183,7 +184,7 @@ class AskerFolder(ResultFolder):
 
 
 def describe(found: Answers) -> dict[str, Any]:
-    """Return the facts for the report other than the delays. Times are in nanoseconds."""
+    """Return all facts for the report except the delays. Times are in nanoseconds."""
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}

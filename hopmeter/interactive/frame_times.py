@@ -29,8 +29,8 @@ def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows,
     of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
     found = []
     for flow, ends in topology(cell).flows.items():
-        # With one transport, each thread's client calls all servers. With several transports, each transport has one
-        # client.
+        # If there is one transport, the client of each thread calls all servers. If there are several transports, each
+        # transport has one client.
         thread, called = (0, of_client[flow]) if cell.workload else (flow, of_client[0])
         found.append(_calls(samples, ends, thread, np.array(called)))
     calls = np.concatenate(found)
@@ -52,8 +52,8 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server held each of these requests, or NONE_NS if unknown. The samples may come from another
-    machine, so they are validated."""
+    """Return how long a server held each of these requests, or NONE_NS if the time is unknown. The samples are
+    validated, because they may come from another machine."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
     holds = np.full(1 + wanted.max(initial=0), NONE_NS)
     is_known = (found["seq"] >= 0) & (found["seq"] < len(holds))

@@ -16,9 +16,9 @@ HERE = "this-machine"
 """The name of the clients' host. No server can have this name."""
 CLIENT = "ask-client"
 PATIENCE_S = 5.0
-"""How long a client waits for a reply beyond the expected work."""
+"""How long, in seconds, a client waits for a reply beyond the expected work."""
 SPARE_S = 1.0
-"""The allowance for each frame beyond its work, used to compute the trial's time limit."""
+"""The time in seconds that is allowed for each frame beyond its work. It is used to compute the trial's time limit."""
 BYTES_PER_S = 100e6
 """The assumed transfer rate of frames, used to compute the interval between scheduled frames."""
 COMMON: dict[str, Any] = {
@@ -41,12 +41,12 @@ class Server:
     transport: str
     work: str
     broker: str = ""
-    """The address of the server's broker, or empty if the trial starts a broker."""
+    """The address of the server's broker, or an empty string if the trial starts a broker."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """The options of `hopmeter ask`: what to send, and how."""
+    """The options of `hopmeter ask`: which frames to send, and how to send them."""
 
     payload: str
     """`image:640x480`, or a file that provides the frames."""
@@ -68,12 +68,13 @@ class Frames:
         return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
 
     def ideal_ns(self, servers: Sequence[Server]) -> float | None:
-        """Return the time for a frame without any overhead, or None if the time of the work is unknown."""
+        """Return the time that a frame would take without any overhead, or None if the time of the work is unknown."""
         works_ns = self.works_ns(servers)
         return None if works_ns is None else sum(works_ns) if self.sequential else max(works_ns)
 
     def longest_s(self, servers: Sequence[Server]) -> float:
-        """Return the maximum time for the work on a frame, which occurs if all threads and servers share one core."""
+        """Return the longest time that the work on a frame can take. The work takes longest if all threads and servers
+        share one core."""
         return sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads
 
     def limit_s(self, servers: Sequence[Server]) -> float:
@@ -83,7 +84,8 @@ class Frames:
 
 
 def multiply_work(server: Server, coef: float) -> str:
-    """Return the work of a server multiplied by a factor. Raises UsageError if the work has no time or size."""
+    """Return the work of a server multiplied by a factor. Raises UsageError if the work has neither a time nor a
+    size."""
     kind, _, amount = server.work.partition(":")
     if kind == "none" or coef == 1:
         return server.work
@@ -97,7 +99,7 @@ def multiply_work(server: Server, coef: float) -> str:
 
 
 def check_work(text: str) -> str:
-    """Return the text if it is a valid work specification for one server. Raises UsageError otherwise."""
+    """Return the text if it is a valid work specification for one server. Raises UsageError if it is not valid."""
     try:
         units.work(text)
     except RefusedValueError as wrong:
@@ -106,8 +108,8 @@ def check_work(text: str) -> str:
 
 
 def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
-    """Return the scenario for these servers. The client's host comes first. Raises UsageError for options that cannot
-    be combined with several transports."""
+    """Return the scenario for these servers, in which the client's host comes first. Raises UsageError for options that
+    cannot be combined with several transports."""
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
         return validate(Scenario, _one_client(asked, servers), "ask")
@@ -120,8 +122,8 @@ def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
 
 
 def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for one transport. Each thread has a pair with a client here and one server process on
-    each server's host."""
+    """Return the scenario table for one transport. Each thread has a pair: a client on this machine, and one server
+    process on each server's host."""
     return COMMON | {
         "transport": servers[0].transport,
         "language": asked.language,
@@ -140,8 +142,8 @@ def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
 
 
 def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for several transports, with one client for each. All clients have the same due
-    times."""
+    """Return the scenario table for several transports, with one client for each transport. All clients have the same
+    due times."""
     works = dict(zip(servers, asked.works(servers), strict=True))
     period_s = frame_period_s(asked, servers)
     participants = {each.name: {"host": each.name} for each in servers}

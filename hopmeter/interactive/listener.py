@@ -58,7 +58,7 @@ SCENARIO: dict[str, Any] = {
     "drain": "1s",
     "timeout": "120s",
 }
-"""The timeout is long because some frameworks are slow to import."""
+"""The base scenario of every pair. Its timeout is long because some frameworks are slow to import."""
 GONE = "the other side has left"
 
 
@@ -66,7 +66,7 @@ def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: f
     """Connect to the publisher, measure all pairs with the given transport settings, and return the exit code.
 
     Raises HopmeterError if the publisher is missing, has different options or disconnects, and InterruptedRunError on
-    Ctrl-C. All measurements up to that point are stored.
+    Ctrl-C. Measurements that were finished before the error are stored.
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
@@ -194,7 +194,7 @@ class Study:
         return self._outcome(pair, "ok" if trial.good else "failed", reason, wrong=wrong, **found)
 
     def _of_samples(self, samples: Samples) -> dict[str, Any]:
-        """Return the counts and the sink's rows, with all times on this machine's clock."""
+        """Return the message counts and the sink's rows, with all times on this machine's clock."""
         rows = samples.of(ENDPOINT[LISTENER], "seq", *TIMES)
         sent = samples.of(ENDPOINT[PUBLISHER], "sent_ns")["sent_ns"]
         clocks = self._set_clock(rows) if len(rows["seq"]) else ""
@@ -206,10 +206,10 @@ class Study:
         }
 
     def _set_clock(self, rows: dict[str, Times]) -> str:
-        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty. The
-        sentence is empty if both sides share a clock.
+        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty. Return an
+        empty string if both sides share a clock.
 
-        If the clock uncertainty exceeds the delays, these times are removed.
+        If the clock uncertainty exceeds the delays, the publisher's times are removed.
         """
         if self.peer.reached.greeting.clock == Greeting.own().clock:
             return ""

@@ -31,7 +31,7 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
 
 NEXT = 0
-"""The exit code of a session process after which the listener waits for the next coordinator."""
+"""If a session process exits with this code, the listener waits for the next coordinator."""
 FIRST = 64
 """To end the command with code C, a session process exits with FIRST + C, because Python itself uses 0 and 1."""
 REMEDIES = {
@@ -49,7 +49,7 @@ def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str],
     """Listen inside the `with` block. `conduct` serves one coordinator in its own process.
 
     `conduct` calls `agent.serve(channel, command)`. `conduct` then returns to admit the next coordinator, or calls
-    `end_command`. Raises UsageError or ConnectError if this process cannot listen there.
+    `end_command`. Raises UsageError or ConnectError if this process cannot listen at the meeting point.
     """
     point.own_address()
     with Alarm() as alarm, point.listen() as server:
@@ -65,8 +65,8 @@ class PeerListener:
         self._listener, self._alarm = listener, alarm
 
     def admit(self, within_s: float) -> int:
-        """Serve coordinators until one of them ends the command, and return its code. Raises PeerMissingError if no
-        coordinator is connected at the timeout, and InterruptedRunError on Ctrl-C."""
+        """Serve coordinators until one of them ends the command, and return the command's exit code. Raises
+        PeerMissingError if no coordinator is connected at the timeout, and InterruptedRunError on Ctrl-C."""
         deadline = time.monotonic() + within_s
         while (code := self._listener.exit_code or NEXT) < FIRST:
             self._alarm.check()
@@ -77,7 +77,7 @@ class PeerListener:
                     f"the other side did not connect within {within_s:g} s",
                     "start the other side too",
                 )
-            # If a session process is measuring, this process sleeps until the session exits.
+            # While a session process measures, this process sleeps until the session process exits.
             self._listener.step(math.inf if self._listener.serves else left_s)
         return code - FIRST
 
@@ -88,7 +88,7 @@ def end_command(code: int) -> None:
 
 
 def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to `meet`: what this command offers, and the address of its nodes.
+    """Return the answer to the request `meet`: what this command offers, and the address of its nodes.
 
     Raises HopmeterError if the coordinator expects a different command, and ValueError for an invalid request.
     """
@@ -111,7 +111,7 @@ class Peer:
     own_address: str
     """The address at which the peer reaches this machine."""
     offer: dict[str, Any]
-    """The peer's answer to `meet`, not yet validated."""
+    """The peer's answer to the request `meet`, which has not been validated yet."""
 
     def note(self, **message: Any) -> dict[str, Any]:
         """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has disconnected."""
@@ -130,8 +130,8 @@ def connect_to_peer(
     """Connect to a command as soon as it listens, and stay connected inside the `with` block.
 
     `host` is the name of the peer's host in plans, and `told` describes this command to the peer. If the peer is
-    serving another coordinator, this waits without a timeout and calls `on_busy` once. Raises PeerMissingError if no
-    command listens in time, HostError if the peer is unusable, and InterruptedRunError on Ctrl-C.
+    serving another coordinator, this command waits without a timeout and calls `on_busy` once. Raises PeerMissingError
+    if no command listens in time, HostError if the peer is unusable, and InterruptedRunError on Ctrl-C.
     """
     given = check_own(point.host) if point.host else ""
     with ScratchDir() as ground, closing(_await_agent(point, host, within_s, alarm, on_busy)) as link:
@@ -142,7 +142,7 @@ def connect_to_peer(
 
 
 def _address(point: MeetingPoint, offer: dict[str, Any], host: str) -> str:
-    """Return the address that the peer gives for its nodes. If both commands are on one machine, return the loopback
+    """Return the address that the peer states for its nodes. If both commands are on one machine, return the loopback
     address."""
     if point.address is None:
         return LOOPBACK

@@ -1,4 +1,4 @@
-"""Where two commands meet: under a name in a directory of one machine, or at a TCP address."""
+"""The point at which two commands meet: a name in a directory of one machine, or a TCP address."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAIR, SERVER = "pair", "server"
 """The kinds of meeting points: `publish` with `listen`, and `serve` with `ask`."""
 OPENERS = {PAIR: "hopmeter publish", SERVER: "hopmeter serve {name}"}
 LONGEST_NAME = 24
-"""Names are short because hosts are named after them."""
+"""The maximum length of a name. Names must be short because hosts are named after them."""
 SOCKET = "socket"
 LOOK_S = 0.2
 
 
 @dataclass(frozen=True)
 class MeetingPoint:
-    """Where two commands meet, and the credentials that each must present."""
+    """The point at which two commands meet, and the credentials that each command must present."""
 
     kind: str
     name: str
@@ -36,7 +36,7 @@ class MeetingPoint:
     address: AgentAddress | None = None
     """The TCP address, or None if the commands meet in a directory."""
     host: str = ""
-    """This machine's address as given by the user, or empty."""
+    """This machine's address as the user gave it, or an empty string."""
     credentials: Credentials = field(default_factory=Credentials)
 
     @property
@@ -77,7 +77,7 @@ class MeetingPoint:
             rendezvous.retract(self.name, self.kind, record)
 
     def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
-        """Return how to reach the listening side, or None if nothing listens in the directory in time."""
+        """Return how to reach the listening side, or None if no command listens in the directory in time."""
         if self.address is not None:
             return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
         record = self._rendezvous().await_end(self.name, self.kind, within_s)
@@ -105,7 +105,7 @@ def meeting_point_at(
 
 
 def check_name(name: str) -> str:
-    """Return the name if it is a valid meeting name. Raises UsageError otherwise."""
+    """Return the name if it is a valid meeting name. Raises UsageError if it is not valid."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
     raise UsageError(
@@ -139,8 +139,8 @@ def resolve(host: str) -> str:
 
 
 def check_own(host: str) -> str:
-    """Return the IP address of a host if it belongs to this machine and is reachable from others. Raises UsageError
-    otherwise."""
+    """Return the IP address of a host if it belongs to this machine and is reachable from others. Raises UsageError if
+    it does not belong to this machine or is not reachable."""
     address = AgentAddress(host).ip or resolve(host)
     if address in ("0.0.0.0", "::"):
         what = "hopmeter does not know which address of this machine the nodes have to use"

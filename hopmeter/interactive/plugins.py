@@ -13,7 +13,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Plugin:
-    """A framework on one device, with the names that scenarios use."""
+    """A framework on one device, under the names that scenarios use."""
 
     codec: str
     device: str = "cpu"
@@ -50,11 +50,11 @@ def transport_name(word: str) -> str:
 
 
 def why_no_plugin(name: str) -> str:
-    """Return why a plugin cannot be used here, with the install command, or an empty string if it can. No framework is
-    imported."""
+    """Return why a plugin cannot be used on this machine, with the install command, or an empty string if it can. No
+    framework is imported."""
     if name in WITHOUT:
         return WITHOUT[name]
     if name not in PLUGINS:
         return f"plugin {one_of(name, PLUGINS)}"
-    # A framework with its own environment is checked later, together with each transport.
+    # A framework that needs its own environment is checked later, together with each transport.
     return "" if own_packages(PLUGINS[name].codec) else install_hint(PLUGINS[name].codec)

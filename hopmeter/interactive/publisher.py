@@ -23,11 +23,11 @@ from hopmeter.system.scratch_dir import sweep
 Fail = Callable[[HopmeterError], None]
 STATUSES = ("ok", "failed", "missing")
 ENDING_S = 5.0
-"""The timeout for a source to write its samples after the listener has disconnected."""
+"""The timeout in seconds for a source to write its samples after the listener has disconnected."""
 
 
 def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, fail: Fail) -> int:
-    """Wait for a listener, serve it, and return the exit code. `fail` prints an error."""
+    """Wait for a listener, serve it, and return the exit code. The function `fail` prints an error."""
 
     def conduct(channel: LineChannel) -> None:
         with Alarm():
@@ -91,7 +91,8 @@ class Publisher:
         return answer
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle the listener's note: a pair begins, a pair has an outcome, or all pairs are done."""
+        """Handle a note of the listener, which says that a pair begins, that a pair has an outcome, or that all pairs
+        are done."""
         word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True
@@ -109,7 +110,7 @@ class Publisher:
         transport, plugin = self._pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
         if transport not in self._side.transports or plugin not in self._side.plugins:
-            self._rows = {}  # files are named after transport and codec, so the listener may name only known ones
+            self._rows = {}  # files are named after transport and codec, so only known names are accepted
         sent = int((self._rows["sent_ns"] != NONE_NS).sum()) if self._rows else None
         names = (self._side.label(transport), self._side.label(plugin), transport, codec)
         self._results.add(Outcome(*names, status, reason, self._rows, sent, received, wrong))

@@ -54,7 +54,7 @@ class ResultFolder:
 
     @property
     def where(self) -> str:
-        """Return the location of the results as text, or an empty string if there are none."""
+        """Return the location of the results as text, or an empty string if there are no results."""
         if not self.log.exists():
             return ""
         return f"log: {self.log}, samples: {self.samples}; `hopmeter report {self.folder}` writes a report"

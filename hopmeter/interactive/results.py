@@ -25,7 +25,7 @@ from hopmeter.system.terminal import Console
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
 ENDPOINT = {PUBLISHER: 0, LISTENER: 1}
-"""The endpoint number of each side in a trial."""
+"""The number of each side's endpoint in a trial."""
 SHOWN = {
     LISTENER: ("mean", "p50", "p90", "p99", "max", "decode p50"),
     PUBLISHER: ("mean", "p50", "p90", "p99", "max", "encode p50", "late p99", "Hz"),
@@ -55,7 +55,7 @@ class Outcome:
     """`ok`, `failed` or `missing`."""
     reason: str = ""
     rows: Rows = field(default_factory=dict)
-    """The recorded messages, or empty if nothing was recorded."""
+    """The recorded messages. There are no rows if nothing was recorded."""
     sent: int | None = None
     received: int | None = None
     wrong: int | None = None
@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return the facts for the report other than the delays."""
+        """Return all facts for the report except the delays."""
         names = ("middleware", "plugin", "status", "reason", "sent", "received", "wrong", "clocks")
         return {name: getattr(self, name) for name in names}
 
@@ -83,7 +83,7 @@ def done_times(side: str, rows: Rows) -> Times:
 
 
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
-    """Return a pair's table values in microseconds. A value with too few messages is None.
+    """Return a pair's table values in microseconds. A value is None if there are too few messages for it.
 
     Lost messages count as slower than all others. A percentile that falls on a lost message is infinite.
     """
@@ -120,8 +120,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages are queueing: the median delay of the last tenth is much larger than that of the first
-    tenth."""
+    """Return whether messages are queueing. They are if the median delay of the last tenth is much larger than the
+    median delay of the first tenth."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])
@@ -140,7 +140,7 @@ class Results:
         self.side, self._console, self._about = side, console, dict(about or {})
         self._folder = ResultFolder(side, folder)
         self.outcomes: list[Outcome] = []
-        # Converts the monotonic clock of the measurement to the wall-clock time in the logs.
+        # Converts times on the monotonic clock of the measurement to the wall-clock times in the logs.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def say(self, text: str, style: str = "dim") -> None:
@@ -148,7 +148,7 @@ class Results:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def add(self, outcome: Outcome) -> None:
-        """Store an outcome immediately. The table shows the outcome at the end."""
+        """Store an outcome immediately. The table that is printed at the end shows the outcome."""
         self.outcomes.append(outcome)
         if outcome.status != "missing":
             reason = f": {outcome.reason}" if outcome.reason else ""
@@ -190,7 +190,7 @@ class Results:
             self.say(self._folder.where)
 
     def _show_missing(self) -> None:
-        """Print each distinct reason for missing pairs, with its pairs."""
+        """Print each distinct reason why pairs are missing, with the pairs to which it applies."""
         reasons: dict[str, list[str]] = {}
         for each in self.outcomes:
             if each.status == "missing":

@@ -24,7 +24,7 @@ from hopmeter.store.samples import read_head
 
 FORK = multiprocessing.get_context("fork")
 ENDING_S = 8.0
-"""The timeout for nodes to finish the current call after Ctrl-C."""
+"""The timeout in seconds for nodes to finish the current call after Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Server:
     work: str
     broker: str
     calls: Any
-    """The number of answered calls, in shared memory for the processes of all coordinators."""
+    """The number of answered calls. It is in shared memory, so that the processes of all coordinators can update it."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
         """Return the server's transport, work and broker."""
         return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "broker": self.broker})
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Reject all notes, because a server expects none. Raises ValueError."""
+        """Raise ValueError, because a server expects no notes."""
         raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Count the calls that the nodes of a trial have answered, after busy nodes have exited."""
+        """Count the calls that the nodes of a trial have answered, after waiting until busy nodes have exited."""
         answered = sum(read_head(path).count for path in trial.raw_files(ENDING_S))
         with self.calls.get_lock():
             self.calls.value += answered
@@ -64,7 +64,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
     server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
     def report(line: str) -> None:
-        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` causes these two lines
+        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` would print both lines
             say(line)
 
     with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):
@@ -74,7 +74,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
 
 
 def _check_transport(name: str) -> None:
-    """Raise UsageError with the remedy if the transport cannot serve calls here."""
+    """Raise UsageError with the remedy if the transport cannot serve calls on this machine."""
     found = manifest.find_transports([name])[name]
     serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
     if not serving:

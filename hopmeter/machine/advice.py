@@ -20,7 +20,7 @@ def findings(machine: Machine | None = None) -> list[Finding]:
 
 
 BUSY_PERCENT = 10.0
-"""The CPU use of other processes, in percent of the usable cores, above which they disturb a measurement."""
+"""If other processes use more than this percentage of the usable cores, they disturb a measurement."""
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
@@ -102,7 +102,8 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    """Evaluate the current load of other processes. The load average may still include a run that has just ended."""
+    """Evaluate the current load of other processes. The load average is used only if the CPU use is unknown, because it
+    may still include a run that has just ended."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")

@@ -1,11 +1,12 @@
-"""Describes ARM processors, which report numbers and a device tree instead of a model name."""
+"""Describes ARM processors, which report part numbers and a device tree instead of a model name."""
 
 from __future__ import annotations
 
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 TREE = "proc/device-tree"
-"""The directory of the device tree, the firmware's description of the board. Servers have ACPI instead."""
+"""The directory of the device tree, the firmware's description of the board. ARM servers have ACPI instead of a device
+tree."""
 DESIGNS = {
     0xD03: "Cortex-A53",
     0xD04: "Cortex-A35",
@@ -32,7 +33,7 @@ DESIGNS = {
     0xD80: "Cortex-A520",
     0xD81: "Cortex-A720",
 }
-"""The names of ARM's own core designs, by part number. Other companies' designs are shown as numbers."""
+"""The names of ARM's own core designs, by part number. Core designs of other companies are shown as numbers."""
 ARM = 0x41
 
 
@@ -67,7 +68,7 @@ def _design(implementer: int, part: int) -> str:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return the hypervisor that a device tree names, `none` if it describes a board, or `unknown`."""
+    """Return the hypervisor that a device tree names, `none` if the device tree describes a board, or `unknown`."""
     named = kernel.text(f"{TREE}/hypervisor/compatible").strip("\0")
     if named != UNKNOWN:
         return next((name for name in ("kvm", "xen", "vmware") if name in named), "yes")

@@ -1,4 +1,4 @@
-"""Describes the machine without evaluating it, which `advice` does."""
+"""Describes the machine without evaluating it. The module `advice` evaluates the description."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _model(kernel: Kernel) -> str:
 def _smt(kernel: Kernel) -> str:
     """Return the SMT state, which is `on`, `off` or `unknown`.
 
-    If the kernel does not report it, it is derived from the core siblings.
+    If the kernel does not report the SMT state, the state is derived from the core siblings.
     """
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
@@ -126,8 +126,8 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """Return the longest wake-up latency of the enabled idle states in microseconds, or None if the kernel reports
-    none."""
+    """Return the longest wake-up latency of the enabled idle states in microseconds, or None if the kernel reports no
+    latency."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -138,7 +138,7 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
     """Return how long an idle core of a virtual machine polls before it halts, or None if the driver does not report
-    it."""
+    the time."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -200,7 +200,7 @@ def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
 
 
 def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Return (all ticks, idle ticks) since boot for each core. Waiting for a disk counts as idle."""
+    """Return (all ticks, idle ticks) since boot for each core. Time spent waiting for a disk counts as idle."""
     lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
     counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
     return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}

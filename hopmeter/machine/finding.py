@@ -14,7 +14,7 @@ class Finding(TypedDict):
     """A line of `hopmeter doctor`, as plain data that can be stored in run.json."""
 
     code: str
-    """The code in docs/messages.md. Findings that earlier versions stored have no code."""
+    """The code in docs/messages.md. Findings that earlier versions of hopmeter stored have no code."""
     subject: str
     level: Level
     says: str
@@ -22,12 +22,12 @@ class Finding(TypedDict):
 
 
 def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """Return a finding. `remedy` is not needed at the level `good`."""
+    """Return a finding. A finding at the level `good` needs no `remedy`."""
     return Finding(code=code, subject=subject, level=level, says=says, remedy=remedy)
 
 
 def plain(code: str, subject: str, value: str) -> Finding:
-    """Return a finding for a value that is always good unless the kernel does not report it."""
+    """Return a finding for a value that is always good, unless the kernel does not report the value."""
     if value == UNKNOWN:
         return finding(code, subject, "unknown", "the kernel does not report this value")
     return finding(code, subject, "good", value)

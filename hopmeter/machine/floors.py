@@ -1,4 +1,4 @@
-"""Measures the floors, which are the cheapest hops on this machine, by running a scenario."""
+"""Measures the floors by running a scenario. Floors are the cheapest hops on this machine."""
 
 from __future__ import annotations
 
@@ -19,20 +19,18 @@ BUILD = "hopmeter build memory shm --language rust"
 SPIN_US = 5.0
 """The maximum time of a hop between two spinning endpoints.
 
-On idle cores, a hop takes less than 1 us; a longer hop means that other programs use these cores.
+Between idle cores, such a hop takes less than 1 us. A longer hop means that other programs use these cores.
 """
 WAKE_US = 100.0
-"""A median of at least this time consists mainly of a core's wake-up latency."""
+"""If the median of a hop is at least this long, it consists mainly of a core's wake-up latency."""
 LATE_US = 1000.0
-"""A message with this delay also delays the next message at 1000 Hz."""
+"""At 1000 Hz, a message that is delayed by this time also delays the next message."""
 SCENARIO = Path(__file__).with_name("floors.toml")
 
 
 def measure() -> dict[str, Any]:
-    """Run the floors scenario. Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`:
-
-    the reason if there are none}.
-    """
+    """Run the floors scenario. Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: the reason if
+    there are no cells}."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"

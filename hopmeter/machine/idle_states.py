@@ -7,7 +7,7 @@ from hopmeter.machine.kernel import UNKNOWN
 
 AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
 LONG_US = 50_000.0
-"""A core that polls for at least this time is still awake when the next image is due."""
+"""If an idle core polls for at least this time, it is still awake when the next image is due."""
 
 
 def idle_states(machine: Machine) -> Finding:
@@ -38,7 +38,7 @@ def idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Evaluate a machine with `no_idle_states`. Without an idle driver, the kernel halts idle cores anyway."""
+    """Evaluate a machine with `no_idle_states`. If there is no idle driver, the kernel halts idle cores anyway."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",
@@ -51,9 +51,9 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Evaluate a virtual machine with idle cores that halt.
+    """Evaluate a virtual machine whose idle cores halt.
 
-    The kernel cannot report their wake-up latency, because the hypervisor wakes them.
+    The kernel cannot report the wake-up latency of halted cores, because the hypervisor wakes them.
     """
     if polls_us >= LONG_US:
         return finding(

@@ -1,6 +1,6 @@
 """Reads /proc and /sys.
 
-Any file may be missing, for example in another kernel, in a container or on another architecture.
+Any of these files may be missing, for example in another kernel, in a container or on another architecture.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ class Kernel:
         self.root = root
 
     def text(self, path: str) -> str:
-        """Return a file's text without surrounding white space, or `unknown` if it cannot be read."""
+        """Return a file's text without surrounding white space, or `unknown` if the file cannot be read."""
         try:
             return (self.root / path).read_text(errors="replace").strip()
         except OSError:
             return UNKNOWN
 
     def number(self, path: str) -> int | None:
-        """Return the integer in a file, or None if there is none."""
+        """Return the integer in a file, or None if the file contains no integer."""
         try:
             return int(self.text(path))
         except ValueError:
             return None
 
     def selected_word(self, path: str) -> str:
-        """Return the bracketed word of a list of choices, such as `always [madvise] never`, or the whole text if there
-        are no brackets.
-        """
+        """Return the bracketed word of a list of choices, such as `always [madvise] never`, or the whole text if it
+        contains no brackets."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
 
     def field(self, path: str, name: str) -> str:
-        """Return the value of the first line `name : value` or `name=value`, or `unknown` if there is none."""
+        """Return the value of the first line `name : value` or `name=value`, or `unknown` if there is no such line."""
         for line in self.text(path).splitlines():
             for separator in (":", "="):
                 key, found, value = line.partition(separator)

@@ -1,7 +1,5 @@
-"""Reads the limits of this process:
-
-container, cgroup, locked memory, real-time priority, shared memory and multicast.
-"""
+"""Reads the limits of this process: container, cgroup, locked memory, real-time priority, shared memory and
+multicast."""
 
 from __future__ import annotations
 
@@ -14,10 +12,11 @@ from hopmeter.machine.kernel import UNKNOWN, Kernel
 from hopmeter.machine.multicast import multicast
 
 NO_LIMIT = 1 << 60
-"""The largest number of bytes that is a real limit. Old cgroups write a larger number if there is no limit."""
+"""The largest number of bytes that is a real limit. Version 1 of cgroups reports a larger number if there is no
+limit."""
 IPC_LOCK = 14
 SYS_NICE = 23
-"""The bit numbers of two effective capabilities.
+"""The bit numbers of two capabilities in the set of effective capabilities.
 
 Root privileges are not enough, because containers drop some capabilities.
 """
@@ -43,7 +42,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
 
 
 def container(kernel: Kernel) -> str:
-    """Return the kind of container that this process runs in, or `none`."""
+    """Return the kind of container in which this process runs, or `none`."""
     if kernel.exists(".dockerenv"):
         return "docker"
     if kernel.exists("run/.containerenv"):
@@ -65,7 +64,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """Return the CPU time that the cgroups grant, as a number of cores, or None if there is no limit."""
+    """Return the CPU time that the cgroups grant, as a number of cores, or None if the CPU time is not limited."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -87,7 +86,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
 
 
 def _throttle_count(kernel: Kernel) -> int | None:
-    """Return how often the cgroup's quota has throttled its processes so far, or None if unknown."""
+    """Return how often the cgroup's quota has throttled its processes so far, or None if the number is unknown."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():
             name, _, count = line.partition(" ")
@@ -118,7 +117,7 @@ def _capable(kernel: Kernel, bit: int) -> bool:
 
 
 def highest_priority(kernel: Kernel) -> int:
-    """Return the highest SCHED_FIFO priority that this user may set, or 0 if none."""
+    """Return the highest SCHED_FIFO priority that this user may set, or 0 if this user may set none."""
     limit = _limit(resource.RLIMIT_RTPRIO)
     return HIGHEST if _capable(kernel, SYS_NICE) or limit == "unlimited" else min(HIGHEST, int(limit))
 

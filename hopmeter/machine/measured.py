@@ -7,19 +7,21 @@ from typing import Any
 from hopmeter.machine.finding import Finding, finding
 
 LOST_US = 1000.0
-"""A gap of this length delays a message at 1000 Hz."""
+"""At 1000 Hz, a gap of this length noticeably delays a message."""
 BUSY_PERCENT = 1.0
 STEAL_PERCENT = 0.5
-"""The minimum percentage of stolen time that is reported."""
+"""Stolen CPU time is reported from this percentage on."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The maximum time to record one message. A benchmark in benches/ checks that the instrument needs less."""
+"""The maximum time to record one message. A benchmark in benches/ checks that the instrument needs less than this
+time."""
 STEP_NS = 30.0
-"""The clock resolution above which hops below a microsecond are inexact. ARM counters may tick at about 20 MHz."""
+"""If the clock's resolution is coarser than this, measurements of hops below a microsecond are inexact. For example,
+ARM counters may tick at about 20 MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each probed core, and one for any steal time during the probe."""
+    """Return a finding for each probed core, and a finding if CPU time was stolen during the probe."""
     quiet = [core["core"] for core in seen["cores"] if not _is_noisy(core)]
     found = [_core(core, _noise_remedy(quiet)) for core in seen["cores"]]
     stolen = seen["steal_percent"]
@@ -65,7 +67,7 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time, which says how late this machine wakes."""
+    """Return a finding for each sleep time. The finding says how late threads on this machine wake."""
     return [_late(error) for error in errors]
 
 

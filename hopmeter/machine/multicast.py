@@ -19,7 +19,7 @@ def multicast() -> str:
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
-            # a TTL of 0 keeps the message on this machine
+            # a TTL of 0 keeps the multicast message on this machine
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
             sender.sendto(b"hopmeter", member.getsockname())
             _, ancillary, _, _ = member.recvmsg(64, 256)

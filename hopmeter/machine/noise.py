@@ -11,9 +11,9 @@ from hopmeter.machine.kernel import Kernel
 from hopmeter.system.scratch_dir import ScratchDir
 
 SHORT_S = 0.1
-"""How long a probe observes each core by default, before a run, in seconds."""
+"""How long, in seconds, a probe before a run observes each core by default."""
 LONGEST_S = 4.0
-"""The maximum time to observe all cores together, in seconds."""
+"""The maximum total time, in seconds, for observing all cores."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
 """Pairs of a requested sleep time in seconds and a number of sleeps."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hopmeter.machine.finding import Finding
 
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
-"""Findings that also distort medians. Their remedies come first."""
+"""Findings that distort medians, not only tails. The remedies for these findings come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
 SLOW = {"F-FLOORS"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}

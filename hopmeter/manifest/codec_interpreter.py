@@ -1,8 +1,8 @@
 """Selects the Python that runs a transport's nodes if they send a codec's objects. This Python needs the packages of
-both.
+both the transport and the codec.
 
-A framework that is compatible with hopmeter's packages is installed next to them. If the framework conflicts, or if the
-transport has its own environment, hopmeter creates a joint environment for the transport and the framework.
+A framework that is compatible with hopmeter's packages is installed next to them. If the framework conflicts with these
+packages, or if the transport has its own environment, hopmeter creates a joint environment for both.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hopmeter.system import paths
 
 
 def interpreter(codec: str, offer: Offer) -> Interpreter | None:
-    """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has not
-    created it yet.
+    """Return the Python that can run a transport's nodes with a codec. Return None if `hopmeter build TRANSPORT
+    --framework CODEC` has not created this Python yet.
 
     Raises NoPythonError if only the user can install the packages, for example into the system Python.
     """
@@ -52,7 +52,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
     """Return the Python of the joint environment, or of the transport's own environment if it has the codec's packages.
 
-    None if neither has them.
+    Return None if neither environment has the packages.
     """
     found = own(environment)
     if found is not None and has(found, codec):
@@ -68,7 +68,8 @@ def _fits(found: Interpreter, codec: str) -> bool:
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
-    """Return the first codec with a Python that has the packages of all codecs, or None."""
+    """Return the first codec whose Python has the packages of all given codecs, or None if no codec's Python has
+    them."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -119,7 +120,7 @@ def has(found: Interpreter, codec: str) -> bool:
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """Return the first package of a codec that a Python lacks, or an empty string if it has all.
+    """Return the first package of a codec that a Python lacks, or an empty string if the Python has all packages.
 
     The framework is checked first.
     """
@@ -163,7 +164,7 @@ def _package(codec: str) -> str:
 
 @functools.cache
 def _declared_requirements(extra: str = "") -> list[str]:
-    """Return hopmeter's requirements, or those of one of its extras."""
+    """Return the requirements of hopmeter itself, or of one of its extras."""
     tree = paths.checkout()
     if tree is not None:  # the installed metadata may differ from the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]

@@ -1,4 +1,4 @@
-"""Queries a node for its description, and caches the answer until a file that it depends on changes."""
+"""Queries a node for its description, and caches the description until a file on which it depends changes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 PATIENCE_S = 30
 Mark = list[list[str | int]]
-"""The state that a cached answer depends on: files with their times and sizes, and environment variables."""
+"""The state on which a cached description depends: files with their times and sizes, and environment variables."""
 NO_PACKAGE = re.compile(r"\bNo module named '(?!hopmeter\b)")
 """Matches Python's error for a package that is not installed.
 
-Installing a package changes the package directory, and thus the mark of a cached answer.
+Installing the package changes the package directory, and thus the mark of the cached description.
 """
 
 
@@ -57,8 +57,8 @@ def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]
     """Return a node's description from a cache file, or from `ask_node` if the cached mark differs. Raises
     UndescribedError if the node fails.
 
-    A missing Python package is also cached, because otherwise every hopmeter command would start a dozen failing
-    Pythons.
+    The error about a missing Python package is also cached, because otherwise every hopmeter command would start a
+    dozen failing Pythons.
     """
     mark = [*mark, ["PYTHONPATH", os.environ.get("PYTHONPATH", "")]]
     kept = _read(file, mark)
@@ -90,4 +90,4 @@ def _write(file: Path, answer: dict[str, Any]) -> None:
         beside.write_text(json.dumps(answer))
         beside.replace(file)
     except OSError:
-        pass  # without a cache, the next command only takes longer
+        pass  # without a cache, the next command merely takes longer

@@ -36,7 +36,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """Load a manifest. Raises UsageError, which lists all errors in the manifest."""
+    """Load a manifest. Raises a UsageError that lists all errors in the manifest."""
     manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
@@ -51,10 +51,8 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the path of the Python that runs a transport's nodes, and maybe its broker.
-
-    None if this Python is not available.
-    """
+    """Return the path of the Python that runs a transport's nodes and, for some transports, the broker. Return None if
+    this Python is not available."""
     try:
         found = interpreter(offer)
     except NoPythonError:
@@ -68,7 +66,7 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
 }
 """Words that select several transports. `all` selects every rankable transport.
 
-`direct` selects those that need no broker and that a user need not name.
+`direct` selects the rankable transports that need no broker, except transports that a user must name.
 """
 
 
@@ -87,7 +85,7 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
     """Return transports by name.
 
-    Raises UsageError for a broken manifest or an unknown name, and suggests the most similar name.
+    Raises UsageError for a broken manifest or an unknown name. The error suggests the most similar name.
     """
     known = every() if manifests is None else manifests
     wanted = list(names)

@@ -1,8 +1,8 @@
 """Finds and adapts the example of each transport and language: a small program that uses the library without hopmeter.
 
-The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. They
-may also use `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants, such as `PAYLOAD_BYTES =
-1000`. hopmeter replaces their values.
+The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. The
+programs may also use `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants, such as
+`PAYLOAD_BYTES = 1000`. hopmeter replaces the values of these constants.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.allowed_words import Value
 
 NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
-"""Matches an assignment to a constant up to its value: `NAME = `, `const NAME: usize = ` or `constexpr int NAME = `."""
+"""Matches an assignment to a constant, up to the assigned value: `NAME = `, `const NAME: usize = ` or `constexpr int
+NAME = `."""
 VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
 BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
 """Matches an example's comment lines with build commands."""
 SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
-"""The arguments that start the two sides of a program, by pattern. The first side must be started first."""
+"""The arguments that start the two sides of a program, by pattern. The user must start the first of the two sides
+first."""
 CARGO = """[package]
 name = "example"
 version = "0.1.0"
@@ -80,7 +82,7 @@ class Example:
 
     @property
     def build(self) -> list[str]:
-        """Return the commands that build the program. Return an empty list if the program needs no build."""
+        """Return the commands that build the program. Return an empty list if the program needs no build step."""
         return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
 
     @property
@@ -110,7 +112,8 @@ class Example:
 
     @property
     def install(self) -> list[str]:
-        """Return the commands that install the library and its broker. Cargo installs crates itself."""
+        """Return the commands that install the library and its broker. Crates need no command, because Cargo installs
+        them itself."""
         offer = self.manifest.offers[self.language]
         apt = " ".join(offer.apt)
         pip = " ".join(f"'{each}'" for each in offer.pip)
@@ -129,7 +132,7 @@ class Example:
     def _used_crates(self, table: str, text: str) -> dict[str, Any]:
         """Return the adapter's crates that `text` mentions.
 
-        A program must also mention the crates that its generated code uses.
+        A crate that only the generated code uses must be mentioned in the program too.
         """
         known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
         return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
@@ -147,10 +150,8 @@ def _toml(value: object) -> str:
 
 
 def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
-    """Return the pattern that a library uses for calls or messages.
-
-    Calls use `pubsub` if the library has no calls of its own.
-    """
+    """Return the pattern that a library uses for calls or messages. If the library has no calls of its own, calls use
+    `pubsub`."""
     return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
 
 
@@ -192,7 +193,7 @@ def _literal(value: Value, before: str) -> str:
 def write_examples(examples: Sequence[Example], values: Mapping[str, Value], folder: Path) -> list[Path]:
     """Write a transport's programs and a README with their commands, and return the files.
 
-    `values` replace the programs' constants.
+    `values` replace the values of the constants in the programs.
     """
     files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
     files[README] = readme(examples, values)
@@ -225,7 +226,7 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
 
 
 def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
-    """Return the settings that differ from their defaults and that the example has no constant for."""
+    """Return the settings that differ from their defaults and for which the example has no constant."""
     changed = {
         name: values[name.upper()]
         for name, setting in example.manifest.settings.items()

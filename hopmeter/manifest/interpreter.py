@@ -1,7 +1,5 @@
-"""Selects the Python that runs a transport's nodes:
-
-hopmeter's own Python, the Python of an environment, or the system Python.
-"""
+"""Selects the Python that runs a transport's nodes: hopmeter's own Python, the Python of an environment, or the system
+Python."""
 
 from __future__ import annotations
 
@@ -20,7 +18,8 @@ from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 10)
-"""The oldest Python that can run nodes, which is that of Ubuntu 22.04. hopmeter itself needs a newer one."""
+"""The oldest Python version that can run nodes, which is the version in Ubuntu 22.04. hopmeter itself needs a newer
+Python."""
 PATIENCE_S = 20
 ABOUT = (
     "import json, site, sys; "
@@ -40,7 +39,8 @@ class Interpreter:
 
     @property
     def user_packages(self) -> Path:
-        """Return the directory that `pip install --user` installs into, whether or not it exists."""
+        """Return the directory into which `pip install --user` installs packages, whether or not the directory
+        exists."""
         major, minor = self.version[:2]
         return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
@@ -54,8 +54,8 @@ class Interpreter:
     @property
     def command(self) -> list[str]:
         """Return the command that runs a node, without arguments."""
-        # With -P, files in the user's working directory cannot shadow library modules. A script does not search that
-        # directory.
+        # The option -P prevents files in the user's working directory from shadowing library modules. A script needs no
+        # such option, because a script does not search this directory.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
@@ -103,8 +103,8 @@ def own(name: str) -> Interpreter | None:
 def system_with_ours() -> Interpreter | None:
     """Return the system Python extended by the packages next to hopmeter.
 
-    None if their minor versions differ, because compiled packages then cannot be imported. Raises NoPythonError if
-    there is no system Python.
+    Return None if the minor versions of both Pythons differ, because compiled packages then cannot be imported. Raises
+    NoPythonError if there is no system Python.
     """
     found, own_packages = system(), ours().packages
     about = _about(found.program)
@@ -117,7 +117,7 @@ def system_with_ours() -> Interpreter | None:
 def system() -> Interpreter:
     """Return the system Python, which is in the system's standard PATH and not in a virtual environment.
 
-    Raises NoPythonError if it is missing or too old.
+    Raises NoPythonError if the system Python is missing or too old.
     """
     found = "the system has no python3"
     for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
@@ -137,7 +137,7 @@ def system() -> Interpreter:
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
     """Return a Python's version, whether it is in a virtual environment, and its package directories.
 
-    None if the program does not run.
+    Return None if the program does not run.
     """
     try:
         asked = [str(program), "-I", "-c", ABOUT]

@@ -66,7 +66,8 @@ def summary_row(manifest: Manifest) -> list[str]:
 
 
 def broker(manifest: Manifest) -> str:
-    """Return the title of a transport's broker and the settings that need it, or a dash if there is no broker."""
+    """Return the title of a transport's broker and the settings that need it, or a dash if the transport needs no
+    broker."""
     broker = manifest.any_broker
     if broker is None:
         return NONE
@@ -74,17 +75,16 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return whether messages can reach another machine, and the settings that this needs. A dash means no."""
+    """Return whether messages can reach another machine, and the settings that are needed for this. Return a dash if
+    they cannot."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
 
 
 def language_pairs(manifest: Manifest) -> str:
-    """Return the pairs of different languages that can exchange messages:
-
-    `all`, a list, or a dash if there are none.
-    """
+    """Return the pairs of different languages that can exchange messages: `all`, a list of pairs, or a dash if there
+    are no such pairs."""
     mixed = [pair for pair in manifest.language_pairs if ">" in pair]
     if len(mixed) == len(LANGUAGES) * (len(LANGUAGES) - 1):
         return "all"
@@ -107,7 +107,7 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
     """Return an adapter's library, and who installs its packages: the user or `hopmeter build`.
 
-    The result does not depend on this machine.
+    The returned text does not depend on this machine.
     """
     if part.user is None:
         return offer.library, _build_command(offer.apt, offer.pip)

@@ -42,10 +42,11 @@ class Manifest(Strict):
     meets_in_folder: bool = False
     """Whether endpoints find each other through the trial's directory.
 
-    Each agent on a machine has its own directory.
+    Each agent on a machine has a trial directory of its own.
     """
     message_limit: bool = False
-    """Whether receivers reject messages larger than the largest frame before they allocate memory for them."""
+    """Whether receivers reject a message that is larger than the largest frame before they allocate memory for the
+    message."""
     system_copies: Annotated[int, Field(ge=0)] | None = None
     """How many times the operating system copies a payload on each hop, or None if unknown."""
     reply: Literal["inline", "deferred"] | None = None
@@ -59,7 +60,8 @@ class Manifest(Strict):
     named_only: bool = False
     """Whether the transport runs only if a user names it, so that `direct` excludes it."""
     installable: bool = True
-    """Whether the transport is a library that a program can install. Otherwise hopmeter uses it only as a reference."""
+    """Whether the transport is a library that a program can install. A transport that is not installable serves only as
+    a reference."""
     usual_language: Language | None = None
     """The language that `language = "one"` measures if several languages suit a cell equally well."""
     cross_language: bool = True
@@ -71,12 +73,13 @@ class Manifest(Strict):
     """
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     any_broker: BrokerTable | None = Field(None, alias="broker")
-    """The broker that the transport needs with all or some settings."""
+    """The broker that the transport needs, either always or with some settings."""
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
-    """How to avoid message loss, or None if every configuration can lose messages or if this is unknown."""
+    """How to avoid message loss, or None if every configuration can lose messages, or if it is unknown how to avoid
+    loss."""
     hint: list[Hint] = []
-    """Hints about settings that cause lost messages, overload or cost, and about settings that help."""
+    """Hints about settings that cause lost messages, overload or cost, and about settings that avoid them."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
@@ -174,7 +177,7 @@ class Manifest(Strict):
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
-        """Return what the transport supports in each language, in the order of `LANGUAGES`."""
+        """Return the transport's offer in each language, in the order of `LANGUAGES`."""
         return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
 
     def _offer(self, language: Language) -> Offer:
@@ -189,7 +192,7 @@ class Manifest(Strict):
     def _installation(self, part: LanguagePart) -> dict[str, Any]:
         """Return the values of the installation that the settings select.
 
-        If the user's library is missing, return those of its replacement.
+        If the user's library is missing, return the values of the installation that replaces it.
         """
         chosen = {name: self._chosen.get(name, setting.default) for name, setting in self.settings.items()}
         found = (name for name, each in part.installations.items() if each.is_chosen(chosen))
@@ -208,7 +211,8 @@ class Manifest(Strict):
 
     @property
     def broker(self) -> BrokerTable | None:
-        """Return the broker that the transport needs with the chosen settings, or None if it needs none."""
+        """Return the broker that the transport needs with the chosen settings, or None if the transport needs no
+        broker."""
         broker = self.any_broker
         if broker is None or not self.has_effect(broker.where):
             return None
@@ -218,7 +222,7 @@ class Manifest(Strict):
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
         """Return whether every setting in `where` has one of its listed values.
 
-        By default, the chosen settings are checked.
+        By default, the transport's chosen settings are checked.
         """
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 
@@ -303,7 +307,7 @@ class Manifest(Strict):
         return ""
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
-        """Return the value of every setting: the given value or else the default."""
+        """Return the value of every setting: the given value or, if none is given, the default."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 

@@ -1,6 +1,6 @@
 """Determines whether a transport's node runs on this machine, by starting it with `--describe`.
 
-The answer is cached until the node changes.
+The node's answer is cached until the node changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 class Readiness:
     """Whether this machine can measure a transport in one language.
 
-    If not, the missing part and the command that installs it.
+    If a part is missing, `missing` names the part, and `get` contains the command that installs it.
     """
 
     transport: str
@@ -41,7 +41,7 @@ class Readiness:
     ready: bool
     version: str = ""
     code: str = ""
-    """The message code of `missing`."""
+    """The message code of the text in `missing`."""
     missing: str = ""
     get: str = ""
     command: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Readiness:
 
     @property
     def has_turns(self) -> bool:
-        """Return whether the node can run as one side of a duet. Nodes of earlier versions cannot."""
+        """Return whether the node can run as one side of a duet. Nodes of earlier versions cannot run in a duet."""
         return bool(self.about.get("turns"))
 
     def as_json(self) -> dict[str, Any]:
@@ -116,8 +116,7 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
     """Return the missing part that the chosen settings or the user's environment need, as a message code, a text and a
-    remedy. None if nothing is missing. `variables` are the node's environment variables.
-    """
+    remedy. Return None if no part is missing. `variables` are the node's environment variables."""
     for name, setting in manifest.settings.items():
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
@@ -128,7 +127,8 @@ def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned |
 
 
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
-    """Return the readiness of a transport's Python node on a Python that has the frameworks of all given codecs."""
+    """Return the readiness of a transport's Python node, run by a Python that has the frameworks of all given
+    codecs."""
     from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
 
     try:
@@ -143,7 +143,7 @@ def describe(
 ) -> Readiness:
     """Return the readiness of the node that `command` starts. `variables` extend the usual environment variables.
 
-    The answer is not cached.
+    The node's answer is not cached.
     """
     adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
     try:
@@ -194,7 +194,7 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
 def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
     """Return the error if no Python has the packages of both the transport and the codec, and the install command.
 
-    All transports that use hopmeter's own Python share one command.
+    The install command is the same for all transports that use hopmeter's own Python.
     """
     from hopmeter.manifest import codec_interpreter
 
@@ -207,7 +207,7 @@ def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
 DEFAULTS = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 """Default environment variables of nodes.
 
-By default, JAX allocates three quarters of a GPU's memory at startup. Nodes of other frameworks would then find too
+By default, JAX allocates three quarters of a GPU's memory at startup. Nodes with another framework would then find too
 little memory on the same GPU.
 """
 
@@ -215,14 +215,15 @@ little memory on the same GPU.
 def environment() -> dict[str, str]:
     """Return the environment variables of all nodes.
 
-    They let nodes import this package, and stop libraries from starting compute threads.
+    The variables let nodes import hopmeter, and keep libraries from starting compute threads.
     """
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
         folders.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
-    # Node logs are always UTF-8, whatever the terminal uses, and no text in them can cause an encoding error.
+    # Node logs are always in UTF-8, whatever encoding the terminal uses, and no text in them can cause an encoding
+    # error.
     fixed = {"PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1"}
     return {**DEFAULTS, **os.environ, **fixed, **found}
 
@@ -233,9 +234,9 @@ def _unready(manifest: Manifest, language: str, code: str, missing: str, get: st
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
-    """Return the files that a node's description depends on.
+    """Return the files on which a node's description depends.
 
-    A Python adapter also depends on the packages of its environment.
+    The description of a Python adapter also depends on the packages of its environment.
     """
     if language != "python":
         return [Path(command[0])]
@@ -252,12 +253,12 @@ def _mark(files: Iterable[Path]) -> Mark:
 
 
 def _user_library(user: Owned | None) -> Mark:
-    """Return the user library's location, because another location may have another version."""
+    """Return the location of the user's library, because the library in another location may have another version."""
     return [[user.variable, user.location]] if user else []
 
 
 def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
-    # The name includes the environment, because environments may have different libraries and codecs may have their own
-    # environment. It also includes the settings, which may select a different library.
+    # The file's name includes the environment, because environments may have different libraries and codecs may have
+    # their own environment. The name also includes the settings, which may select a different library.
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"

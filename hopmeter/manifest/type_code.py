@@ -15,13 +15,14 @@ from hopmeter.schemas.ros2.types import RosType, missing_packages
 from hopmeter.system import paths
 
 KIND = "types"
-"""The prefix of the directory's name. A codec library's directory begins with its codec instead."""
+"""The prefix of the directory's name. The directory name of a codec library begins with its codec instead."""
 Form = Literal["message", "octets", "call"]
 """How messages are sent: as objects that the transport encodes, as pre-encoded bytes, or as objects in calls."""
 
 
 def prefixes(offer: Offer) -> list[Path]:
-    """Return the directories of the installation that a transport uses. Return an empty list if the user has none."""
+    """Return the directories of the installation that a transport uses. Return an empty list if the user has no
+    installation."""
     if offer.user is not None:
         return [Path(each) for each in offer.user.location.split(":") if each]
     return [interpreter.folder(offer.environment_name)]

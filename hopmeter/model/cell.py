@@ -15,7 +15,7 @@ WHOLE = "the whole workload"
 
 @dataclass(frozen=True)
 class Cell:
-    """One fully specified configuration, as stored in `run.json` and repeated in `cells.parquet`."""
+    """One fully specified configuration to measure, stored in `run.json` and repeated in `cells.parquet`."""
 
     id: str
     axes: Axes
@@ -44,7 +44,7 @@ class Cell:
         """Return the id of the table in which this cell is ranked, which is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
-        # Conditions that were added later are included only if they apply, so that existing ids do not change.
+        # Conditions that later versions added are included only if they apply, so that existing ids do not change.
         more = (background, hosts) if hosts else (background,) if background else ()
         return blake2b(repr((*key, *more, *_later(self.axes))).encode(), digest_size=4).hexdigest()
 
@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def deadline_s(self) -> float | None:
-        """Return the deadline of the row's flow or path, or None if it has no deadline."""
+        """Return the deadline of the row's flow or path, or None if the row has no deadline."""
         if self.workload is None or not (self.flow or self.path):
             return None
         part = self.workload.flow(self.flow) if self.flow else self.workload.path(self.path)
@@ -74,7 +74,8 @@ class Cell:
 
     @property
     def has_deadline(self) -> bool:
-        """Return whether messages of this row have a deadline. For a whole workload, any flow or path may have one."""
+        """Return whether messages of this row have a deadline. For a whole workload, return whether any flow or path
+        has a deadline."""
         if self.workload is None or not self.is_whole_workload:
             return self.deadline_s is not None
         deadlines = [each.deadline_s for part in (self.workload.flows, self.workload.paths) for each in part]
@@ -165,7 +166,7 @@ class Cell:
 
 
 OWN = ("id", "dropped", "workload", "flow", "path")
-"""The fields of a cell that do not belong to a group."""
+"""The fields of a cell that do not belong to one of its groups of fields."""
 GROUPS: dict[str, type[Any]] = {
     "axes": Axes,
     "carriage": Carriage,
@@ -176,7 +177,7 @@ GROUPS: dict[str, type[Any]] = {
 AXES = tuple(each.name for each in CONDITIONS_OF_SCENARIOS if each.separates_tables)
 """The fields for which a scenario may give several values, except transport, language and settings."""
 LATER = {each.name: each.default for each in CONDITIONS_OF_SCENARIOS if not each.in_first_ids}
-"""The conditions that the first version of table ids did not include, with their defaults."""
+"""The conditions that the first version of table ids did not include, with their default values."""
 DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
     each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING
 }
@@ -198,8 +199,8 @@ class Columns(Protocol):
 def table_key(cell: Columns) -> tuple[Any, ...]:
     """Return the values that all cells of one table have in common, in the order of `CONDITIONS`.
 
-    The size of an encoded object is None, because another version of the codec's library may need a few bytes more or
-    less.
+    The size of an encoded object is replaced with None, because another version of the codec's library may need a few
+    bytes more or less.
     """
     return tuple(value for _, value in table_items(cell))
 
@@ -217,9 +218,9 @@ def _later(planned: object) -> tuple[tuple[str, Any], ...]:
 
 
 def _without_facts(flow: Flow) -> Flow:
-    """Return a flow with only the facts from the scenario, which are the same in every version.
+    """Return a flow with only the values that come from the scenario, which are the same in every version.
 
-    As in `table_key`, the size of an encoded object is left out, and so are the transport's properties.
+    The size of an encoded object and the transport's properties are left out.
     """
     size = 0 if flow.has_codec else flow.payload_bytes
     own = flow.carrier and Carrier(flow.carrier.transport, flow.carrier.profile)

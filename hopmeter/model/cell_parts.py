@@ -20,7 +20,7 @@ class Axes(Conditions):
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """Return how the receivers wait: one value for all receivers, or one for each sink."""
+        """Return how the receivers wait: one value for all receivers, or one value for each sink."""
         return waits_of(self.wait)
 
     @property
@@ -56,7 +56,7 @@ class Axes(Conditions):
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
-            return None  # sinks work after the arrival, so their work is not part of the latency
+            return None  # the work of sinks is not part of the latency, because sinks work after the arrival
         works_ns = units.works_ns(self.work, many)
         if not works_ns:
             return None
@@ -99,17 +99,17 @@ class Schedule:
     warmup: int = 0
     trials: int = 5
     timed: bool = False
-    """Whether a trial ends after a fixed time, because it has a duration but no rate."""
+    """Whether each trial ends after a fixed time, because the cell has a duration but no rate."""
     limit_s: float = 60.0
     retry_s: float = 1.0
-    """How long the instrument retries a refused message."""
+    """How long, in seconds, the instrument retries a refused message."""
     patience_s: float = PATIENCE_S
-    """How long a client waits for a reply beyond the requested work, and how long a source with `returns` waits for a
-    message."""
+    """How long, in seconds, a client waits for a reply beyond the requested work. A source with `returns` waits as long
+    for a returning message."""
     drain_s: float = 0.2
-    """How long receivers continue to listen after the last due time."""
+    """How long, in seconds, receivers continue to listen after the last due time."""
     timeout_s: float = 20.0
-    """The time limit for each step of a node's start and stop."""
+    """The time limit, in seconds, for each step of a node's start and stop."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class NodeSettings:
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
-    """How long a node spins before each due time, in µs, or None if each process measures the necessary time."""
+    """How long a node spins before each due time, in µs, or None if each process itself measures the necessary time."""
     fifo: int = 0
     mlock: bool = False
     no_idle_states: bool = False
@@ -131,8 +131,8 @@ class NodeSettings:
     background: str = ""
     """The background load, such as `cpu 50%, memory 2GB/s`, or an empty string if there is none."""
     hosts: str = ""
-    """The hosts of the endpoints in order, such as `a>b>c`. For a workload, the host of each participant, such as
-    `camera:a motor:b`.
+    """The hosts of the endpoints in order, such as `a>b>c`. For a workload, the string lists the host of each
+    participant, such as `camera:a motor:b`.
 
     The string is empty if all nodes run on this machine.
     """
@@ -147,20 +147,23 @@ class Comparison:
     floor_reason: str = ""
     """The reason why this cell has no floor."""
     ranked: bool = True
-    """False for floors that the planner added, and for transports without practical use (`synthetic`)."""
+    """Whether the cell is ranked. Floors that the planner added and transports without practical use (`synthetic`) are
+    not ranked."""
     installable: bool = True
-    """False for a reference: a transport that is not a library, such as a floor or a plain socket."""
+    """Whether a user can install the transport as a library. The value is False for references, such as a floor or a
+    plain socket."""
     search: str = ""
     """The id of the first cell of the rate search that this cell belongs to, or an empty string outside a search."""
     side: str = ""
-    """`old` or `new` in a run that measures two sides, otherwise an empty string."""
+    """The cell's side (`old` or `new`) in a run that measures two sides, otherwise an empty string."""
     counterpart: str = ""
     """The id of the same cell on the other side."""
     alongside: str = ""
-    """The cell's transport, which carries other flows at the same time, if this flow or path uses a different
-    transport."""
+    """The transport of the cell, if this flow or path uses a different transport. The cell's transport carries other
+    flows at the same time."""
     alone: str = ""
-    """The flow that this cell measures separately, with only the flows that cause it, or an empty string."""
+    """The flow that this cell measures separately, together with only the flows that cause it. The string is empty for
+    any other cell."""
     beside: str = ""
     """The id of the cell with the whole workload if this cell measures one flow separately, or an empty string."""
 

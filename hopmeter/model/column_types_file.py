@@ -23,7 +23,7 @@ NAMES = {"str": "Text", "int": "Whole", "float": "Real", "bool": "Flag", "list[s
 NAMES |= {"list[float | None]": "Reals", "list[int | None]": "Wholes"}
 """The names of the groups of columns, by Python type."""
 ALWAYS = ("cell", "status")
-"""The columns that every row has, in addition to the planned ones."""
+"""The columns that have a value in every row, in addition to the planned columns."""
 HEAD = '''"""The columns of a row by the types of their values, from columns.toml.
 
 `python -m hopmeter.model.column_types_file` writes this file.

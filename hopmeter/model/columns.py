@@ -30,7 +30,7 @@ class Columns:
     values: str = ""
     """The allowed values of a text column, separated by spaces, or an empty string if any text is allowed."""
     planned: bool = False
-    """Whether the columns repeat fields of the cell with the same names."""
+    """Whether the columns repeat the cell's fields of the same names."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names.split())
@@ -68,7 +68,7 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` in order, with their types. TRIALS and PROCESSES have the same form."""
+"""The columns of `cells.parquet` in order, with their types. TRIALS and PROCESSES have the same form as CELLS."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)

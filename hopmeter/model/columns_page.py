@@ -1,6 +1,6 @@
 """Generate the column tables in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
 
-Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The rest of the page is not generated.
+Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The remaining text of the page is not generated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def latencies() -> str:
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Return the table of the given columns as Markdown. "null when" is omitted if no column can be null."""
+    """Return the table of the given columns as Markdown. The table column "null when" is omitted if no column can be
+    null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

@@ -26,9 +26,9 @@ class Condition:
     flow_meaning: str = ""
     """The description of the key in a flow of a workload, or an empty string if it equals `meaning`."""
     default: Any
-    """The value if a scenario does not set the key."""
+    """The value of the condition if a scenario does not set its key."""
     flow_default: Any = ...
-    """The value if a flow does not set the key, or `...` for the same value as `default`."""
+    """The value of the condition if a flow does not set its key, or `...` for the same value as `default`."""
     scope: Scope = "flow"
     """Where a workload specifies the condition: for each `flow`, for the whole `run`, or nowhere, because the `graph`
     of participants and flows determines it."""
@@ -42,18 +42,18 @@ class Condition:
     least: float | None = None
     most: float | None = None
     flow_least: float | None = None
-    """The minimum value in a flow if it differs from `least`."""
+    """The minimum value in a flow, if it differs from the general minimum `least`."""
     unit: str = ""
-    """The suffix that the column has but the key lacks: `hz` for the column `rate_hz` and the key `rate`."""
+    """The suffix of the column's name that the key lacks, such as `hz` for the column `rate_hz` and the key `rate`."""
     separates_tables: bool = True
     """Whether cells that differ in this condition belong to different tables."""
     in_first_ids: bool = True
     """Whether the first version of table ids included this condition. A later condition changes an id only if its value
     differs from the default, so that existing ids stay the same."""
     leads_title: bool = False
-    """Whether a table's title starts with this condition, so that the list of other conditions omits it."""
+    """Whether a table's title starts with this condition, so that the list of other conditions omits this condition."""
     noun: str = ""
-    """What the value counts, such as `relay`."""
+    """The noun for what the value counts, such as `relay`."""
     titles: Mapping[str, str] = field(default_factory=dict)
     """The wording of certain values in a table's title."""
     title: str = "{name} {value}"

@@ -29,7 +29,7 @@ def rates_of(planned: object) -> Rates | None:
 
 
 def rates_of_keys(keys: Mapping[str, Any]) -> Rates | None:
-    """Return the rates that the keys of a scenario or a flow define, or None if they define no schedule."""
+    """Return the rates that the keys of a scenario or a flow define, or None if the keys define no schedule."""
     return _rates(keys)
 
 
@@ -41,6 +41,6 @@ def _rates(keys: Mapping[str, Any]) -> Rates | None:
 
 
 def sending_s(rates: Rates, messages: int, warmup: int) -> float:
-    """Return how long a source with a schedule sends, in seconds. The warm-up is sent at the first rate, before the
-    measured messages."""
+    """Return how long a source with a schedule sends, in seconds. The warm-up messages are sent at the first rate,
+    before the measured messages."""
     return (messages + warmup * (rates.mean_hz / rates.first_hz)) / rates.mean_hz

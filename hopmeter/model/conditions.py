@@ -4,7 +4,7 @@ To add a condition, add a field to `Conditions` and a column to `columns.toml`. 
 a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append new fields at the end.
 """
 
-# This module does not postpone the evaluation of annotations, because the annotations are the declarations.
+# The evaluation of annotations is not postponed in this module, because the annotations are the declarations.
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,9 +13,10 @@ from hopmeter.model.condition import Condition, conditions_of
 from hopmeter.model.paces import CHOICES, PACES, PaceName
 
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
-"""A rate outside this range is probably a typing error."""
+"""The lowest and the highest allowed rate in Hz. A rate outside this range is probably a typing error."""
 LEAST_FLOW_HZ = 1e-6
-"""The lowest rate of a flow, about one message in eleven days. Some flows of a workload may be rare."""
+"""The lowest rate of a flow, about one message in eleven days. The limit is this low because some flows of a workload
+are rare."""
 MOST_MESSAGES = 1_000_000_000
 """The maximum number of messages in a trial. The samples of more messages would fill any disk."""
 MOST_ENDPOINTS = 1000
@@ -26,7 +27,7 @@ UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_s
 class Conditions:
     """The conditions for which a scenario may give several values.
 
-    `language` is source>relay>sink, or one word if all roles use the same language.
+    The value of `language` is `source>relay>sink`, or one word if all roles use the same language.
     """
 
     transport: Annotated[

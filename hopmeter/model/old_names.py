@@ -25,7 +25,7 @@ Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return a scenario's table with current names, including its cases. Warns about each old name.
+    """Return a scenario's table with current names, including its cases. The user gets a warning about each old name.
 
     `source` names the table's origin in warnings.
     """
@@ -39,7 +39,7 @@ def convert_stored(table: Table) -> Table:
 
 
 def rename_old_manifest_names(table: Table, source: str) -> Table:
-    """Return a manifest's table with current names. Warns about each old name.
+    """Return a manifest's table with current names. The user gets a warning about each old name.
 
     `source` names the table's origin in warnings.
     """
@@ -51,7 +51,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # the manifest's validation reports the error
+        return table  # the validation of the manifest reports this error
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 

@@ -1,7 +1,7 @@
 """Define the paces of a source and their properties. The instrument's `PaceKind` defines the same paces.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
-instrument/src/pacer.rs. The parameter of a pace is a condition (conditions.py).
+instrument/src/pacer.rs. The parameter of a pace must be declared as a condition in conditions.py.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class PaceKind:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether the pace has a rate, which gives every message a due time. Without a rate, the source sends as soon as it
-    can."""
+    """Whether the pace has a rate, which gives every message a due time. If a pace has no rate, the source sends each
+    message as soon as it can."""
     parameter: str = ""
     """The key of the condition that only this pace uses, or an empty string if there is none."""
     needs_parameter: bool = False
-    """Whether the pace requires its parameter, which is an error with any other pace."""
+    """Whether the pace requires its parameter. With any other pace, giving this parameter is an error."""
     rates: Callable[[float, Any], Rates] = _steady
-    """Returns the rates of a trial from the rate and the parameter."""
+    """A function that returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
     """Whether each message waits until the previous message has returned. In pubsub, messages can only return through a
     ring with relays."""
@@ -67,7 +67,7 @@ class PaceKind:
     """The format of the pace's description in the report. `{name}` is the pace's name, and every other placeholder is
     the key of a rate."""
     question: str = ""
-    """The phrase for the pace in a question."""
+    """The phrase for the pace in the question of a run."""
 
     def describe(self, name: str, rates: Mapping[str, str]) -> str:
         """Return the description of the pace. `rates` contains the formatted rates, by key."""

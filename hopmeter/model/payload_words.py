@@ -1,6 +1,6 @@
 """Format payloads as text: `image 640×480` in a title, `an image of 640×480` in a sentence.
 
-Only sizes use the multiplication sign. Names of files and types are not changed.
+Only sizes use the multiplication sign. The names of files and types are left unchanged.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
 
 @dataclass(frozen=True)
 class PayloadName:
-    """The parts of a payload's name: its kind, its name within the kind, and further details."""
+    """The parts of a payload's name: the kind of payload, the name within this kind, and further details."""
 
     kind: str
     name: str = ""
     detail: str = ""
-    """The size of a file's frames or the values of a message, or an empty string if there are none."""
+    """The size of a file's frames or the values of a message, or an empty string if the payload has no such details."""
     is_size: bool = False
     """Whether the name is a size, such as `640×480`."""
 
@@ -88,7 +88,7 @@ def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
 
 
 def _shape(parts: PayloadName) -> str:
-    """Return the shape as text: `640×480`, or `6 numbers` for a one-dimensional array."""
+    """Return an array's shape as text: `640×480`, or `6 numbers` for a one-dimensional array."""
     return parts.name if parts.kind != "array" or "×" in parts.name else f"{int(parts.name):,} numbers"
 
 
@@ -113,8 +113,7 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 def _message(text: str, with_folder: bool) -> PayloadName:
     """Return the name of a message's type.
 
-    The name includes the message's file if `with_folder` is set. The name includes the message's values if they are not
-    the default.
+    The name includes the message's file if `with_folder` is set, and the message's values if they are not the default.
     """
     file, _, rest = text.partition(":")
     if is_ros2(KIND + text):

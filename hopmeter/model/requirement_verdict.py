@@ -15,13 +15,13 @@ class Verdict(StrEnum):
 
 
 def overall(verdicts: Iterable[str]) -> Verdict:
-    """Return the combined verdict on several requirements, which is the worst one."""
+    """Return the combined verdict on several requirements, which is the worst of these verdicts."""
     order = list(Verdict)
     return max(map(Verdict, verdicts), key=order.index, default=Verdict.MEETS)
 
 
 def verdict_text(requirement: str, verdict: Verdict) -> str:
-    """Return the text for a requirement in the column `require_each`, such as `p50 < 100us: meets`."""
+    """Return a requirement and its verdict as text for the column `require_each`, such as `p50 < 100us: meets`."""
     return f"{requirement}: {verdict}"
 
 

@@ -6,12 +6,12 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """The role of a row in its table."""
+    """The role of a row in its ranking table."""
 
     CHOICE = "choice"
     """A ranked transport that a user can install and that a recommendation may name."""
     FLOOR = "floor"
-    """The floor of other rows, if it is unranked or is not a library that a user can install."""
+    """The floor of other rows. The floor itself is unranked or is not a library that a user can install."""
     REFERENCE = "reference"
     """A transport that is not a library. A reference is ranked only if its table has no choice."""
     UNRANKED = "not ranked"
@@ -19,7 +19,7 @@ class Role(StrEnum):
 
 
 def role_of(is_ranked: bool, is_installable: bool, is_floor: bool) -> Role:
-    """Return the role of a row. A choice that is also the floor of other rows remains a choice."""
+    """Return the role of a row. A choice that is also the floor of other rows counts as a choice."""
     if is_ranked and is_installable:
         return Role.CHOICE
     if is_floor:

@@ -27,10 +27,10 @@ class TrialResult:
     """The CPU time of all cores, in µs, that the hypervisor gave to other guests during the trial."""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
-    """The Parquet file with the samples, relative to the run folder, or an empty string if nothing was recorded."""
+    """The Parquet file with the samples, relative to the run folder, or an empty string if no samples were recorded."""
     round: int | None = None
-    """The number of the trial's round, which contains one trial of each cell of a table, without a break. In older runs
-    without rounds, the number is None."""
+    """The number of the trial's round. A round contains one trial of each cell of a table, without a break. The number
+    is None in runs of older versions, which have no rounds."""
     steal_share: float | None = None
     """The share of CPU time that was stolen on the nodes' cores, from `go` until all nodes were done."""
     turn_s: float | None = None
@@ -39,7 +39,8 @@ class TrialResult:
     """The mean use of each core by the background load in percent, from `go` until all nodes were done, or None if
     there is no CPU load."""
     background_memory_gb_s: float | None = None
-    """The gigabytes per second that the background load copied in this time, or None if there is no memory load."""
+    """The gigabytes per second that the background load copied from `go` until all nodes were done, or None if there is
+    no memory load."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a JSON object for a line of `trials.jsonl`."""
@@ -47,5 +48,5 @@ class TrialResult:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> TrialResult:
-        """Create a trial from a line of `trials.jsonl`, which `as_json` created."""
+        """Create a trial from a line of `trials.jsonl`, parsed from the output of `as_json`."""
         return cls(**row)

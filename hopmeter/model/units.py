@@ -20,22 +20,23 @@ DESTINATIONS = ("warm", "cold", "fresh")
 FULL_WORK = re.compile("none$|sleep:|spin:|copy:")
 """Matches a list item that names its own kind of work."""
 MOST_S = 1e9
-"""A longer time is probably a typing error, and would exceed the range of the nodes' nanoseconds."""
+"""The longest allowed time in seconds. A longer time is probably a typing error, and would exceed the range of the
+nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_TRAFFIC = 1e12
-"""The maximum memory traffic in bytes per second. No machine can copy faster."""
+"""The maximum memory traffic in bytes per second. No machine can copy faster than this."""
 MOST_FILE_BYTES = 1 << 30
-"""The maximum size of a payload file. Each node loads the whole file, and no transport carries more."""
+"""The maximum size of a payload file. Each node loads the whole file, and no transport carries larger payloads."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
 def seconds(text: str) -> float:
-    """Parse a duration and return it in seconds. Raises ValueError, which explains the syntax."""
+    """Parse a duration and return it in seconds. Raises a ValueError that explains the syntax."""
     return nanoseconds(text) / 1e9
 
 
 def nanoseconds(text: str) -> int:
-    """Parse a duration and return it in nanoseconds. Raises ValueError, which explains the syntax."""
+    """Parse a duration and return it in nanoseconds. Raises a ValueError that explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise RefusedValueError(
@@ -48,14 +49,15 @@ def nanoseconds(text: str) -> int:
 
 
 def span_ns(text: str) -> int:
-    """Parse a positive duration and return it in nanoseconds. Raises ValueError, which explains the syntax."""
+    """Parse a positive duration and return it in nanoseconds. Raises a ValueError that explains the syntax."""
     if not (value_ns := nanoseconds(text)):
         raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write a time longer than 0, such as 30s')
     return value_ns
 
 
 def percent(text: str) -> float:
-    """Parse a share of a core, such as `50%`, above 0 and at most 100. Raises ValueError, which explains the syntax."""
+    """Parse a share of a core, such as `50%`. The share must be above 0 and at most 100 percent. Raises a ValueError
+    that explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -65,7 +67,7 @@ def percent(text: str) -> float:
 
 
 def bytes_per_second(text: str) -> float:
-    """Parse memory traffic such as `2GB/s` or `500MB/s`, and return bytes per second. Raises ValueError, which explains
+    """Parse memory traffic such as `2GB/s` or `500MB/s`, and return bytes per second. Raises a ValueError that explains
     the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
     if not found:
@@ -144,7 +146,7 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """Return a payload in the form of the spec file. Raises ValueError, which explains the syntax."""
+    """Return a payload in the form of the spec file. Raises a ValueError that explains the syntax."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -156,7 +158,8 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Return the work per message in the form of the spec file: one item for all, or one item for each server or sink.
+    """Return the work per message in the form of the spec file: one item for all receivers, or one item for each server
+    or sink.
 
     An item without a kind has the kind of the first item.
     """
@@ -185,8 +188,8 @@ def work(text: str, whole: str = "") -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """Parse BYTES or `frame` (the received payload), then the method and the destination. Defaults are omitted, because
-    the nodes know them."""
+    """Parse BYTES or `frame` (the received payload), then the method and the destination. A default is omitted, because
+    the nodes know the defaults."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise RefusedValueError(
@@ -204,8 +207,8 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks works on a message in nanoseconds, or None if the work includes
-    copies or no times."""
+    """Return how long, in nanoseconds, each of `many` servers or sinks works on a message. Return None if the work
+    includes copies or no times."""
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

@@ -28,7 +28,7 @@ class Participant:
     name: str
     language: str
     wait: str
-    """How the participant waits for messages: `spin`, `block` or `callback`."""
+    """How the participant's receivers wait for messages: `spin`, `block` or `callback`."""
     core_list: tuple[int, ...] = ()
     """The cores of the participant's threads, or an empty tuple if the threads are not pinned."""
     fifo: int = 0
@@ -81,9 +81,9 @@ class Replay:
     recording: str
     """The absolute path of the recording, followed by a colon and the topic."""
     speed: float = 1.0
-    """The factor by which the replay is faster than the recording."""
+    """The factor by which the messages are replayed faster than they were recorded."""
     loop: bool = False
-    """Whether the recording starts again when it ends."""
+    """Whether the replay starts again at the end of the recording."""
     warmup_s: float = 0.0
     """The duration of the warm-up before the replay. The warm-up sends the first messages of the recording without
     measuring them."""
@@ -91,10 +91,10 @@ class Replay:
     mean_bytes: float = 0.0
     """The mean size of the measured messages."""
     ends_s: float | None = None
-    """When the last message is due if the recording ends before `duration_s`, otherwise None."""
+    """When the last message is due, in seconds, if the recording ends before `duration_s`, otherwise None."""
     type: str = field(default="", repr=False)
-    """The type of the messages, such as `nav_msgs/msg/Odometry`, or an empty string if the recording does not name
-    it."""
+    """The type of the messages, such as `nav_msgs/msg/Odometry`, or an empty string if the recording does not name the
+    type."""
     encoding: str = field(default="", repr=False)
     """The encoding of the messages, such as `cdr`."""
     definition: str | None = field(default=None, repr=False)
@@ -107,13 +107,13 @@ class Replay:
 
 @dataclass(frozen=True)
 class Flow:
-    """A stream of messages or calls from one participant to one or more others."""
+    """A stream of messages or calls from one participant to one or more other participants."""
 
     number: int
     """The flow's number, which is part of each frame's header."""
     payload: str
     payload_bytes: int
-    """The size of a message. For a replayed recording, the size of the largest message."""
+    """The size of a message. For a replayed recording, this is the size of the largest message."""
     name: str = ""
     source: str = ""
     """The participant that sends the messages or makes the calls."""
@@ -135,7 +135,7 @@ class Flow:
     """The number of messages that each trial measures, or an upper limit for a flow without a schedule."""
     warmup: int = 0
     first_due_s: float = 0.0
-    """When the first message of a flow with a schedule is due, relative to the start of the schedule. The first
+    """When the first message of a flow with a schedule is due, in seconds after the start of the schedule. The first
     measured message is due at the end of the warm-up."""
     work: str = "none"
     """The work of the sender before a message that another message causes, or of the server for each call."""
@@ -145,16 +145,17 @@ class Flow:
     after: tuple[str, ...] = ()
     """The flows that cause messages of this flow when they arrive at `source`. Flows with a schedule have no cause."""
     join: str = "any"
-    """How several flows in `after` are combined: a message is sent for each arrival (`any`), or when each flow has a
+    """How several flows in `after` are combined: a message is sent for each arrival (`any`), or once each flow has a
     new arrival (`all`)."""
     every: int = 1
-    """Only every `every`-th arrival causes a message."""
+    """The interval of arrivals that cause a message: with the value n, only every n-th arrival does."""
     repeat: int = 1
-    """The number of messages that each such arrival causes, sent one after the other."""
+    """The number of messages that a causing arrival causes. These messages are sent one after another."""
     latest: str = ""
-    """The flow that provides the newest message for each message of this flow, or an empty string if there is none."""
+    """The flow that provides the newest message for each message of this flow, or an empty string if no flow provides
+    it."""
     during: str = ""
-    """The call during which `source` makes this call, or an empty string if there is none."""
+    """The call during which `source` makes this call, or an empty string if the flow is not such a call."""
     replay: Replay | None = None
     """The recording that provides the messages, or None for messages of a fixed size."""
     concurrency: int = 1
@@ -204,7 +205,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Path:
-    """A sequence of flows in which the messages of each flow cause those of the next."""
+    """A sequence of flows in which the messages of each flow cause the messages of the next flow."""
 
     name: str
     flows: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""Reads recordings of messages. A workload's flow can replay their times, sizes and bytes."""
+"""Reads recordings of messages. A flow of a workload can replay the times, sizes and bytes of a recording."""

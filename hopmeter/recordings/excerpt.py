@@ -20,7 +20,7 @@ from hopmeter.recordings.source import RecordingError, RecordingSource
 from hopmeter.recordings.streams import MOST_BYTES
 
 LONG_SILENCE_NS = 10_000_000_000
-"""The minimum silence of a topic that is reported, if it is also longer than the replay."""
+"""The minimum silence of a topic, in nanoseconds, that is reported. The silence must also be longer than the replay."""
 Integers = NDArray[np.int64]
 
 
@@ -30,7 +30,7 @@ class Excerpt:
 
     source: RecordingSource
     times_ns: Integers
-    """Times since the first message of any topic, in ascending order."""
+    """The times of the messages since the first message of any topic, in ascending order."""
     sizes: Integers
     numbers: Integers
     """The position of each message among all messages of its topic in the recording."""
@@ -50,7 +50,7 @@ def read_excerpt(source: RecordingSource, span_ns: int) -> Excerpt:
 
 
 def pick(excerpts: Excerpts, topic: str) -> Excerpt:
-    """Return the excerpt of a topic. Raises RecordingError if there is none."""
+    """Return the excerpt of a topic. Raises RecordingError if there is no excerpt of the topic."""
     found = excerpts[topic]
     if isinstance(found, RecordingError):
         raise found
@@ -66,7 +66,7 @@ def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
     try:
         state = RecordingSource(path, "").state
     except OSError:
-        state = ()  # the read below reports the error
+        state = ()  # reading the recording reports this error
     return _read_once(path, tuple(sorted(spans_ns.items())), state)
 
 
@@ -137,7 +137,7 @@ def _absent_error(source: RecordingSource, found: Parts, choice: Choice) -> Reco
 
 
 def late_error(source: RecordingSource, late_ns: float) -> RecordingError:
-    """Return the error for a topic if its first message would be due after the end of the replay."""
+    """Return the error for a topic whose first message would be due after the end of the replay."""
     what = f"{source.label}: its first message comes {duration(late_ns)} after the first of the flows of this recording"
     remedy = "lengthen `duration`, raise `speed`, or omit the flows that begin earlier"
     return RecordingError("E-RECORDING-EMPTY", what, remedy)

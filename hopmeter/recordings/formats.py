@@ -45,7 +45,8 @@ def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) 
     """Yield the messages of the topics in `wanted`, as they were recorded. The caller may remove topics from `wanted`
     during the iteration.
 
-    Remarks for the user are finally appended to `notes`. Raises RecordingError if the recording cannot be read.
+    At the end of the iteration, remarks for the user are appended to `notes`. Raises RecordingError if the recording
+    cannot be read.
     """
     with open_recording(path) as storage:
         yield from storage.messages(wanted)
@@ -54,7 +55,7 @@ def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) 
 
 
 def read_topics(path: Path) -> list[str]:
-    """Return the sorted topics of a recording. Raises RecordingError if it cannot be read."""
+    """Return the sorted topics of a recording. Raises RecordingError if the recording cannot be read."""
     with open_recording(path) as storage:
         return sorted(set(storage.topics()))
 
@@ -131,7 +132,8 @@ def _open_part(path: Path) -> Iterator[Storage]:
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[Storage]:
-    """Open a file in the format that its first bytes identify. Raises RecordingError, DamageError and other errors."""
+    """Open a file in the format that its first bytes identify. Raises RecordingError, DamageError and other errors if
+    the file cannot be read."""
     with ExitStack() as stack:
         file = stack.enter_context(open_regular(path))
         begin = _peek(file)

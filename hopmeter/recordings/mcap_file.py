@@ -1,6 +1,6 @@
 """Reads the records of an MCAP file in the order of its data section.
 
-The summary and the message indexes are optional, and only save time.
+The summary and the message indexes of a file are optional. They are read only to save time.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class McapFile(RecordFile):
             self.notes.append(NO_END)
 
     def _check_data(self, start: int) -> None:
-        """Compare the CRC of the data section with the CRC in its last record, where 0 means none.
+        """Compare the CRC of the data section with the CRC in its last record, where 0 stands for no CRC.
 
-        Raises DamageError if they differ.
+        Raises DamageError if the CRCs differ.
         """
         [crc] = struct.unpack("<I", self.read(start, 4))
         if crc and crc != self.crc(0, start - RECORD.size):
@@ -145,7 +145,7 @@ class McapFile(RecordFile):
             at += RECORD.size + length
 
     def _read_summary(self) -> bool:
-        """Read the channels in the summary, and return whether it lists all channels.
+        """Read the channels in the summary, and return whether the summary lists all channels.
 
         A corrupted summary is treated as missing.
         """
@@ -157,7 +157,7 @@ class McapFile(RecordFile):
         return len(channels) == count
 
     def _summary(self) -> tuple[dict[int, Channel], int | None]:
-        """Return the channels in the summary, and the number of channels according to its statistics."""
+        """Return the channels in the summary, and the number of channels according to the summary's statistics."""
         at = self.size - len(MAGIC) - FOOTER_BODY.size - RECORD.size
         if at < len(MAGIC) or RECORD.unpack(self.read(at, RECORD.size)) != (FOOTER, FOOTER_BODY.size):
             return {}, None
@@ -198,7 +198,8 @@ class McapFile(RecordFile):
                 yield self._message(content)
 
     def _chunk(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the opcode and content of each record in a chunk. Raises DamageError if the CRC does not match."""
+        """Yield the opcode and content of each record in a chunk. Raises DamageError if the chunk's CRC does not
+        match."""
         _, _, size, crc, named = CHUNK_HEAD.unpack(self.read(start, CHUNK_HEAD.size))
         start += CHUNK_HEAD.size
         compression = self.read(start, named).decode()
@@ -238,7 +239,7 @@ def _parse_channel(content: bytes) -> tuple[int, Channel]:
 
 
 def _parse_schema(content: bytes) -> tuple[int, Schema]:
-    """Parse a schema record. Its schema may be binary."""
+    """Parse a schema record. The schema in the record may be binary."""
     stream = io.BytesIO(content[2:])
     name, form = _string(stream), _string(stream)
     [length] = struct.unpack("<I", stream.read(4))

@@ -22,7 +22,8 @@ class RecordedType(NamedTuple):
     encoding: str
     """The encoding of the messages, such as `cdr` or `ros1`."""
     definition: str = ""
-    """The definitions of the type and of all nested types. Empty if the recording has none."""
+    """The definitions of the type and of all nested types. The text is empty if the recording contains no
+    definitions."""
     format: str = ""
     """The format of the definition, such as `ros2msg`."""
 

@@ -1,6 +1,5 @@
-"""Selects the part of a recording to replay, because the recorder's clock may have been set, or messages may be stored
-out of order.
-"""
+"""Selects the part of a recording to replay. The recorder's clock may have been set during the recording, or messages
+may be stored out of order."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from hopmeter.recordings.segments import MOST_NS, SILENCE_NS, SORTABLE_NS, Segme
 Integers = NDArray[np.int64]
 MOST_SEGMENTS = 10_000
 LEAST_RUN = 4
-"""The minimum average length of runs from one segment, if messages are only stored out of order."""
+"""The minimum average length, in messages, of runs from one segment, if messages are merely stored out of order."""
 NO_TIMES = np.array([], np.int64)
 
 
@@ -27,7 +26,7 @@ class DisorderError(Exception):
 class Parts:
     """The parts of a recording. The first part that is long enough is replayed.
 
-    If there is none, the part with the most messages is replayed.
+    If no part is long enough, the part with the most messages is replayed.
     """
 
     def __init__(self, spans_ns: Mapping[str, int]) -> None:
@@ -83,8 +82,8 @@ class Parts:
     def _add_untimed(self, message: Message, number: int) -> None:
         """Count a message without a valid time.
 
-        Time 0 is valid only for a clock that starts at 0. Then a topic has it at most once, and the next time follows
-        within a second.
+        Time 0 is valid only for a clock that starts at 0. With such a clock, a topic has the time 0 at most once, and
+        the next time follows within a second.
         """
         topic, now = message.topic, self._now
         self.untimed[topic] += 1
@@ -134,7 +133,7 @@ def _jump(old: Segment, new: Segment) -> str:
 
 
 def _join(segments: Sequence[Segment]) -> list[Segment]:
-    """Join segments that were only stored out of order.
+    """Join segments that were merely stored out of order.
 
     Return the resulting parts, which are separated by clock jumps, in recording order.
     """
@@ -148,7 +147,7 @@ def _join(segments: Sequence[Segment]) -> list[Segment]:
 
 
 class _Lap:
-    """Segments that were only stored out of order, without a clock jump between them."""
+    """Segments that were merely stored out of order, without a clock jump between them."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
@@ -156,10 +155,11 @@ class _Lap:
         """The times of each topic, in ascending order."""
 
     def fits(self, segment: Segment) -> bool:
-        """Return whether a segment may belong to this group. In chronological order, its messages and those already in
+        """Return whether a segment may belong to this group. In chronological order, the messages of the segment and of
         the group must form long runs for each topic.
 
-        If the clock was set back, earlier and later messages are mixed throughout.
+        If the clock was set back, earlier and later messages alternate throughout the recording, and the runs are
+        short.
         """
         shared = [(self._times[topic], _times(track)) for topic, track in segment.used_tracks if topic in self._times]
         if not shared:
@@ -171,7 +171,7 @@ class _Lap:
         return int(np.count_nonzero(sides[1:] != sides[:-1])) * LEAST_RUN <= len(sides)
 
     def add(self, place: int, segment: Segment) -> None:
-        """Add a segment that fits, with its position among all segments."""
+        """Add a segment that belongs to this group, with its position among all segments."""
         self._segments.append((place, segment))
         for topic, track in segment.used_tracks:
             self._times[topic] = np.sort(np.append(self._times.get(topic, NO_TIMES), _times(track)))

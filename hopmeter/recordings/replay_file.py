@@ -1,7 +1,5 @@
-"""Writes the file from which a node replays a recording:
-
-the messages' bytes, then a record for each message to send.
-"""
+"""Writes the file from which a node replays a recording. The file contains the messages' bytes, followed by a record
+for each message to send."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("che
 class Timing:
     """When the messages of a recording are due.
 
-    The replay starts after the warm-up, which also sends the beginning of the recording.
+    The replay starts after the warm-up. The warm-up also sends messages from the beginning of the recording.
     """
 
     speed: float
@@ -71,7 +69,7 @@ class ReplayRequest:
 def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
     """Return the excerpt of each flow. Flows that replay the same recording share its start time and its loop period.
 
-    Raises RecordingError, which names the flow, if a recording cannot be replayed.
+    If a recording cannot be replayed, raises a RecordingError that names the flow.
     """
     spans: dict[Path, dict[str, int]] = {}
     for one in requests.values():
@@ -117,7 +115,7 @@ class ReplayFile:
 
 
 def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
-    """Write the messages that a flow sends. `check` is called between messages.
+    """Write the messages that a flow sends. The function `check` is called between messages.
 
     Raises RecordingError if the recording cannot be replayed, and HopmeterError if the disk is full.
     """
@@ -154,7 +152,7 @@ def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[],
 
 
 def _collect(excerpt: Excerpt) -> Iterator[tuple[int, Message]]:
-    """Yield the messages of an excerpt as they were recorded, with their positions in it.
+    """Yield the messages of an excerpt as they were recorded, each with its position in the excerpt.
 
     Raises RecordingError if the recording has changed.
     """

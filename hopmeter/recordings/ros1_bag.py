@@ -1,6 +1,6 @@
 """Reads the records of a ROS 1 bag in file order.
 
-The recorder writes the index last, so it may be missing and is used only to save time.
+The index may be missing, because the recorder writes it last. The index is used only to save time.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class Ros1Bag(RecordFile):
                 )
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the bag with an unnamed type, because no other transport uses the ROS 1 encoding."""
+        """Yield the topics of the bag with an unnamed type, because no transport other than ROS 1 uses the ROS 1
+        encoding."""
         yield from ((topic, RecordedType("", "ros1")) for topic in self.topics())
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
@@ -133,7 +134,7 @@ class Ros1Bag(RecordFile):
         return found
 
     def _read_index(self) -> bool:
-        """Read the connections in the index, and return whether it is complete.
+        """Read the connections in the index, and return whether the index is complete.
 
         A corrupted index is treated as missing.
         """

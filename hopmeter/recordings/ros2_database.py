@@ -1,4 +1,5 @@
-"""Reads the SQLite database of a ROS 2 bag with plain queries, which work with the tables of every rosbag2 version."""
+"""Reads the SQLite database of a ROS 2 bag with plain SQL queries, which work with the tables of every rosbag2
+version."""
 
 from __future__ import annotations
 

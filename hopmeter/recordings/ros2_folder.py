@@ -1,4 +1,5 @@
-"""Finds the files of a ROS 2 bag in its directory. The existing files take precedence over metadata.yaml."""
+"""Finds the files of a ROS 2 bag in its directory. If metadata.yaml and the existing files differ, the existing files
+take precedence."""
 
 from __future__ import annotations
 

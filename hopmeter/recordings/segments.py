@@ -10,12 +10,13 @@ from hopmeter.recordings.streams import MOST_BYTES
 MOST_MESSAGES = 1_000_000
 MOST_NS = 1 << 63
 SORTABLE_NS = 1_000_000_000
-"""How far the times of a topic may go back. A recorder may store messages of several publishers out of order.
+"""How far, in nanoseconds, the times of a topic may go back within a segment. A recorder may store messages of several
+publishers out of order.
 
-A longer step back means that its clock was set.
+A longer step back means that the recorder's clock was set.
 """
 SILENCE_NS = 3_600_000_000_000
-"""How long all topics may be silent.
+"""How long, in nanoseconds, all topics may be silent within a segment.
 
 A longer step forward means that the clock was set, unless the replay is longer than the step.
 """
@@ -29,7 +30,7 @@ class Track:
         self.seen = self.bytes = 0
         self.first_ns, self.newest_ns = MOST_NS, -1
         self.next_ns = MOST_NS
-        """The time of the earliest message after the span."""
+        """The time of the earliest message after the span that the replay needs."""
 
     @property
     def is_full(self) -> bool:
@@ -38,7 +39,7 @@ class Track:
 
     @property
     def gap_ns(self) -> float:
-        """Return the mean gap between messages in nanoseconds, or 0 if there are fewer than two."""
+        """Return the mean gap between messages in nanoseconds, or 0 if there are fewer than two messages."""
         return (self.newest_ns - self.first_ns) / (self.seen - 1) if self.seen > 1 else 0.0
 
     def add(self, time_ns: int, size: int, number: int, end_ns: int) -> None:
@@ -91,7 +92,7 @@ class Segment:
     def period_ns(self) -> float:
         """Return the time after which all topics repeat in a loop.
 
-        It is the segment's duration plus the smallest mean gap of any topic.
+        This period is the segment's duration plus the smallest mean gap of any topic.
         """
         gaps = [track.gap_ns for track in self.tracks.values() if track.gap_ns]
         return self.length_ns + (min(gaps) if gaps else self.length_ns / max(1, self.message_count - 1))
@@ -108,7 +109,7 @@ class Segment:
         return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
 
     def add(self, topic: str, time_ns: int, size: int, number: int) -> None:
-        """Add a message. `number` is its position among all messages of its topic in the recording."""
+        """Add a message. `number` is the position of the message among all messages of its topic in the recording."""
         self.start_ns, self.newest_ns = min(time_ns, self.start_ns), max(time_ns, self.newest_ns)
         self.tracks[topic].add(time_ns, size, number, self.start_ns + self.spans_ns[topic])
 

@@ -28,7 +28,7 @@ class RecordingSource:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Return numbers that change whenever the recording changes.
+        """Return numbers, at least one of which changes whenever the recording changes.
 
         Raises OSError if the recording cannot be accessed.
         """
@@ -39,7 +39,7 @@ class RecordingSource:
 def parse_recording(text: str) -> RecordingSource:
     """Return the recording and topic in a text. The topic follows the last colon.
 
-    Raises RefusedValueError with the expected syntax.
+    Raises a RefusedValueError that states the expected syntax.
     """
     path, _, topic = text.rpartition(":")
     if not path or not topic:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 MOST_BYTES = 1 << 30
-"""The maximum total size of all replayed messages in bytes. Each sender maps them into its memory."""
+"""The maximum total size of all replayed messages in bytes. The size is limited because each sender maps the messages
+into its memory."""
 BLOCK = 1 << 16
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -49,7 +50,7 @@ class FileWindow(io.RawIOBase):
         self._handle, self._at, self._end = file.fileno(), start, start + length
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, because a window can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -100,7 +101,7 @@ class Block:
         self.position = self.crc = 0
 
     def read(self, size: int) -> bytes:
-        """Return the next `size` bytes. Raises DamageError if fewer are left."""
+        """Return the next `size` bytes. Raises DamageError if fewer bytes are left."""
         if size > self.size - self.position:
             raise DamageError(f"a record of {size:,} bytes in a chunk of {self.size:,} bytes")
         check_length(size)
@@ -112,7 +113,7 @@ class Block:
         return found
 
     def check_end(self, crc: int) -> None:
-        """Raise DamageError if content is left, or if `crc` is not 0 and does not match."""
+        """Raise DamageError if unread content is left, or if `crc` is not 0 and does not match the content."""
         if self._content.read(1):
             raise DamageError(f"a chunk has more than the {self.size:,} bytes that it states")
         if crc and crc != self.crc:
@@ -166,7 +167,7 @@ def unpack_message(data: bytes, encoding: str) -> bytes:
 def import_reader(module: str, package: str = "") -> Any:
     """Import a library that reads recordings.
 
-    Raises MissingReaderError with the package name if it is not installed.
+    Raises MissingReaderError with the package name if the library is not installed.
     """
     try:
         return importlib.import_module(module)

@@ -42,7 +42,7 @@ class RunBar:
     before the run and one line after the run."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
-        """The `columns` are shown between the progress bar and the remaining time."""
+        """Create the bar. `columns` are shown between the progress bar and the remaining time."""
         self._console = console
         shown = (TextColumn("{task.description}"), BarColumn(), *columns, TextColumn("{task.fields[left]}"))
         self._bar = _Bar(*shown, console=console, auto_refresh=False, transient=True)

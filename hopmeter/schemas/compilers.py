@@ -1,4 +1,4 @@
-"""Runs the schema compilers `protoc` and `flatc`. hopmeter uses the first of each in PATH."""
+"""Runs the schema compilers `protoc` and `flatc`. hopmeter uses the first `protoc` and the first `flatc` in PATH."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST_WITH_EDITIONS = 27
 """The first version of protoc that supports editions. Version 21 followed 3.20."""
 WARNING = re.compile(r"^\[libprotobuf WARNING|: warning: ")
 AFTER_HELP = "\nerror:"
-"""The beginning of flatc's error if flatc prints all its options before it."""
+"""The beginning of flatc's error message, if flatc prints all its options before the message."""
 PATIENCE_S = 60
 Word = str | Path
 """One word of a command."""
@@ -35,7 +35,7 @@ def has_compiler(codec: str) -> bool:
 def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run a compiler with `given` as stdin.
 
-    Raises UsageError if the compiler does not start or does not end in time.
+    Raises UsageError if the compiler does not start or does not finish in time.
     """
     command = [str(word) for word in words]
     try:
@@ -55,7 +55,7 @@ def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def first_error(said: str) -> str:
-    """Return the first output line that names a position in a file, or else the last line."""
+    """Return the first output line that names a position in a file, or the last line if no line names a position."""
     lines = [line.strip().removeprefix("error:").strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if not WARNING.search(line)]
     return next(filter(PLACE.search, errors), errors[-1] if errors else "it printed no reason")
@@ -71,7 +71,7 @@ def version(program: str) -> str:
 def remedy(program: str, text: str = "") -> str:
     """Return the remedy if a compiler rejects a schema, which may also mean that the compiler is too old.
 
-    `text` is the schema's text, if known.
+    `text` is the schema's text, if it is known.
     """
     newer = f"put a newer {program} first in PATH, which hopmeter then uses"
     known = re.search(r" (\d+)", version(program))

@@ -20,7 +20,7 @@ def search_words(search: Sequence[Path]) -> list[Word]:
 
 
 def describe(described: bytes) -> list[Tree]:
-    """Return the files in an encoded descriptor set. Each file follows those that it imports."""
+    """Return the files in an encoded descriptor set. Each file follows the files that it imports."""
     command = [PROTOC, "--decode=google.protobuf.FileDescriptorSet", "google/protobuf/descriptor.proto"]
     text = run_words(command, Path.cwd(), described).stdout.decode()
     return parse_text(text).get("file", [])

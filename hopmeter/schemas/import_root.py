@@ -1,7 +1,7 @@
-"""Guesses the root directory of a Protocol Buffers schema, which its imports are relative to.
+"""Guesses the root directory of a Protocol Buffers schema, to which the schema's imports are relative.
 
 All files in the schema's directory must have the same root, because a program must not contain a file under two names.
-The guess therefore runs protoc on all of them, even on those without imports.
+The guess therefore runs protoc on all files in the directory, even on files without imports.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter.schemas.compilers import run_words
 from hopmeter.schemas.descriptors import PROTOC, compile_set, describe, search_words
 
 NOT_FOUND = re.compile(r"^(.+): File not found\.$", re.MULTILINE)
-"""Matches protoc's error for a file that is in none of its directories."""
+"""Matches protoc's error for a file that is in none of protoc's import directories."""
 MOST_SIBLINGS = 500
 PROBE = "hopmeter_siblings.proto"
 
@@ -23,7 +23,8 @@ PROBE = "hopmeter_siblings.proto"
 def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
     """Return the directories above a schema, the likeliest root first.
 
-    Directories with fewer missing imports come first, then the one that matches the package name, then the nearest.
+    Directories with fewer missing imports come first. Among equals, the directory that matches the package name comes
+    first, then the nearest directory.
     """
     siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
     missing = {root: _count_missing(root, include, siblings) for root in file.parents}
@@ -33,7 +34,8 @@ def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
 
 
 def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -> int:
-    """Return the number of missing imports of these files and of the files that they import."""
+    """Return how many imports are missing in these files, and in the files that they import, if `root` is the import
+    directory."""
     with TemporaryDirectory() as folder:
         probe = Path(folder) / PROBE
         probe.write_text(

@@ -1,4 +1,4 @@
-"""Finds the files that a schema imports, as its compiler does."""
+"""Finds the files that a schema imports, in the same way as the schema's compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopmeter.schemas.ros2 import files as ros2
 from hopmeter.system.input_files import read_text
 
 WELL_KNOWN = "google/protobuf/"
-"""The directory of the files that the Protocol Buffers compiler itself provides."""
+"""The import directory of the schema files that the Protocol Buffers compiler itself provides."""
 FLATC = COMPILERS["flatbuffers"]
 NOT_LOADED = "unable to load include file"
 NO_IMPORT = re.compile(rf'^ *(.+?):\d+: ?\d+: (?:Import "(.+)" was not found|error: {NOT_LOADED}: (.+))', re.MULTILINE)
@@ -31,11 +31,11 @@ class Imports:
 
     search: tuple[Path, ...]
     files: Mapping[str, Path]
-    """The files by import name, the schema first. Excludes the compiler's own files."""
+    """The files by import name, starting with the schema. The compiler's own files are excluded."""
 
 
 def find_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema, which may import files from `include` and from the directories above it.
+    """Return the files of a schema, which may import files from `include` and from the directories above the schema.
 
     Raises UsageError with the compiler's error if the schema cannot be used.
     """
@@ -68,7 +68,7 @@ def _name_files(
 
 def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
     is_inside = any(folder in file.parents for folder in include)
-    # flatc finds files that are named relative to the including file even without an import directory.
+    # Even without an import directory, flatc finds files that are named relative to the including file.
     for search in [tuple(include), *(() if is_inside else ((*include, root) for root in file.parents))]:
         done = _list_files(file, search)
         if done.returncode == 0:
@@ -81,7 +81,8 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
 
 
 def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
-    """Let flatc print a make rule for a schema. The output format supports all schemas, but needs a root table."""
+    """Let flatc print a make rule for a schema. The chosen output format supports all schemas, but needs a root
+    table."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root.fbs"
         root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')

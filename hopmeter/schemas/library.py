@@ -1,6 +1,7 @@
 """Locates codec libraries.
 
-There is one for each language, codec and message, in a directory whose name contains a hash of its sources.
+There is one codec library for each language, codec and message. The name of its directory contains a hash of its
+sources.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from hopmeter.system import paths
 LIBRARY = "codec.so"
 OBJECT = "object.bin"
 REPLY = "reply.bin"
-"""The encoded response of a service. The object next to it is the request."""
+"""The encoded response of a service. The file with the encoded object, next to it, contains the request."""
 GENERATED = "generated"
 """The directory with a message's generated code."""
 DEFINITIONS = "definitions.json"
-"""The fields of a ROS 2 message and of all nested messages. Each message follows those that it uses."""
+"""The fields of a ROS 2 message and of all nested messages. Each message follows the messages that it uses."""
 DESCRIPTORS = "schema.desc"
 """The descriptors of a Protocol Buffers schema and its imports, from which Python creates its classes."""
 NAME = re.compile(rf"({'|'.join(FORMATS)})-(rust|cpp|python)-[A-Za-z0-9_.]{{1,200}}-[0-9a-f]{{16}}")
@@ -56,8 +57,8 @@ class Library:
 
 @functools.cache
 def library_of(payload: str, codec: str, language: str) -> Library:
-    """Return the codec library of a payload. Each command reads the schema once, so that all its trials use the same
-    content.
+    """Return the codec library of a payload. Each command reads the schema only once, so that all trials of the command
+    use the same content.
 
     Raises UsageError if the codec has no schema for the payload.
     """

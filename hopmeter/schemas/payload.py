@@ -1,7 +1,5 @@
-"""Parses payloads that name a schema message:
-
-`message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`.
-"""
+"""Parses payloads that name a schema message: `message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for ROS
+2 `message:PACKAGE/msg/TYPE[.msg]…`."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ SUFFIXES = {codec: each.suffix for codec, each in FORMATS.items()}
 VALUE_SUFFIXES = {codec: each.values for codec, each in FORMATS.items()}
 """The suffix of a file with a message's values, by codec: Protocol Buffers text format, JSON, or YAML."""
 ROS2 = "cdr"
-"""The codec of ROS 2 messages. Their file names contain their type."""
+"""The codec of ROS 2 messages. The file names of ROS 2 definitions contain the type."""
 FOLDER = Path(__file__).parent / "shipped"
 ROS2_VALUES = "ros2"
 """The directory with values for messages that ROS 2 ships."""
@@ -54,7 +52,7 @@ class MessagePayload:
     """A schema message, as a payload names it."""
 
     file: Path
-    """The absolute path of the schema. If it has no suffix, each codec adds its own."""
+    """The absolute path of the schema. If the path has no suffix, each codec adds its own."""
     type: str
     """The message's full name with its package, such as `robot.State`, or `nav_msgs/msg/Odometry` for ROS 2."""
     values: Path | int
@@ -103,7 +101,7 @@ def parse_message(text: str) -> MessagePayload:
 def _parse_ros2(found: re.Match[str]) -> MessagePayload:
     """Return the message for a matched file or name.
 
-    A name may refer to a message in the user's directories, or to one that ROS 2 ships.
+    A name may refer to a message in the user's directories, or to a message that ROS 2 ships.
     """
     include, named = _include(found["include"]), found["file"]
     try:
@@ -130,10 +128,8 @@ def _check_ros2_file(file: Path) -> None:
 
 
 def _shipped_values(name: str) -> Path | int:
-    """Return the default values of a message that ROS 2 ships:
-
-    hopmeter's values file, or else the default length of lists.
-    """
+    """Return the default values of a message that ROS 2 ships: hopmeter's values file or, if there is none, the default
+    length of lists."""
     file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
     return file if file.is_file() else LENGTH
 
@@ -184,8 +180,8 @@ def _check_file(payload: MessagePayload) -> None:
 def candidates(payload: MessagePayload) -> dict[str, Path]:
     """Return the schema file of each codec that may read a payload.
 
-    A path with a suffix is the file of one codec. Without a suffix, each codec adds its own, and the ROS 2 file is in
-    the package's directory next to it.
+    A path with a suffix is the file of one codec. If the path has no suffix, each codec adds its own, and the ROS 2
+    file is in the package's directory next to the path.
     """
     file = payload.file
     if file.suffix:

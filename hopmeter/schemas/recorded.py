@@ -1,4 +1,4 @@
-"""Reads what codec library builds have recorded about schemas.
+"""Reads the facts that codec library builds have recorded about schemas.
 
 hopmeter uses these records if a schema compiler is not installed.
 """
@@ -16,7 +16,7 @@ from hopmeter.schemas.imports import Imports
 from hopmeter.system import paths
 
 FACTS = "codec.json"
-"""The file of a codec library that is written last. A directory without this file is incomplete."""
+"""The file of a codec library that is written last. A codec library's directory without this file is incomplete."""
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Schema:
     type: str
     imports: Imports
     values: Path | int
-    """The file with the message's values, or the length of its lists if hopmeter chooses the values."""
+    """The file with the message's values, or the length of the message's lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
     """The import directories that the user named."""
 

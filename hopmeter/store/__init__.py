@@ -1,1 +1,1 @@
-"""Store results: samples as Parquet, the run folder, and queries over several runs."""
+"""Store results: samples as Parquet files, and the run folder. Also query several runs."""

@@ -34,7 +34,7 @@ def causes_path(samples: Path) -> Path:
 
 
 def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
-    """Combine the cause files of a trial into one Parquet file. If there are no cause files, nothing is written.
+    """Combine the cause files of a trial into one Parquet file. If there are no cause files, no file is written.
 
     Raises StoreError if a file is damaged or cannot be written.
     """
@@ -48,7 +48,7 @@ def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
 
 
 def read_causes(samples: Path) -> Causes:
-    """Return the causes of a trial. The arrays are empty if no message was caused by another.
+    """Return the causes of a trial. The arrays are empty if no message caused another message.
 
     Raises StoreError if the file is damaged.
     """

@@ -24,7 +24,7 @@ class DamagedRunError(StoreError, UsageError):
 
 
 class DiskFullError(StoreError):
-    """The disk is full. Results that were stored earlier are safe."""
+    """The disk is full. Results that were stored before the disk was full are safe."""
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
@@ -56,10 +56,11 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path. The file replaces `path` when the block ends without an error.
+    """Yield a temporary path. The file at the temporary path replaces `path` when the `with` block ends without an
+    error.
 
-    Two programs may write the same file at once: each uses its own temporary name, and the last writer wins. If `path`
-    is a link, its target is replaced. If `path` is a pipe or a device, it is written directly.
+    Two programs may write the same file at once: each program uses its own temporary name, and the last writer wins. If
+    `path` is a link, the link's target is replaced. If `path` is a pipe or a device, it is written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -77,7 +78,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk before it is renamed. Some network file systems report a full disk only at this call."""
+    """Flush a file to disk before it is renamed. Some network file systems report a full disk only when a file is
+    flushed."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -104,12 +106,13 @@ def append_lines(path: Path, *values: Any) -> None:
 
 
 def _utf8(line: str) -> bytes:
-    """Encode a line of JSON. Bytes of a path that are not UTF-8 become JSON escapes."""
+    """Encode a line of JSON. Bytes of a path that are not valid UTF-8 become JSON escapes."""
     return line.encode(errors="backslashreplace") + b"\n"
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Truncate a file if possible. Failures are ignored, because readers skip an incomplete last line."""
+    """Truncate a file if possible. If truncating fails, the error is ignored, because readers skip an incomplete last
+    line."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

@@ -1,7 +1,7 @@
 """Define the format of a run folder, and convert earlier formats to it.
 
-Format 1 stored a cell's values in a flat table, had other names for some columns and values, and called a node's
-endpoints participants.
+Format 1 stored a cell's values in a flat table, and had other names for some columns and values. It also called a
+node's endpoints participants.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"
 
 def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     """Convert the content of `run.json` to the current format. Raises UsageError if a later version of hopmeter wrote
-    it."""
+    the file."""
     stored = about.get("format", 1)
     if stored == FORMAT:
         return _rename_columns(about)
@@ -51,8 +51,8 @@ def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _maker(about: dict[str, Any]) -> str:
-    """Return text about the version of hopmeter that wrote the run. A development version may have the same number as
-    this hopmeter."""
+    """Return text about the version of hopmeter that wrote the run. A development version may have the same version
+    number as this hopmeter."""
     made = about.get("hopmeter")
     if made is None:
         return ""
@@ -64,8 +64,8 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of `cells.parquet` to current names. In old rows without `carried_by`, the column `path` has that
-    meaning."""
+    """Convert a row of `cells.parquet` to current names. In a row of an older version without `carried_by`, the column
+    `path` has the meaning of `carried_by`."""
     names = RENAMED["cells"] if "carried_by" in row else RENAMED["cells"] | {"path": "carried_by"}
     return _rename(row, names)
 

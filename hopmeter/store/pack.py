@@ -1,7 +1,7 @@
 """Pack a run into one ZIP file, and unpack it into a directory.
 
-JSON files are compressed, but Parquet files are not, because Parquet compresses its data itself. A ZIP file with any
-other content is rejected before any file is written.
+JSON files are compressed, but Parquet files are not, because Parquet compresses its data itself. A ZIP file with other
+content than a run is rejected before any file is written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")
 TEXTS = (".json", ".jsonl")
 MAX_JSON_BYTES = 1 << 28
-"""The maximum size of a text file. Other files are not compressed, so they cannot be larger than the ZIP file."""
+"""The maximum size of a text file. The size of Parquet files needs no limit, because they are not compressed and cannot
+be larger than the ZIP file."""
 MAX_FILES = 200_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
 """The exceptions that the ZIP library raises for damaged and encrypted files."""
@@ -50,7 +51,7 @@ TIME = (1980, 1, 1, 0, 0, 0)
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
     """Pack the files of a finished run that `show`, `report` and other commands read, and return `out`.
 
-    `samples` are the sample files that the trials name. Raises StoreError if a file is missing.
+    `samples` contains the sample files that the trials name. Raises StoreError if a file is missing.
     """
     check_files(run, (*NEEDED, *samples))
     names = _members(run)
@@ -116,8 +117,8 @@ def refuse_packed(path: Path) -> None:
 
 
 def run_directory(path: Path) -> Path:
-    """Return the directory of a run. A packed run is unpacked into a temporary directory, which is removed when this
-    process ends."""
+    """Return the directory of a run. A packed run is unpacked into a temporary directory. The temporary directory is
+    removed when this process ends."""
     if not path.is_file():
         return path
     found = path.stat()
@@ -125,7 +126,7 @@ def run_directory(path: Path) -> Path:
 
 
 @functools.cache
-def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (a changed file must miss the cache)
+def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (so that a changed file misses the cache)
     folder = Path(tempfile.mkdtemp(prefix="hopmeter-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return unpack(file, folder)
@@ -151,7 +152,8 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
-    """Return the name of the run. Raises StoreError if the file has content that does not belong to a packed run."""
+    """Return the name of a packed run. Raises StoreError if the file has content that does not belong to a packed
+    run."""
     _check_format(file, archive.comment)
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)

@@ -49,8 +49,8 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """Return the number of messages that the sources offered. A scatter message counts once, although it calls several
-    servers."""
+    """Return the number of messages that the sources offered. A message of a scatter counts once, although it calls
+    several servers."""
     each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
@@ -60,7 +60,8 @@ def _messages(nodes: list[Node]) -> int:
 def process_names(nodes: list[Node]) -> list[str]:
     """Return the names of the processes, such as `source`, `relay 2`, `source, 20 relays and sink` or `nats-server`.
 
-    Roles that occur several times are numbered. In a workload, processes are named after their participants.
+    If a role occurs several times, its processes are numbered. In a workload, processes are named after their
+    participants.
     """
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
@@ -69,8 +70,8 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return `detector`, or `detector (zeromq)` if the participant has several processes. Outside a workload, the name
-    is empty."""
+    """Return `detector`, or `detector (zeromq)` if the participant has several processes. Return an empty string
+    outside a workload."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

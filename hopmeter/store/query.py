@@ -29,7 +29,7 @@ TABLES = {
 """For each view, the pattern of its files, and a regular expression that extracts the run's name from their paths."""
 
 NEEDED = ("cells", "trials")
-"""The views that every run has. Runs of an older hopmeter lack `processes`."""
+"""The views that every run has. Runs of older versions lack the view `processes`."""
 OF_TRIALS = ("samples", "cpu")
 """The views with one file per trial. If a file is damaged, only that file is left out."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
@@ -37,12 +37,12 @@ SAMPLE = r"([^/]+)-(\d+)\.parquet$"
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """Return an in-memory database with the views `cells`, `trials`, `processes` and `samples`, and `cpu` if it was
-    sampled. Each view has the column `run`.
+    """Return an in-memory database with the views `cells`, `trials`, `processes` and `samples`, and `cpu` if CPU use
+    was sampled. Each view has the column `run`.
 
-    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that an older run lacks are null. A damaged
-    file of a single trial is left out with a warning. Raises UsageError if there is no run or a run has no tables, and
-    StoreError if a table is damaged.
+    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that a run of an older version lacks are null.
+    A damaged file of a single trial is left out with a warning. Raises UsageError if there is no run or a run has no
+    tables, and StoreError if a table is damaged.
     """
     import duckdb  # slow to import, and no command needs it
 
@@ -71,7 +71,7 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 def _is_whole(path: Path, view: str) -> bool:
     """Return whether the footer of a Parquet file is readable.
 
-    Raises StoreError for an unreadable file unless it belongs to a single trial.
+    Raises StoreError for an unreadable file, unless the file belongs to a single trial.
     """
     try:
         pq.read_metadata(path)
@@ -97,7 +97,7 @@ def _select(view: str, files: list[str], run: str) -> str:
 
 
 def _rename_columns(view: str, files: list[str]) -> tuple[str, str]:
-    """Return the columns to exclude, and SQL that selects the columns of older runs under their current names."""
+    """Return the columns to exclude, and an SQL expression that selects renamed columns under their current names."""
     found = {name for file in files for name in pq.read_schema(file).names}
     left_out, renamed = ["filename"], ""
     for old, new in RENAMED.get(view, {}).items():

@@ -28,7 +28,7 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 LATER = ("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s")
-"""The trial columns that older runs lack."""
+"""The trial columns that runs of older versions lack."""
 BY_HAND = "by-hand.json"
 """The file that an interactive measurement writes instead of `run.json`: the request, the machines and the result."""
 
@@ -65,7 +65,8 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, trials: bool = True) -> RunFolder:
-        """Open a finished, unfinished or packed run for reading. If `trials` is False, its trials are not read.
+        """Open a finished, unfinished or packed run for reading. If `trials` is False, the trials of the run are not
+        read.
 
         Raises UsageError if there is no such run, and StoreError if the run is damaged.
         """
@@ -98,7 +99,7 @@ class RunFolder:
 
     @property
     def final_path(self) -> Path:
-        """Return the final path of the folder. While the run is unfinished, `open` also accepts the final path."""
+        """Return the final path of the folder. `open` also accepts the final path of an unfinished run."""
         return _final(self.path)
 
     @property
@@ -109,7 +110,7 @@ class RunFolder:
     @property
     def cells(self) -> list[Cell]:
         """Return the planned cells, including dropped ones. Raises StoreError if this version of hopmeter cannot read
-        them."""
+        the cells."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
         except (KeyError, TypeError) as cause:
@@ -145,7 +146,7 @@ class RunFolder:
         """Store a trial and its samples, and return the trial as stored.
 
         A trial with missing or damaged samples is stored as failed, with a reason. Raises DiskFullError or StoreError
-        if the trial cannot be written; earlier trials are then still safe.
+        if the trial cannot be written. In that case, earlier trials are still safe.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -155,7 +156,8 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store the samples of a trial, and return the trial with their path. A failed trial may lack samples."""
+        """Store the samples of a trial, and return the trial with the path of its samples. A failed trial may lack
+        samples."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -180,8 +182,8 @@ class RunFolder:
         self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
-        """Write the tables, rename the folder to its final name and return its path. `cells` are rows from
-        `analyse`."""
+        """Write the tables, rename the folder to its final name and return its path. `cells` contains the rows that the
+        analysis returned."""
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
@@ -198,7 +200,8 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`. The run may be unfinished."""
+        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`. The tables can also be written for an
+        unfinished run."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [each.as_json() | {"nodes": json.dumps(each.nodes)} | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
@@ -297,8 +300,8 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials from JSON lines. An incomplete last line belongs to a trial that did not finish, and is
-    skipped."""
+    """Read the trials from JSON lines. An incomplete last line is skipped, because it belongs to a trial that did not
+    finish."""
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]

@@ -18,8 +18,8 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Lock a run against other processes, even while the run folder is renamed. Raises UsageError if another process is
-    measuring into the run."""
+    """Lock a run against other processes. The lock stays in force while the run folder is renamed. Raises UsageError if
+    another process is measuring into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:
@@ -38,11 +38,12 @@ def _lock_path(run: Path) -> Path:
 
 
 def _hold(path: Path, run: Path) -> bool:
-    """Take the lock. Return False if no lock is possible, for example because the file system is read-only."""
+    """Take the lock of a run. Return False if locking is not possible, for example because the file system is
+    read-only."""
     while path.parent.is_dir():
         try:
             handle = owner_lock.hold(path, FLAGS)
-        except FileNotFoundError:  # the owner of the lock has just ended and removed the file
+        except FileNotFoundError:  # the lock's owner has just ended and removed the file
             continue
         except BlockingIOError as taken:
             what = f"{_owner(path)} is measuring into {run}"

@@ -85,7 +85,8 @@ def read_head(path: Path) -> Head:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether the samples of a file can be read. A node that was killed leaves a file without a valid header."""
+    """Return whether the samples of a file can be read. If a node is killed, it leaves a file without a valid
+    header."""
     try:
         return path.suffix == PARQUET or read_head(path) is not None
     except StoreError:
@@ -99,7 +100,7 @@ def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAM
 def read_raw(path: Path) -> NDArray[Any]:
     """Map the records of a raw file into memory without copying, in recording order.
 
-    Raises StoreError like `read_head`, and also if a record belongs to another endpoint.
+    Raises StoreError if the file cannot be used, or if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -113,8 +114,8 @@ def read_raw(path: Path) -> NDArray[Any]:
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
     """Combine the sample files of a trial into one Parquet file, and return the number of samples.
 
-    The files are raw, or Parquet files from another host. Raises StoreError if a file is damaged or `path` cannot be
-    written; `path` then does not exist.
+    `raw_files` are raw sample files, or Parquet files from another host. Raises StoreError if a file is damaged or
+    `path` cannot be written. In that case, no file exists at `path`.
     """
     parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
     many = 0
@@ -127,7 +128,7 @@ def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    # Times grow steadily, so delta encoding reduces the file to a fifth of the raw file's size.
+    # Times grow steadily, so that delta encoding reduces the file to a fifth of the size of the raw file.
     encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
 
@@ -144,7 +145,7 @@ def _table(records: NDArray[Any]) -> pa.Table:
 
 
 class Samples:
-    """The samples of one trial, read for one endpoint and a few columns at a time."""
+    """The samples of one trial. They are read for one endpoint and a few columns at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

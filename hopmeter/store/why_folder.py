@@ -42,7 +42,7 @@ class WhyFolder:
         self.path = run / "why"
 
     def add(self, result: TrialResult, raw_files: Sequence[Path]) -> None:
-        """Store the additional trial of a cell. If its files are damaged, the trial is stored as failed, with a
+        """Store the additional trial of a cell. If the trial's files are damaged, the trial is stored as failed, with a
         reason."""
         with writing(self.path):
             self.path.mkdir(exist_ok=True)
@@ -71,8 +71,8 @@ class WhyFolder:
             raise _damage_error(path, cause) from cause
 
     def readings(self, cell: str) -> dict[int, Readings]:
-        """Return the readings of a cell's additional trial, by endpoint. Raises StoreError if they are missing or
-        damaged."""
+        """Return the readings of a cell's additional trial, by endpoint. Raises StoreError if the readings are missing
+        or damaged."""
         path = self._readings_path(cell)
         try:
             with pq.ParquetFile(path) as file:

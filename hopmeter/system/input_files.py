@@ -12,7 +12,7 @@ NOT_REGULAR = "it is not a regular file; copy its content into a file, and name 
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file. Raises OSError for a pipe or a device, because reading these may never end.
+    """Open a regular file. Raises OSError for a pipe or a device, because reading from it may never end.
 
     The file is opened in non-blocking mode, so that a pipe without a writer does not block the caller.
     """
@@ -45,7 +45,7 @@ def read_short_text(path: Path, most_bytes: int) -> str:
 
 
 def read_tail(path: Path, most_bytes: int) -> str:
-    """Return the last `most_bytes` of a text file. Bytes that are not UTF-8 are replaced."""
+    """Return the last `most_bytes` of a text file. Bytes that are not valid UTF-8 are replaced."""
     with open_regular(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
         return file.read(most_bytes).decode(errors="replace")

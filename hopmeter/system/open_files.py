@@ -1,7 +1,7 @@
 """Finds and removes files with names that hopmeter does not choose, such as Fast DDS's shared memory.
 
-A manifest lists path patterns for these files. hopmeter records the matching files while a node has them open, and
-later removes those that no process uses. A process uses such a file as long as the file is open or mapped.
+A manifest lists path patterns for these files. hopmeter records the matching files that a node has open, and later
+removes the files that no process uses. A process uses such a file as long as the file is open or mapped.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ class OpenFile:
     device: int
     inode: int
     companions: tuple[str, ...] = ()
-    """The paths of the companion files. They may be missing, and need not be open while the file is in use."""
+    """The paths of the companion files. Companion files may be missing, and need not be open while the file itself is
+    in use."""
 
     @classmethod
     def find(cls, path: str, patterns: Patterns) -> Self | None:
-        """Return the file at a path, or None if it does not exist or its path matches no pattern."""
+        """Return the file at a path, or None if the file does not exist or its path matches no pattern."""
         pattern = next((each for each in patterns if fnmatchcase(path, each)), None)
         found = _status(path)
         if pattern is None or found is None:
@@ -94,7 +95,7 @@ def remove_unused(files: Iterable[OpenFile]) -> list[str]:
     """Remove those files that belong to this user and that no process uses. Return the removed paths.
 
     A file and its companions are kept if another process has one of them open, mapped or locked. The files are locked
-    during the removal, so that no process that locks its files can start to use them.
+    during the removal, so that no process that also locks these files can start to use them.
     """
     removed: list[str] = []
     with _Locks() as locks:
@@ -124,7 +125,7 @@ class _Locks:
 
     @property
     def handles(self) -> set[int]:
-        """Return the descriptors of the locked files."""
+        """Return the file descriptors of the locked files."""
         return {handle for handle in self._by_path.values() if handle is not None}
 
     def take(self, path: str) -> bool:
@@ -144,7 +145,7 @@ def _lock(path: str) -> int | None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return handle
     except OSError:
-        pass  # another process has locked it
+        pass  # another process has locked the file
     os.close(handle)
     return None
 
@@ -152,7 +153,7 @@ def _lock(path: str) -> int | None:
 def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
     """Return the files that any process has open or mapped, directly or through a companion.
 
-    The descriptors `own` of this process are ignored.
+    The file descriptors `own` of this process are ignored.
     """
     by_path: dict[str, set[OpenFile]] = {}
     for file in files:
@@ -178,7 +179,7 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
     """Return the paths of the files that a process has open or mapped, except through the descriptors `own`.
 
-    Return an empty set if /proc denies access. A removed file's path differs from its former path.
+    Return an empty set if /proc denies access. The path of a file that was removed differs from its former path.
     """
     found: set[str] = set()
     with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
 """Determines which process owns a directory, and whether that process is still running.
 
-The owner locks its directory, and the kernel releases the lock however the owner ends. Every process on the machine
-that sees the directory also sees the lock, whatever its PID or time namespace. A process on a different host cannot see
-the lock, so it leaves the directory alone.
+The owner locks its directory, and the kernel releases the lock however the owner's process ends. Every process on the
+machine that sees the directory also sees the lock, whatever its PID or time namespace. A process on a different host
+cannot see the lock, and therefore leaves the directory alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Owner:
 
     pid: int
     started: int
-    """The start time in clock ticks since boot, because the kernel may have reused the pid for another process."""
+    """The owner's start time in clock ticks since boot. It is stored because the kernel may reuse the pid for another
+    process."""
     host: str
     machine: str
     """The machine id, which distinguishes hosts with the same host name."""
@@ -40,7 +41,7 @@ class Owner:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Return whether the owner runs on this host, so that this process can see its locks."""
+        """Return whether the owner runs on this host, so that this process can see the owner's locks."""
         return (self.host, self.machine) == (os.uname().nodename, _machine_id())
 
     @property
@@ -51,7 +52,7 @@ class Owner:
     def may_run(self, folder: Path) -> bool:
         """Return whether the owner of this directory may still be running.
 
-        False means that the owner has certainly ended.
+        Return False only if the owner has certainly ended.
         """
         if not self.is_on_this_host:
             return True
@@ -61,7 +62,7 @@ class Owner:
     def _may_run_elsewhere(self) -> bool:
         """Return whether the owner may still be running, without checking its lock.
 
-        This is for a directory that this process does not see.
+        This method is for a directory that this process does not see.
         """
         if self.boot != boot_id():
             return False
@@ -69,7 +70,7 @@ class Owner:
 
     @contextmanager
     def take_over(self, folder: Path) -> Iterator[bool]:
-        """Lock a directory, and yield whether its owner has ended.
+        """Lock a directory, and yield whether the directory's owner has ended.
 
         Inside the `with` block, no other process can take over the directory.
         """
@@ -113,7 +114,8 @@ def release(path: Path) -> None:
 
 
 def _let_go_after_fork() -> None:
-    """Release the parent's locks in a forked child process, which might otherwise hold them longer than the parent."""
+    """Release the parent's locks in a forked child process. The child might otherwise hold the locks longer than the
+    parent."""
     for path in list(_held):
         release(path)
 
@@ -124,8 +126,8 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 def _lock(path: Path, flags: int, how: int) -> int:
     """Return the descriptor of an open, locked file.
 
-    Raises FileNotFoundError if the path no longer refers to that file, and BlockingIOError if another process holds the
-    lock.
+    Raises FileNotFoundError if the path no longer refers to the opened file, and BlockingIOError if another process
+    holds the lock.
     """
     handle = os.open(path, flags, 0o600)
     try:

@@ -1,7 +1,5 @@
-"""Locates hopmeter's files:
-
-next to the package in a checkout, inside an installed package, and in the user's data directory.
-"""
+"""Locates hopmeter's files: next to the package in a checkout, inside an installed package, and in the user's data
+directory."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ def home() -> Path:
 
 
 def cache() -> Path:
-    """Return the user's cache directory. Its files may be deleted at any time."""
+    """Return the user's cache directory. The files in it may be deleted at any time."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(own).absolute() / "cache" if own else Path(shared) / "hopmeter"
@@ -43,14 +41,14 @@ def cache() -> Path:
 LONGEST = 40
 """The maximum length of XDG_RUNTIME_DIR.
 
-Unix socket paths are limited to about 100 characters, and transports need the rest.
+Unix socket paths are limited to about 100 characters, and transports need the remaining characters.
 """
 
 
 def short_folder() -> Path:
     """Return the parent of the private directories of trials and links.
 
-    Its path is short, because the length of socket paths is limited.
+    The path of the parent is short, because the length of socket paths is limited.
     """
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
@@ -58,18 +56,18 @@ def short_folder() -> Path:
 
 
 def node_build_dir() -> Path:
-    """Return the directory that `hopmeter build` writes nodes to."""
+    """Return the directory to which `hopmeter build` writes nodes."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
 
 
 def node_folders() -> list[Path]:
-    """Return the directories that are searched for nodes, in order."""
+    """Return the directories that are searched for nodes, in search order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
 def codec_folder() -> Path:
-    """Return the directory that `hopmeter build --message` writes codec libraries to."""
+    """Return the directory to which `hopmeter build --message` writes codec libraries."""
     tree = checkout()
     return tree / "build/codecs" if tree else home() / "codecs"
 
@@ -92,7 +90,7 @@ def codec_sources() -> Path:
 
 
 def transport_folders() -> list[Path]:
-    """Return the directories that are searched for transports, in order."""
+    """Return the directories that are searched for transports, in search order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
@@ -125,7 +123,7 @@ def node(transport: str, language: str) -> Path | None:
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return the path of every transport's manifest. If two transports have the same name, the first one is used.
+    """Return the path of every transport's manifest. If two transports have the same name, the first transport is used.
 
     Names that begin with `_` or `.` are skipped.
     """

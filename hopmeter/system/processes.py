@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def die_with_launcher() -> None:
     """Make the kernel kill this process when the launcher ends.
 
-    Call this in the new process before it executes its program.
+    Call this function in the new process, before the process executes its program.
     """
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -45,8 +45,8 @@ def _setpriv() -> str | None:
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
     """Return the Popen options that start a program and make the kernel kill it when the launcher ends.
 
-    `setpriv` takes 1 ms. A `preexec_fn` would make Python copy the launcher's page tables at each start, which takes 10
-    to 20 ms. Raises OSError if the program cannot be executed.
+    `setpriv` takes 1 ms. A `preexec_fn` would take 10 to 20 ms, because Python would copy the launcher's page tables at
+    each start. Raises OSError if the program cannot be executed.
     """
     if not shutil.which(command[0]):
         number = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
@@ -57,7 +57,8 @@ def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return a process's start time in clock ticks since boot, or None if it has ended, even if not yet reaped."""
+    """Return a process's start time in clock ticks since boot, or None if the process has ended, even if it has not
+    been reaped yet."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
@@ -72,7 +73,8 @@ def stat_fields(pid: int) -> list[str]:
             text = os.fsdecode(file.read())
     except OSError:
         return []
-    # The program's name may contain spaces and parentheses, but the fields after its closing parenthesis contain none.
+    # The program's name may contain spaces and parentheses, but the fields after the closing parenthesis contain
+    # neither.
     return text.rpartition(")")[2].split()
 
 
@@ -98,8 +100,8 @@ class Reading:
     def since(self, before: Reading) -> dict[str, int]:
         """Return the resources used between two readings, with the keys of a node's `resources`.
 
-        CPU time is split into user and system time in proportion to clock ticks. Without any tick, all of it counts as
-        user time.
+        CPU time is split into user and system time in proportion to clock ticks. If no tick was counted, all CPU time
+        counts as user time.
         """
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
@@ -119,7 +121,7 @@ class Reading:
 def reading(pid: int) -> Reading:
     """Return the resources that a process has used, from /proc.
 
-    CPU time comes from the scheduler's counters, which are more precise than clock ticks.
+    The CPU time is read from the scheduler's counters, which are more precise than clock ticks.
     """
     folder = Path(f"/proc/{pid}")
     tasks = [_task(task) for task in folder.glob("task/*")]
@@ -132,7 +134,8 @@ def reading(pid: int) -> Reading:
 def pss_bytes(pid: int) -> int | None:
     """Return a process's proportional set size, or None if it is not available.
 
-    It is the resident memory, where each shared page is divided by the number of processes that share it.
+    The proportional set size is the resident memory, where each shared page is divided by the number of processes that
+    share it.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -153,7 +156,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return (minor, major) page faults and (user, system) clock ticks, as two pairs."""
     try:
-        # The program's name may contain any characters, but it ends at the last closing parenthesis.
+        # The program's name may contain any characters, and ends at the last closing parenthesis.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[7]), int(fields[9])), (int(fields[11]), int(fields[12]))
     except (OSError, ValueError, IndexError):
@@ -179,7 +182,7 @@ def boot_id() -> str:
 def kill_group(pid: int) -> None:
     """Kill a process group, given its leader's process id.
 
-    Nothing happens if the group has ended or may not be killed.
+    Do nothing if the group has ended or may not be killed.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

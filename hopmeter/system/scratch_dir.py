@@ -33,7 +33,7 @@ def new_run_id() -> str:
 
 
 class ScratchDir:
-    """A private directory with a clean-up note. Both exist only inside the `with` block."""
+    """A private directory with a clean-up note. The directory and the note exist only inside the `with` block."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
@@ -71,7 +71,7 @@ class ScratchDir:
             "open_files": to_json(opened),
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in patterns}},
         }
-        # hopmeter also works without a writable cache. In that case, files may remain after a SIGKILL.
+        # hopmeter also works without a writable cache. Without one, files may remain after a SIGKILL.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -80,7 +80,8 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return a directory's device and inode, which differ from those of the same path in another container.
+    """Return a directory's device and inode. Both differ from the device and inode of the same path in another
+    container.
 
     Return an empty list if there is no such directory.
     """
@@ -97,7 +98,7 @@ def _notes() -> Path:
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
     """Remove the files that a killed node left outside its directory, and return their paths.
 
-    Only names that contain the run id match.
+    Only files whose names contain the run id are removed.
     """
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
@@ -125,7 +126,7 @@ def _sweep(path: Path) -> Path | None:
         _clean(note)
         try:
             path.unlink()
-        except OSError:  # another command has already removed the file
+        except OSError:  # another command has already removed the note
             return None
     return note.directory
 
@@ -156,7 +157,7 @@ def _read(path: Path) -> Note | None:
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
     """Return the owner from a note in the former format, which does not name a host.
 
-    If the directory exists and the note is older than this boot, the owner counts as a process of this host.
+    If the directory exists and the note was written before this boot, the owner counts as a process of this host.
     """
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
@@ -167,7 +168,7 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 def _sees_all(note: Note) -> bool:
     """Return whether this process sees the same directories for leftover files as the owner did.
 
-    After a reboot, the directories are new, so this is not required.
+    After a reboot, the directories are new, so the function also returns True.
     """
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
@@ -183,8 +184,8 @@ def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
 
 
 def _clean(note: Note) -> None:
-    # Nodes in another PID namespace have already ended, because the kernel kills them with their launcher. Other
-    # processes that use the nodes' files may be invisible here, so the files are kept.
+    # Nodes in another PID namespace have already ended, because the kernel kills them with their launcher. Their files
+    # are kept, because other processes that use these files may be invisible here.
     if note.owner.shares_namespaces:
         _kill(note.nodes)
         remove_unused(note.open_files)

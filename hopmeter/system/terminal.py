@@ -1,4 +1,4 @@
-"""Writes to the terminal, which no other module does.
+"""Writes to the terminal. No other module writes to the terminal directly.
 
 Control sequences in text from files, peers and logs are escaped.
 """
@@ -18,7 +18,7 @@ from rich.text import Text
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 """Control characters.
 
-They can begin escape sequences that set colours, move the cursor, overwrite lines or rename the window.
+Control characters can begin escape sequences that set colours, move the cursor, overwrite lines or rename the window.
 """
 BIDIRECTIONAL = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """Characters that change the display order of a text."""
@@ -35,7 +35,8 @@ class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
         super().__init__(markup=markup, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Convert a string to text with control characters escaped, so that tables measure the escaped width."""
+        """Convert a string to text with control characters escaped, so that tables measure the width of the escaped
+        text."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

@@ -33,7 +33,7 @@ SUFFIX = ".toml"
 
 
 def complete_name(path: Path) -> Path:
-    """Return the path of a TOML file. The suffix is added if only the file with the suffix exists."""
+    """Return the path of a TOML file. The suffix `.toml` is added if only the file with the suffix exists."""
     written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
     return written if written.is_file() and not path.is_file() else path
 
@@ -58,7 +58,7 @@ def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
 def validate(model: type[Model], table: Mapping[str, Any], source: str, text: str = "") -> Model:
     """Convert a table to a model.
 
-    Raises UsageError, which lists all errors, with line numbers if `text` is the file's text.
+    Raises a UsageError that lists all errors, with line numbers if `text` is the file's text.
     """
     try:
         return model.model_validate(table)
@@ -93,7 +93,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # hopmeter's own validators produce complete sentences. pydantic's messages need the value in addition.
+    # hopmeter's own validators produce complete sentences, but pydantic's messages lack the value.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"

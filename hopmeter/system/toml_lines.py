@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 MOST_CHARACTERS = 100_000
-"""The maximum length of a text that is searched for a key's line. Multi-line values are parsed again for each line."""
+"""The maximum length of a text that is searched for a key's line. The length is limited because a multi-line value is
+parsed again for each of its lines."""
 
 Key = tuple[str, ...]
 
@@ -17,8 +18,8 @@ Key = tuple[str, ...]
 def line_of(text: str, key: Sequence[str]) -> int | None:
     """Return the number of the line, counted from 1, that sets a key such as `("flow", "frames", "to")`.
 
-    If the text does not have the key, return the line of the innermost table that would contain it, or None. An item of
-    an array of tables is named by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
+    If the text lacks the key, return the line of the innermost table that would contain the key, or None. An item of an
+    array of tables is named by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
     """
     best, depth = None, 0
     for number, place in _places(text):
@@ -31,7 +32,7 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
 def key_in(message: str) -> Key:
     """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`.
 
-    Empty if there is none.
+    Return an empty key if the message begins with none.
     """
     found = re.match(r"\[?([\w-]+(?:\.[\w-]+)*)", message)
     return tuple(found[1].split(".")) if found else ()
@@ -53,7 +54,7 @@ def _places(text: str) -> Iterator[tuple[int, Key]]:
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
     """Yield the first line of each statement, whether the statement is a table header, and its content.
 
-    Each statement is parsed separately.
+    Each statement is parsed on its own.
     """
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
@@ -79,7 +80,7 @@ def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
 
 
 def _keys(value: Any) -> Iterator[Key]:
-    """Yield the keys of all values in a table. Each key precedes those of its nested table."""
+    """Yield the keys of all values in a table. The key of a nested table precedes the keys inside the table."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (key,)
@@ -87,6 +88,6 @@ def _keys(value: Any) -> Iterator[Key]:
 
 
 def _common(place: Key, key: Sequence[str]) -> int:
-    """Return the length of the shorter key if the longer key begins with it, otherwise 0."""
+    """Return the length of the shorter of two keys if the longer key begins with the shorter key, otherwise 0."""
     many = min(len(place), len(key))
     return many if place[:many] == tuple(key[:many]) else 0

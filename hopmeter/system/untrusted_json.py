@@ -1,4 +1,4 @@
-"""Parses JSON from other programs. JSON that hopmeter itself would not write raises ValueError."""
+"""Parses JSON from other programs. Raises ValueError for JSON that hopmeter itself would not write."""
 
 from __future__ import annotations
 

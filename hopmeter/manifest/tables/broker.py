@@ -23,18 +23,14 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class BrokerTable(Strict):
-    """The manifest table `[broker]`. Its texts may contain placeholders.
+    """The manifest table `[broker]`. The texts in this table may contain placeholders.
 
-    The name of any setting in braces stands for its value. The other placeholders are:
+    The name of any setting in braces stands for its value. All other placeholders are:
 
-    - `{port}` and `{port2}`: free ports.
-    - `{directory}`: a private directory.
-    - `{run}`: the run id.
-    - `{host}`: the broker's listening address.
-    - `{here}`: the address of the node's machine, only in `environment`.
-    - `{secret}`: the password for this broker.
-    - `{secret_hash}`: the password as mosquitto stores it.
-    - `{anonymous}`: whether clients need no password.
+    - `{port}` and `{port2}`: free ports. - `{directory}`: a private directory. - `{run}`: the run id. - `{host}`: the
+    broker's listening address. - `{here}`: the address of the node's machine, only in `environment`. - `{secret}`: the
+    password for this broker. - `{secret_hash}`: the password as mosquitto stores it. - `{anonymous}`: whether clients
+    need no password.
     """
 
     title: str
@@ -42,7 +38,8 @@ class BrokerTable(Strict):
     command: Annotated[list[str], Field(min_length=1)]
     """The command that starts the broker.
 
-    Its first word may begin with an environment variable, such as `$YARP_ROOT/bin/yarpserver`, or be `{python}`.
+    The first word of the command may begin with an environment variable, such as `$YARP_ROOT/bin/yarpserver`, or be
+    `{python}`.
     """
     apt: list[str] = []
     version: list[str] = []
@@ -50,9 +47,9 @@ class BrokerTable(Strict):
     ready: str
     """How to detect that the broker is ready: `port` (it accepts connections) or `line: TEXT` (it has printed TEXT)."""
     address: str = ""
-    """The address that adapters connect to."""
+    """The address to which adapters connect."""
     single: bool = False
-    """Whether a machine can run only one such broker. Trials that need the broker then run one after another."""
+    """Whether a machine can run only one such broker. If it can, trials that need the broker run one after another."""
     files: dict[str, str] = {}
     """Files that hopmeter writes to the broker's directory before it starts the broker, by name."""
     leftover_files: list[str] = []
@@ -65,12 +62,12 @@ class BrokerTable(Strict):
     own_environment: dict[str, str] = {}
     """Environment variables for the broker only."""
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """The setting values that need the broker. If empty, the transport always needs the broker."""
+    """The setting values that need the broker. If `where` is empty, the transport always needs the broker."""
 
     _python: Callable[[], str | None] | None = PrivateAttr(default=None)
-    """Returns the path of the Python for `{python}`, or None.
+    """A function that returns the path of the Python for `{python}`, or None.
 
-    It is called only when needed, because `hopmeter build` may have to create this Python first.
+    The function is called only when needed, because `hopmeter build` may have to create this Python first.
     """
 
     @model_validator(mode="after")
@@ -82,8 +79,8 @@ class BrokerTable(Strict):
     def environment_on(self, environment: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables for nodes on a different host from the broker.
 
-        Variables with a port locate the broker, so their values come from `environment`. The others are filled with
-        `here`, the values of the nodes' host. Variables that are not in `environment` are omitted.
+        Variables that contain a port locate the broker, so their values come from `environment`. All other variables
+        are filled with `here`, the values of the nodes' host. Variables that are not in `environment` are omitted.
         """
         known = {name: text for name, text in self.environment.items() if name in environment}
         return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
@@ -96,13 +93,13 @@ class BrokerTable(Strict):
 
     @property
     def line(self) -> str:
-        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows
-        this."""
+        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows that
+        the broker is ready."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property
     def program(self) -> str | None:
-        """Return the path of the broker's program, or None if it is not installed."""
+        """Return the path of the broker's program, or None if the program is not installed."""
         if self.command[0] == PYTHON:
             return self._python() if self._python else None
         return find_program(self.command[0])

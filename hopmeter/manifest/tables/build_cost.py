@@ -12,7 +12,7 @@ from hopmeter.manifest.tables.strict import Strict
 class BuildCost(Strict):
     """The cost of a first build with two cores and an empty cache.
 
-    It excludes the instrument and system packages, which many transports share.
+    The cost excludes the instrument and system packages, which many transports share.
     """
 
     seconds: Annotated[float, Field(gt=0)]

@@ -16,7 +16,7 @@ class ConformanceSettings(Strict):
     settings: Annotated[dict[str, Value], Field(min_length=1)]
     placement: Placement = "process"
     wait: Wait | None = None
-    """The wait to test. The default is the first wait other than `spin`."""
+    """The way of waiting to test. The default is the adapter's first wait other than `spin`."""
     languages: list[Language] | None = None
     """The languages to test. The default is all languages."""
     path: str = ""
@@ -26,12 +26,13 @@ class ConformanceSettings(Strict):
     payload_bytes: Annotated[int, Field(gt=0)] = 60_000
     """The largest payload in bytes that the test sends with these settings."""
     meets: list[Language] = []
-    """The languages of peers with default settings that the adapter must exchange messages with, in both directions."""
+    """The languages of the peers, with default settings, with which the adapter must exchange messages in both
+    directions."""
     file: str = ""
     """A file pattern, such as `$YARP_ROOT/lib/**/plugin.so`.
 
-    If no file matches, the conformance suite skips these settings, because only users can build the required part of
-    the transport.
+    If no file matches, the conformance suite skips these settings, because only a user can build the part of the
+    transport that they require.
     """
 
 

@@ -12,7 +12,7 @@ from hopmeter.manifest.tables.strict import Strict
 from hopmeter.system import humanize
 
 Symptom = Literal["lost", "saturated", "ok"]
-"""What a result shows: lost messages, a saturated transport, or neither. With neither, the setting only costs time."""
+"""What a result shows: lost messages, a saturated transport, or neither. If neither, the setting merely costs time."""
 
 
 class Hint(Strict):
@@ -20,7 +20,7 @@ class Hint(Strict):
 
     symptom: Annotated[list[Symptom], Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]
-    """What the library does, as a clause such as `a full queue drops its oldest frame`."""
+    """The library's behaviour, as a clause such as `a full queue drops its oldest frame`."""
     cure: Annotated[dict[str, Value], Field(min_length=1)]
     """The settings that avoid the symptom."""
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
@@ -46,6 +46,6 @@ class Hint(Strict):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says what the library does and what to set."""
+        """Return a sentence that says what the library does and which settings avoid the symptom."""
         cure = ", ".join(f"{name}={humanize.setting(value)}" for name, value in self.cure.items())
         return f"{self.text}; set {cure}"

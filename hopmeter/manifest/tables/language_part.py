@@ -16,9 +16,9 @@ from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
-"""Among suitable compiled languages, hopmeter prefers those that build in at most this many seconds."""
+"""Among suitable compiled languages, hopmeter prefers languages whose adapter builds in at most this many seconds."""
 LONGEST_BUILD_S = 120.0
-"""hopmeter prefers any other suitable language to one that takes more than this many seconds to build."""
+"""If an adapter takes more than this many seconds to build, hopmeter prefers any other suitable language."""
 ONLY_FOR = {
     **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
@@ -50,9 +50,9 @@ class LanguagePart(Strict):
     user: Owned | None = None
     """How the user installs the library, if no registry has it."""
     after: Language | None = None
-    """Another language of the transport. Its build also produces a part of this adapter."""
+    """Another language of the transport. The build in that language also produces a part of this adapter."""
     environment: Literal["own"] | None = None
-    """For Python: `own` if the packages need a separate environment, because they conflict with others."""
+    """For Python: `own` if the packages need a separate environment, because they conflict with hopmeter's packages."""
     interpreter: Literal["system"] | None = None
     """For Python: `system` if the packages are system packages, so that the nodes run on the system Python."""
     installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
@@ -65,13 +65,13 @@ class LanguagePart(Strict):
     build_variables: dict[str, str | dict[str, str]] = {}
     """For Rust: environment variables for the build.
 
-    `{first}` is the install directory of the `first` project, and `$NAME` is one of the user's variables. A table
-    replaces only the listed values of the user's variable.
+    `{first}` is the install directory of the `first` project, and `$NAME` is one of the user's variables. If the value
+    is a table, only the listed values of the user's variable are replaced.
     """
     objects: list[str] = []
     """For Python: the codecs that the transport replaces, because it encodes their objects itself.
 
-    Most transports carry only bytes and list none.
+    Most transports carry only bytes, so that their list is empty.
     """
     types: MessageTypes | None = None
     """How the transport carries messages as its own types, or None if it carries them as bytes."""
@@ -86,7 +86,7 @@ class LanguagePart(Strict):
 
 
 class Offer(BaseModel):
-    """What a transport supports in one language, with all defaults filled in."""
+    """A transport's offer: its capabilities in one language, with all defaults filled in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -111,7 +111,7 @@ class Offer(BaseModel):
     after: str | None = None
     environment: str | None = None
     environment_name: str = ""
-    """The name of the separate environment, if there is one."""
+    """The name of the node's separate environment, or an empty string if the node has none."""
     variables: dict[str, str] = {}
     """Environment variables for the nodes."""
     interpreter: str | None = None
@@ -122,7 +122,8 @@ class Offer(BaseModel):
 
     @property
     def node(self) -> str:
-        """Return the node's name, which is that of the transport or of the installation that the node is built for."""
+        """Return the node's name, which is the name of the transport or of the installation for which the node is
+        built."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property

@@ -12,8 +12,8 @@ from hopmeter.manifest.tables.user_environment import expand, expand_paths
 class Needs(Strict):
     """The manifest table `[settings.X.needs]`.
 
-    `{value}` stands for the value, and `{package}` for the value as in Debian package names, with hyphens instead of
-    underscores.
+    `{value}` stands for the setting's value. `{package}` stands for the value as it appears in Debian package names,
+    with hyphens instead of underscores.
     """
 
     file: str

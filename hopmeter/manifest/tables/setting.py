@@ -35,7 +35,7 @@ class Setting(Strict):
     languages: list[Language] | None = None
     """The languages in which the setting has an effect. The default is all languages.
 
-    The next three keys work in the same way.
+    The three keys after this one work in the same way.
     """
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
@@ -43,18 +43,19 @@ class Setting(Strict):
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     """The values of other settings for which this setting has an effect."""
     pattern: str = ""
-    """A regular expression for the allowed values of a word without `choices`. The default need not match."""
+    """A regular expression for the allowed values of a word without `choices`. The default value need not match the
+    pattern."""
     file: bool = False
     """Whether a value other than the default is the path of an existing file."""
     text: str = ""
-    """For a file setting: a value that begins with this text is the content itself, not a path."""
+    """For a file setting: a value that begins with this text is the content of the file itself, not a path."""
     variables: dict[str, str] = {}
     """Environment variables for nodes and broker if the value is not the default.
 
     `{value}` stands for the value, and `{folder}` for the transport's directory.
     """
     needs: Needs | None = None
-    """The user-installed parts that values other than the default need."""
+    """The parts of the library that the user must install for values other than the default."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -66,7 +67,7 @@ class Setting(Strict):
     def check(self, value: Value) -> Value:
         """Return a value, converted to the type of the default.
 
-        Raises RefusedValueError, which lists the allowed values.
+        Raises a RefusedValueError that lists the allowed values.
         """
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
@@ -87,13 +88,13 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the effective value. The user's environment may override a default."""
+        """Return the effective value of the setting. The user's environment may override a default."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables for a value, or none for the default.
+        """Return the environment variables for a value of the setting. The default value needs no variables.
 
         `folder` is the transport's directory.
         """
@@ -107,7 +108,7 @@ class Setting(Strict):
         return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
-        """Convert a command-line word to a value. Raises RefusedValueError, which lists the allowed values."""
+        """Convert a command-line word to a value. Raises a RefusedValueError that lists the allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:

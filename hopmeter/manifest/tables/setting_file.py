@@ -10,7 +10,7 @@ from hopmeter.system.input_files import open_regular
 
 MOST_BYTES = 1 << 20
 TEXT = "text"
-"""The name in results for a value that is the content itself."""
+"""The name that results show if a value is the content of the file itself."""
 
 
 def find(value: str, text: str) -> str:

@@ -10,14 +10,13 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def value_in_environment(variables: Mapping[str, str], value: str) -> str:
-    """Return the user's value of the first environment variable that the manifest sets to exactly `value`, or an empty
-    string if it is not set.
-    """
+    """Return the user's value of the first environment variable that the manifest sets to exactly `value`. Return an
+    empty string if the user has not set it."""
     return next((os.environ.get(name, "") for name, text in variables.items() if text == value), "")
 
 
 def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a path once for each directory in the environment variable that it begins with (`A:B`).
+    """Yield a path once for each directory in the environment variable with which the path begins (`A:B`).
 
     `variables` override the user's environment.
     """

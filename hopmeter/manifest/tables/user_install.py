@@ -19,15 +19,16 @@ class Owned(Strict):
     """The manifest table `[languages.X.user]`."""
 
     variable: str
-    """The environment variable that the user's installation defines, such as `LIBXR_ROOT` or `ROS_DISTRO`."""
+    """The environment variable that an installation by the user defines, such as `LIBXR_ROOT` or `ROS_DISTRO`."""
     remedy: str
     """How to install the library."""
     otherwise: str = ""
-    """The installation that hopmeter creates if the user has none."""
+    """The installation that hopmeter creates if the user has not installed the library."""
     release: str = ""
     """The path of a `package.xml` relative to each directory in the variable (`A:B`).
 
-    Its major version distinguishes the library's releases. Empty if the variable has only one directory.
+    The major version in this file distinguishes the library's releases. The path is empty if the variable has only one
+    directory.
     """
 
     @property
@@ -44,7 +45,8 @@ class Owned(Strict):
         """Return the reason why the library cannot be used and the remedy, or None if it can be used. `title` names the
         library in the text.
 
-        An overlay may contain the library again, but not another release, because a node would mix parts of both.
+        An overlay may contain the library again, but not in another release, because a node would mix parts of both
+        releases.
         """
         if not self.is_here:
             return f"{title} is not installed here", self.remedy
@@ -55,7 +57,8 @@ class Owned(Strict):
         return f"two releases of {title} are sourced: {named}", "open a new shell, and source only one of them"
 
     def _releases(self) -> Iterator[tuple[str, Path]]:
-        """Yield the release in each directory that has one, as package name and major version, and the directory."""
+        """Yield each directory that contains a release of the library, with the release as package name and major
+        version."""
         if not self.release:
             return
         for folder in map(Path, filter(None, self.location.split(os.pathsep))):

@@ -12,7 +12,7 @@ OCTETS = ("byte", "char")
 SIZES = {"bool": 1, "float32": 4, "float64": 8, "byte": 1, "char": 1} | {
     name: bits // 8 for name, (bits, _) in INTEGERS.items()
 }
-"""The size in bytes of each fixed-size type."""
+"""The size in bytes of each primitive type with a fixed size."""
 STRING, WIDE = "string", "wstring"
 PRIMITIVES = (*SIZES, STRING, WIDE)
 PLACEHOLDER = "structure_needs_at_least_one_member"
@@ -23,7 +23,7 @@ REQUEST, RESPONSE = "_Request", "_Response"
 
 
 def is_service(name: str) -> bool:
-    """Return whether a full name is that of a service, such as `nav_msgs/srv/GetMap`."""
+    """Return whether a full name is the name of a service, such as `nav_msgs/srv/GetMap`."""
     return name.split("/")[1:2] == ["srv"] and not name.endswith((REQUEST, RESPONSE))
 
 
@@ -39,17 +39,17 @@ class FieldType:
     name: str
     """A primitive type, or a message's full name such as `std_msgs/msg/Header`."""
     text_bound: int = 0
-    """The maximum length of a string in bytes, or 0 if it is unbounded."""
+    """The maximum length of a string in bytes, or 0 if the string is unbounded."""
     is_list: bool = False
     """Whether the field is an array or a sequence."""
     length: int = 0
     """The length of an array, or 0 for a sequence."""
     bound: int = 0
-    """The maximum length of a sequence, or 0 if it is unbounded."""
+    """The maximum length of a sequence, or 0 if the sequence is unbounded."""
 
     @property
     def is_message(self) -> bool:
-        """Return whether the values are messages."""
+        """Return whether the values of the field are messages."""
         return self.name not in PRIMITIVES
 
     @property
@@ -69,7 +69,7 @@ class Field:
     name: str
     type: FieldType
     default: Any = None
-    """The default value, or a tuple of values. None means zero."""
+    """The default value, or a tuple of values. None stands for zero."""
     line: int = 0
     """The field's line in its definition, or 0 for a field that the definition does not contain."""
 
@@ -92,5 +92,5 @@ class Definition:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Definition:
-        """Return the definition in plain data from `as_json`. It has no defaults."""
+        """Create a definition from the plain data that `as_json` returned. The definition has no defaults."""
         return Definition(data["name"], tuple(Field(name, FieldType(*kind)) for name, *kind in data["fields"]))

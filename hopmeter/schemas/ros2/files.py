@@ -33,7 +33,7 @@ def is_idl(file: Path) -> bool:
 def read_as_definition(file: Path) -> Path:
     """Return a definition's file. An `.idl` file is converted to a file with the same fields.
 
-    Raises UsageError if that fails.
+    Raises UsageError if the conversion fails.
     """
     return idl.convert(file) if is_idl(file) else file
 
@@ -41,7 +41,7 @@ def read_as_definition(file: Path) -> Path:
 def folders_above(file: Path) -> tuple[Path, ...]:
     """Return the directories above an `.idl` file, which are searched for nested messages.
 
-    Return an empty tuple for other definitions, because their own path determines these directories.
+    Return an empty tuple for any other definition, because the path of such a file determines these directories.
     """
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
@@ -65,7 +65,7 @@ def message_name(file: Path) -> str:
 
 
 def _package_of(folder: Path) -> str:
-    """Return the package name in a directory's package.xml, or else the directory's name."""
+    """Return the package name in a directory's package.xml, or the directory's name if there is no package.xml."""
     try:
         found = PACKAGE_NAME.search(read_short_text(folder / "package.xml", MOST_MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -76,8 +76,8 @@ def _package_of(folder: Path) -> str:
 def find_named(name: str, include: Sequence[Path]) -> Path:
     """Return the file of a message `PACKAGE/msg/TYPE` or service `PACKAGE/srv/TYPE`.
 
-    The search covers `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises UsageError if there is
-    no such file.
+    The search covers `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises UsageError if no file
+    defines this message or service.
     """
     found = next(_places(name, include), None)
     if found is None:
@@ -171,7 +171,7 @@ def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
         yield from _in_folder(Path(prefix) / "share", package, file)
     yield from _in_folder(standard_folder(), package, file)
-    if is_service(name):  # rosbags has no services
+    if is_service(name):  # rosbags contains no service definitions
         yield from sorted(paths.environment_folder().glob(f"*/share/{package}/{file}"))
 
 

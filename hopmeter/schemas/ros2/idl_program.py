@@ -19,11 +19,11 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 
 
 class RefusedError(Exception):
-    """Raised if the definition contains something that `.msg` files cannot express."""
+    """Raised if the definition contains a construct that `.msg` files cannot express."""
 
 
 class Text:
-    """The text of a definition, with the fields of its structures."""
+    """Builds the text of a definition from the fields of its structures."""
 
     def __init__(self, content: Any) -> None:
         messages = content.get_elements_of_type(idl.Message)
@@ -86,7 +86,7 @@ class Text:
 
 
 def main() -> int:
-    """Print the definition as JSON or the reason for its refusal, and return the exit code."""
+    """Print the definition as JSON, or the reason why it is rejected, and return the exit code."""
     try:
         found = Text(parse_idl_string(sys.stdin.read()))
     except RefusedError as refused:

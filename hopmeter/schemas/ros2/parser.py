@@ -33,7 +33,7 @@ NAME = re.compile(rf"(?:(?P<package>{PACKAGE})/(?:msg/)?)?(?P<type>{TYPE_NAME})"
 FIELD = re.compile(r"(?!.*__)[a-z][a-z0-9_]*(?<!_)")
 CONSTANT = re.compile(r"[A-Z](?:_?[A-Z0-9])*")
 OPENS = " \t=[,"
-"""The characters that may precede a quoted text."""
+"""The characters that may precede a text in quotation marks."""
 ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^,]*?)\s*(?:,|$)""")
 BOOLS = {"true": True, "false": False, "1": True, "0": False}
 OF_ROS1 = {"time": "builtin_interfaces/Time", "duration": "builtin_interfaces/Duration", "Header": "std_msgs/Header"}
@@ -41,7 +41,7 @@ OF_ROS1 = {"time": "builtin_interfaces/Time", "duration": "builtin_interfaces/Du
 PARTS = "---"
 """The line that separates the parts of a service or an action."""
 MOST_BYTES = 1 << 28
-"""The maximum size of an array in bytes, which also limits bounds."""
+"""The maximum size of an array in bytes, which also limits the bounds of sequences."""
 
 
 class _LineError(Exception):
@@ -63,10 +63,10 @@ def read_definition(file: Path) -> str:
 
 
 def parse_all(text: str, name: str, file: str) -> list[Definition]:
-    """Return the definition of a message `PACKAGE/msg/TYPE`, or those of the request and response of a service
-    `PACKAGE/srv/TYPE`.
+    """Return the definition of a message `PACKAGE/msg/TYPE`, or the definitions of the request and response of a
+    service `PACKAGE/srv/TYPE`.
 
-    Raises UsageError, which names `file` and the line, for text that ROS 2 does not accept.
+    For text that ROS 2 does not accept, raises a UsageError that names `file` and the line.
     """
     if not is_service(name):
         return [parse(text, name, file)]
@@ -80,7 +80,7 @@ def parse_all(text: str, name: str, file: str) -> list[Definition]:
 
 
 def parse(text: str, name: str, file: str) -> Definition:
-    """Return the definition of one message from its text. Raises UsageError like `parse_all`."""
+    """Return the definition of one message from its text. Raises UsageError for text that ROS 2 does not accept."""
     package = name.partition("/")[0]
     fields: dict[str, Field] = {}
     for number, line in _lines(text):

@@ -16,12 +16,12 @@ from hopmeter.system import paths
 
 ROSBAGS = "rosbags"
 RELEASE = "ros2_kilted"
-"""rosbags' name for the ROS 2 release that defines hopmeter's ROS 2 messages."""
+"""The name, in rosbags, of the ROS 2 release that defines hopmeter's ROS 2 messages."""
 INSTALL = "run `hopmeter build --framework cdr`"
 DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
-"""Defaults of fields, which rosbags does not contain."""
+"""The default values of fields, because rosbags does not contain them."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
-"""rosbags' numbers for kinds of types."""
+"""The numbers by which rosbags identifies kinds of types."""
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def standard_folder() -> Path:
 
 
 def is_standard(file: Path) -> bool:
-    """Return whether a file is one of the definitions in `standard_folder`, which every host writes itself."""
+    """Return whether a file is one of the definitions in `standard_folder`, which every host writes for itself."""
     return file.parent.parent.parent.name.startswith(f".{RELEASE}-")
 
 
@@ -55,7 +55,7 @@ def _write_all(folder: Path) -> None:
         _fill(partial)
         partial.rename(folder)
     except OSError:
-        if not folder.is_dir():  # otherwise another process has created it
+        if not folder.is_dir():  # otherwise, another process has created the directory
             raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

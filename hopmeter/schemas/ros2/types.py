@@ -51,7 +51,7 @@ class RosType:
 
     @property
     def parts(self) -> list[Definition]:
-        """Return the definition of the message, or those of the service's request and response."""
+        """Return the definition of the message, or the definitions of the service's request and response."""
         return [self.definitions[name] for name in parts_of(self.name)]
 
     @property
@@ -65,7 +65,7 @@ class RosType:
 
     @property
     def packages(self) -> list[str]:
-        """Return the packages of the messages in build order: each package follows those that it uses."""
+        """Return the packages of the messages in build order: each package follows the packages that it uses."""
         return list(dict.fromkeys(map(package_of, self.messages)))
 
     @property
@@ -132,7 +132,7 @@ def full_name(text: str) -> str:
 
 
 def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
-    """Return a type as a ROS 2 installation defines it. Raises UsageError if the installation does not have it."""
+    """Return a type as a ROS 2 installation defines it. Raises UsageError if the installation lacks the type."""
     found: dict[str, str] = {}
     waiting = [full_name(name)]
     while waiting:
@@ -148,7 +148,7 @@ def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
 
 
 def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
-    """Return the definition file of a type from the first installation prefix that has one, or None."""
+    """Return the definition file of a type from the first installation prefix that contains one, or None."""
     package, kind, word = name.split("/")
     for folder in (prefix / "share" / package / kind for prefix in prefixes):
         for file in (folder / f"{word}.msg", folder / f"{word}.idl"):

@@ -1,6 +1,6 @@
-"""Replaces wstring fields by messages with the same CDR encoding.
+"""Replaces wstring fields with messages that have the same CDR encoding.
 
-ROS 2 encodes the number of UTF-16 code units, then each unit in 32 bits, exactly like a list of integers.
+ROS 2 encodes a wstring like a list of integers: the number of its UTF-16 code units, followed by each unit in 32 bits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return the definitions with each wstring replaced with a message with its code units.
+    """Return the definitions, with each wstring replaced with a message of its code units.
 
-    The definitions of these messages come first, then the given ones in the same order.
+    The definitions of these messages come first, followed by the given definitions in their order.
     """
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}
