@@ -19,7 +19,7 @@ class TimedOutError(HopmeterError, TimeoutError):
 
 
 class CallFailedError(HopmeterError):
-    """The server's handler raised an error. This error contains the handler's error text."""
+    """The server's handler raised an error. The message of this exception contains the handler's error text."""
 
 
 @contextmanager

@@ -67,7 +67,7 @@ class End:
     _closing: ExitStack = field(repr=False)
 
     def close(self) -> None:
-        """Release all resources of the link end. Further calls do nothing."""
+        """Release all resources of the link end. Closing a closed link end does nothing."""
         self._closing.close()
 
 

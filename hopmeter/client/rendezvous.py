@@ -1,8 +1,8 @@
 """How two programs of one user find each other: a private directory with a record for each bound link end.
 
-A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
-on the private directory of its link end. If the process has exited, the record is stale. The next process that finds a
-stale record removes the record, the private directory and any other files of that link end.
+A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. The process that wrote a
+record holds a lock on the private directory of its link end. If the process has exited, the record is stale. The next
+process that finds a stale record removes the record, the private directory and any other files of that link end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hopmeter.system.owner_lock import Owner
 
 PREFIX = "hm-link-"
 OPENED = "open-files-"
-"""The name prefix of the files that list the link's open files. These lists are in the link's private directory."""
+"""The name prefix of the files that list the link's open files. The lists are in the link's private directory."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 

@@ -150,7 +150,7 @@ class DuplexServer:
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """Clients that could not be reached. Each unreachable client is reported once."""
+        """Clients that could not be reached. Each client that cannot be reached is reported once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()

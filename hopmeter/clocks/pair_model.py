@@ -167,7 +167,7 @@ class PairModel:
         """Translate a time of the host `origin` to the clock of the other host, and return the translated time with its
         uncertainty.
 
-        The time may be later than all batches. In that case, the uncertainty grows with the drift.
+        If the time is later than all batches, the uncertainty grows with the drift.
         """
         knots, offsets = self._seen_from(origin)
         drift, doubt = 0.0, MOST_DRIFT

@@ -1,4 +1,4 @@
-"""Finds the comparison codecs, against which benchmarks measure hopmeter's own codec. Each module in `compared/` is one
+"""Finds the comparison codecs, against which benchmarks measure hopmeter's own codec. Each module in `compared/` is a
 codec. The codec's name is the module's name with hyphens instead of underscores.
 
 If a codec needs a separate package, `PACKAGE` is the package's name, and `EXTRA` is the hopmeter extra that installs

@@ -59,8 +59,8 @@ def load(name: str) -> Baseline:
 def store(name: str, folders: Sequence[Path]) -> Baseline:
     """Create a baseline from runs, and return it.
 
-    Raises UsageError if the name is invalid or taken, or if fewer than three runs are an hour apart. Also raises
-    UsageError if the runs come from several machines or have no cell in common.
+    Raises UsageError if the name is invalid or taken, or if fewer than three runs are an hour apart. UsageError is also
+    raised if the runs come from several machines or have no cell in common.
     """
     final = baselines_folder() / name
     if not NAMES.fullmatch(name):

@@ -18,7 +18,7 @@ CLIENT = "ask-client"
 PATIENCE_S = 5.0
 """How long, in seconds, a client waits for a reply beyond the expected work."""
 SPARE_S = 1.0
-"""The time in seconds that is allowed for each frame beyond its work. It is used to compute the trial's time limit."""
+"""The time in seconds that is allowed for each frame beyond its work. The trial's time limit includes this time."""
 BYTES_PER_S = 100e6
 """The assumed transfer rate of frames, used to compute the interval between scheduled frames."""
 COMMON: dict[str, Any] = {

@@ -55,7 +55,7 @@ class Outcome:
     """`ok`, `failed` or `missing`."""
     reason: str = ""
     rows: Rows = field(default_factory=dict)
-    """The recorded messages. There are no rows if nothing was recorded."""
+    """The recorded messages, or no rows if nothing was recorded."""
     sent: int | None = None
     received: int | None = None
     wrong: int | None = None
@@ -120,8 +120,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages are queueing. They are if the median delay of the last tenth is much larger than the
-    median delay of the first tenth."""
+    """Return whether messages are queueing, because the median delay of the last tenth is much larger than that of the
+    first tenth."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])

@@ -36,7 +36,7 @@ class Server:
     work: str
     broker: str
     calls: Any
-    """The number of answered calls. It is in shared memory, so that the processes of all coordinators can update it."""
+    """The number of answered calls, in shared memory so that the session process of each coordinator can update it."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
         """Return the server's transport, work and broker."""

@@ -1,4 +1,4 @@
-"""Evaluates a machine. Each finding states a fact, its effect on latency, and a remedy."""
+"""Evaluates a machine. Each finding states a fact about the machine, the fact's effect on latency, and a remedy."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ HIGHEST = 99
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """Return the limits. None means "no limit" or "unknown", depending on the key."""
+    """Return the limits by key. The value None stands for "no limit" or "unknown", depending on the key."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),

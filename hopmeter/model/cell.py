@@ -15,7 +15,7 @@ WHOLE = "the whole workload"
 
 @dataclass(frozen=True)
 class Cell:
-    """One fully specified configuration to measure, stored in `run.json` and repeated in `cells.parquet`."""
+    """A fully specified configuration, which is stored in `run.json` and repeated in `cells.parquet`."""
 
     id: str
     axes: Axes

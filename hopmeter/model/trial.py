@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """One execution of a cell. Failed trials are also stored, with a reason.
+    """The result of executing a cell once. Failed trials are stored too, with a reason.
 
     `nodes` contains the `done` messages in node order (see docs/internals.md), each with `version`, `language` and
     `clock` from the node's `bound` message. `start_ns` is the time of `go` on CLOCK_MONOTONIC.

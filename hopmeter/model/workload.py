@@ -150,7 +150,7 @@ class Flow:
     every: int = 1
     """The interval of arrivals that cause a message: with the value n, only every n-th arrival does."""
     repeat: int = 1
-    """The number of messages that a causing arrival causes. These messages are sent one after another."""
+    """The number of messages that each causing arrival causes. The messages are sent one after another."""
     latest: str = ""
     """The flow that provides the newest message for each message of this flow, or an empty string if no flow provides
     it."""

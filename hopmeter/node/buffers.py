@@ -91,7 +91,8 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 def new_bytes(length: int) -> tuple[bytes, Any]:
     """Return an uninitialized `bytes` object and its writable memory.
 
-    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold it.
+    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold the
+    object.
     """
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
@@ -100,7 +101,8 @@ def new_bytes(length: int) -> tuple[bytes, Any]:
 class BytesBuffer:
     """A `bytes` object that all frames share, for a library that accepts only `bytes`.
 
-    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold it.
+    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold the
+    object.
     """
 
     def __init__(self) -> None:

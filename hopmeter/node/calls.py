@@ -67,8 +67,8 @@ class BlockingCalls(ReplyQueue):
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
         """Stop the thread.
 
-        The function `interrupt` ends the current call. It is called repeatedly, because the call may not have begun
-        yet.
+        The function `interrupt` ends the current call. `interrupt` is called repeatedly, because the call may not have
+        begun yet.
         """
         self._requests.put(None)
         while self._thread.is_alive():

@@ -72,7 +72,8 @@ def network_device(setup: Setup) -> str:
 
 
 class Link(Protocol):
-    """One hop. Exactly one link end, a publisher or a server, binds; the other link ends connect to its address."""
+    """A link, which is one hop of messages. Exactly one link end, a publisher or a server, binds; the other link ends
+    connect to its address."""
 
     name: str
     """A name that is unique on this machine and consists of `[a-z0-9_]`.

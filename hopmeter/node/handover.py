@@ -43,7 +43,7 @@ def path_fact(path: str, blocks: bool) -> str:
 class HandOver:
     """A bounded queue between a library's callback threads and the polling thread.
 
-    It consists of two queues that are implemented in C: a queue of calls, and a queue of free places.
+    The class uses two queues that are implemented in C: a queue of calls, and a queue of free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:

@@ -92,7 +92,7 @@ def _facts(collects: bool) -> dict[str, str]:
 def _roles_wait(spec: dict[str, Any]) -> bool:
     """Return whether a role works, or waits for another thread, while it holds a frame.
 
-    In that case, the interpreter's other threads must be able to run.
+    While a role works or waits, the interpreter's other threads must be able to run.
     """
     return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE_S = 0.1
-"""How long, in seconds, a sender waits for a peer that does not read. Then a thread takes over the unsent bytes."""
+"""How long, in seconds, a sender waits for a peer that does not read. After this time, a thread takes over the unsent
+bytes."""
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:

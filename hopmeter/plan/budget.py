@@ -18,8 +18,8 @@ LEVEL_ROUNDS = 3
 """The number of rounds for cells that only show latency levels. The ranking comes from the corresponding cells with
 idle states disabled."""
 START_S = 0.1
-"""The assumed time, in seconds, for starting and stopping the nodes of a trial. It is used until a trial has been
-measured."""
+"""The assumed time, in seconds, for starting and stopping the nodes of a trial. This assumption is used until a trial
+has been measured."""
 PYTHON_START_S = 0.3
 """The assumed time, in seconds, for starting and stopping the nodes of a trial with a Python node."""
 AS_IT_IS = tag(

@@ -1,6 +1,6 @@
 """Reads the records of an MCAP file in the order of its data section.
 
-The summary and the message indexes of a file are optional. They are read only to save time.
+The summary and the message indexes of a file are optional, and are read only to save time.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 START_S = 0.25
-"""The assumed time, in seconds, for starting and ending the nodes of a trial. It is used until this time has been
-measured."""
+"""The assumed time, in seconds, for starting and ending the nodes of a trial. This assumption is used until a trial has
+been measured."""
 MEDIANS_S = 30.0
 """The time, in seconds, from the start of a run until the current medians are first shown."""
 OTHER_LINES = 6

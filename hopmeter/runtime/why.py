@@ -13,8 +13,8 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
 MOST_MESSAGES = 100_000
-"""The maximum number of messages in a `why` trial. This many messages contain a thousand slow messages, which is
-enough; more readings would need more memory."""
+"""The maximum number of messages in a `why` trial. So many messages contain a thousand slow messages, which is enough;
+more readings would need more memory."""
 
 
 def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:

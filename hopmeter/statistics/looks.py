@@ -2,7 +2,7 @@
 
 Each look can make a false decision, so all looks share one significance level. The Lan-DeMets spending function of the
 O'Brien-Fleming type limits how much of the significance level each look spends. The levels of all looks sum to at most
-`ALPHA`. This sum bounds the error rate even if the looks depend on each other.
+`ALPHA`. This bound on the sum limits the error rate even if the looks depend on each other.
 """
 
 from __future__ import annotations

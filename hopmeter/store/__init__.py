@@ -1,1 +1,1 @@
-"""Store results: samples as Parquet files, and the run folder. Also query several runs."""
+"""Store samples as Parquet files, manage run folders, and query several runs at once."""

@@ -1,7 +1,7 @@
 """Define the format of a run folder, and convert earlier formats to it.
 
-Format 1 stored a cell's values in a flat table, and had other names for some columns and values. It also called a
-node's endpoints participants.
+Format 1 stored a cell's values in a flat table, had other names for some columns and values, and called endpoints
+participants.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class RunFolder:
         """Store a trial and its samples, and return the trial as stored.
 
         A trial with missing or damaged samples is stored as failed, with a reason. Raises DiskFullError or StoreError
-        if the trial cannot be written. In that case, earlier trials are still safe.
+        if the trial cannot be written. Such an error leaves earlier trials intact.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)

@@ -114,8 +114,8 @@ def read_raw(path: Path) -> NDArray[Any]:
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
     """Combine the sample files of a trial into one Parquet file, and return the number of samples.
 
-    `raw_files` are raw sample files, or Parquet files from another host. Raises StoreError if a file is damaged or
-    `path` cannot be written. In that case, no file exists at `path`.
+    `raw_files` are raw sample files, or Parquet files from another host. Raises StoreError, and leaves no file at
+    `path`, if a sample file is damaged or `path` cannot be written.
     """
     parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
     many = 0
@@ -145,7 +145,7 @@ def _table(records: NDArray[Any]) -> pa.Table:
 
 
 class Samples:
-    """The samples of one trial. They are read for one endpoint and a few columns at a time."""
+    """The samples of one trial, which are read for one endpoint and a few columns at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

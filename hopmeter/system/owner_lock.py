@@ -28,8 +28,7 @@ class Owner:
 
     pid: int
     started: int
-    """The owner's start time in clock ticks since boot. It is stored because the kernel may reuse the pid for another
-    process."""
+    """The owner's start time in clock ticks since boot, because the kernel may reuse the pid for another process."""
     host: str
     machine: str
     """The machine id, which distinguishes hosts with the same host name."""
@@ -62,7 +61,7 @@ class Owner:
     def _may_run_elsewhere(self) -> bool:
         """Return whether the owner may still be running, without checking its lock.
 
-        This method is for a directory that this process does not see.
+        Call this method for a directory that this process does not see.
         """
         if self.boot != boot_id():
             return False

@@ -80,8 +80,7 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return a directory's device and inode. Both differ from the device and inode of the same path in another
-    container.
+    """Return a directory's device and inode, which distinguish the directory from the same path in another container.
 
     Return an empty list if there is no such directory.
     """

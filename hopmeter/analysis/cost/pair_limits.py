@@ -12,8 +12,8 @@ from hopmeter.analysis.results.run_results import Row, Run
 FULL = 0.9
 """The cores limit the throughput if at least this fraction of the cores is busy."""
 NEARLY_FULL = 0.75
-"""The threshold for busy cores if the pairs want more cores than exist. It is lower because other programs also need
-CPU time."""
+"""The threshold for busy cores if the pairs want more cores than exist. This threshold is lower because other programs
+also need CPU time."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ only in their use of TCP."""
 REST = "calls and waking"

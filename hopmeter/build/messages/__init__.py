@@ -1,6 +1,6 @@
 """Builds codec libraries, which contain the generated code for one schema message.
 
-Also generates code for transports that carry messages as their own types.
+This package also generates code for transports that carry messages as their own types.
 """
 
 from hopmeter.build.messages.libraries import MessageTarget, build_library, library_log, select_messages

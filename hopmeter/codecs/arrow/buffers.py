@@ -21,8 +21,8 @@ DEPTH = 32
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """Return a function that builds an array of type `of` from its buffers.
 
-    The returned function checks only that each buffer is large enough for the type. It does not check the values;
-    Arrow's `validate(full=True)` does.
+    The returned function checks only that each buffer is large enough for the type. Arrow's `validate(full=True)`
+    checks the values.
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:

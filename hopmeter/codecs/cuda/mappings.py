@@ -28,7 +28,7 @@ class Mappings:
     """Opens each handle only once: some drivers reject opening a handle twice, and others count how often a handle was
     opened.
 
-    A tensor may be destroyed at any moment, even while this thread runs `open`. In that case, the release is queued.
+    If a tensor is destroyed while this thread runs `open`, its release is queued.
     """
 
     def __init__(self) -> None:

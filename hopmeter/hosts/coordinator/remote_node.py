@@ -44,8 +44,8 @@ class RemoteNode(Node):
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the agent's channel once the node has exited and all its messages were read. Otherwise, return an
-        empty tuple."""
+        """Return the agent's channel if the node has exited and all its messages were read, otherwise an empty
+        tuple."""
         return self.sources if self.has_ended() and not self.has_news else ()
 
     def say(self, message: dict[str, Any]) -> None:

@@ -125,7 +125,7 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
     """Return why a flow's transport cannot carry a schema message as a native type, or an empty string if it can.
 
-    Also return an empty string if the transport carries the message as bytes.
+    Return an empty string, too, if the transport carries the message as bytes.
     """
     try:
         found = own_type(cell, flow, known)

@@ -25,7 +25,8 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 MARKER = "hopmeter-site.json"
-"""This file marks a directory as a site. The file records hopmeter's version and the run directory of each page."""
+"""The name of the file that marks a directory as a site. The file records hopmeter's version and the run directory of
+each page."""
 PAGES = "runs"
 
 

@@ -181,8 +181,7 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an undecided comparison if these rows have too few messages or too many lost ones. Otherwise, return
-    None."""
+    """Return an undecided comparison if the rows have too few messages or too many lost messages, otherwise None."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
     return Comparison(None, " and ".join(f"{why_unresolved(row, column)} of {_name(row, row)}" for row in rows))

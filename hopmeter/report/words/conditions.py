@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "with idle cores as they are", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
-"""Words for the default value of a condition. They are shown if other groups of the report have a different value."""
+"""Words for the default value of a condition, shown if other groups of the report have a different value."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
 """Conditions that the title shows as a count, such as `20 relays`."""
 RATES = tuple(each.name for each in DECLARED.values() if each.unit == "hz")

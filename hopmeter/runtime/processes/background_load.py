@@ -17,8 +17,8 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 PATIENCE_S = 20.0
-"""The timeout in seconds for an answer of the load process. It is long because the process maps its memory before its
-first answer."""
+"""The timeout in seconds for an answer of the load process. The timeout is long because the process maps its memory
+before its first answer."""
 GONE = "look at the log; without `background` the trial is measured without a load"
 
 

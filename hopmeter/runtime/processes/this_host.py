@@ -22,7 +22,8 @@ from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
 LEAD_NS = 15_000_000
-"""The time in nanoseconds from `go` to the start of the schedule. It is long enough for all nodes to receive `go`."""
+"""The time in nanoseconds from `go` to the start of the schedule. The time is long enough for all nodes to receive
+`go`."""
 
 
 class LocalTrial:
@@ -146,7 +147,7 @@ class LocalTrial:
 
 
 class ThisHost:
-    """This machine as a host. The directories of its trials are in a private scratch directory."""
+    """This machine as a host of trials. The directories of its trials are in a private scratch directory."""
 
     lead_ns = LEAD_NS
 
