@@ -60,7 +60,6 @@ def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]
     The error about a missing Python package is also cached, because otherwise every hopmeter command would start a
     dozen failing Pythons.
     """
-    mark = [*mark, ["PYTHONPATH", os.environ.get("PYTHONPATH", "")]]
     kept = _read(file, mark)
     if kept is None:
         try:

@@ -101,7 +101,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
         describe += ["--adapter", str(manifest.folder / "python")]
     mark = _mark(_depends_on(manifest, language, command, codec)) + _user_library(user)
     mark += [[name, text] for name, text in variables.items()]
-    mark += [[name, os.environ.get(name, "")] for each in manifest.settings.values() for name in each.variables]
+    selecting = ["PYTHONPATH", *(name for each in manifest.settings.values() for name in each.variables)]
+    mark += [[name, os.environ.get(name, "")] for name in selecting]
     file = _cache_file(manifest, language, mark)
     try:
         about = describe_once(file, mark, lambda: ask(describe, {**environment(), **variables}))
@@ -258,7 +259,8 @@ def _user_library(user: Owned | None) -> Mark:
 
 
 def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
-    # The file's name includes the environment, because environments may have different libraries and codecs may have
-    # their own environment. The name also includes the settings, which may select a different library.
-    place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
+    # The file's name includes the Python environment, the settings and the environment variables, because each may
+    # select a different library. A shared file would make two terminals overwrite each other's answers.
+    variables = [each for each in mark if len(each) == 2]
+    place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]} {variables}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"

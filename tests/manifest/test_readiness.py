@@ -117,3 +117,13 @@ def test_other_failures_are_not_cached(node: Path, unix: Manifest) -> None:
     for _ in range(2):
         assert not manifest.readiness(unix, "c++").ready
     assert Path(f"{node}.asked").read_text().count("asked") == 2
+
+
+def test_two_terminals_with_different_variables_keep_an_answer_each(
+    node: Path, unix: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(node, SAYS)
+    for folder in ("", "/a", "", "/a"):
+        monkeypatch.setenv("PYTHONPATH", folder)
+        assert manifest.readiness(unix, "c++").ready
+    assert Path(f"{node}.asked").read_text().count("asked") == 2
