@@ -45,7 +45,8 @@ def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> Non
     assert len(example.text.splitlines()) <= LONGEST
     filled = fill_values(example.text, {"PAYLOAD_BYTES": 7, "RATE_HZ": 2.5, "COUNT": 3, "TOPIC": "t", "NOTHING": 1})
     assert len(filled.splitlines()) == len(example.text.splitlines())
-    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "pubsub" in example.patterns else [])):
+    assert values_of(example) & {"TOPIC", "ADDRESS"}, "receivers need at least one of them"
+    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "TOPIC" in values_of(example) else [])):
         assert text in filled
     assert "NOTHING" not in filled
 
