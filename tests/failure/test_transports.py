@@ -141,7 +141,7 @@ def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> Non
         ),
         ("babbles", "E-NODE-GARBAGE '", "hopmeter build"),
         ("cuts", "E-SAMPLES-DAMAGED head", "measure the trial again"),
-        ("scribbles", "E-SAMPLES-DAMAGED another header", "measure the trial again"),
+        ("scribbles", "E-SAMPLES-DAMAGED header", "measure the trial again"),
         ("lingers", "E-NODE-STAYED 10 s `end`", "close all resources"),
     ],
 )

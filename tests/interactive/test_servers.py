@@ -83,7 +83,7 @@ def test_servers_are_called_in_each_way_and_over_two_transports(tmp_path: Path, 
     assert mean_ms(said, "one after the other") >= 50 and "the work alone takes 50 ms" in said
     check_folder(tmp_path / "turn", said, "one after the other", {"left": "zeromq", "right": "zeromq"})
     said = ask(launch, tmp_path / "two", "left", "third", "--frames", "3")
-    assert mean_ms(said, "all at once") >= 40 and "joined from 2 processes" in said
+    assert mean_ms(said, "all at once") >= 40 and "samples of 2 processes" in said
     check_folder(tmp_path / "two", said, "all at once", {"left": "zeromq", "third": "unix"})
     left.interrupt()
     assert left.ends() == 0 and "left: 14 calls answered" in left.output
