@@ -47,15 +47,15 @@ class Advice:
     def __init__(self, found: RunAdvice, not_ready: Mapping[str, str] | None = None) -> None:
         self._found = found
         self.not_ready = dict(not_ready or {})
-        """The transports that could not be measured here, each with the command that installs it."""
+        """The transports that could not be measured on this machine, each with the command that installs it."""
 
     def __repr__(self) -> str:
         return f"<hopmeter.Advice: {self.lines['take']}>"
 
     @property
     def is_decided(self) -> bool:
-        """Whether the run supports a recommendation. If the run supports none, `lines` names a command whose results
-        could support one."""
+        """Whether the run supports a recommendation. If the run supports no recommendation, `lines` names a command
+        whose results could support one."""
         return self._found.take is not None
 
     @property
@@ -75,7 +75,7 @@ class Advice:
 
     @property
     def examples(self) -> dict[str, Example | None]:
-        """The example program for each recommended language, or None for a language without one."""
+        """The example program for each recommended language, or None for a language without an example."""
         take = self._found.take
         known = manifest.every().get(str(take["transport"])) if take else None
         if take is None or known is None:
@@ -270,7 +270,7 @@ def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenari
 
 
 def advise_from(folder: Path, now: str | None = None, require: str | Iterable[str] = ()) -> Advice:
-    """Return advice from a stored run. The given requirements, if any, replace those of the run.
+    """Return advice from a stored run. If requirements are given, they replace the requirements of the run.
 
     Raises UsageError if the run does not rank transports.
     """

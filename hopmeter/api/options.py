@@ -27,7 +27,7 @@ CONFLICTS = (
 )
 """Pairs of mutually exclusive options, each with the reason for the conflict."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
-"""Options of `hopmeter run` that a Python program passes to `hopmeter.compare` instead."""
+"""Options of `hopmeter run` that a Python program must pass to `hopmeter.compare`, not to `hopmeter.run`."""
 HELP = "`hopmeter run --help` explains the options"
 
 

@@ -160,13 +160,13 @@ def prepare_old_side(name: str, made: Plan, capabilities: Capabilities, console:
 
 
 def is_measurable(made: Plan) -> bool:
-    """Return whether at least one cell that answers the question can be measured here."""
+    """Return whether this machine can measure at least one cell that answers the question."""
     named = _requested_transports(made)
     return any(cell.comparison.ranked or named & set(cell.axes.transport.split("+")) for cell in made.runnable)
 
 
 def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
-    """Raise UsageError if no cell can be measured here. The error names a command that builds the missing parts.
+    """Raise UsageError if this machine can measure no cell. The error names a command that builds the missing parts.
 
     If `command` is given, the named command is `command` with an additional option.
     """

@@ -74,7 +74,8 @@ class Run:
 
     @property
     def pairs(self) -> pa.Table:
-        """A table with a row for each compared pair of cells. `ratio` is the latency of `b` divided by that of `a`."""
+        """A table with a row for each compared pair of cells. `ratio` is the latency of `b` divided by the latency of
+        `a`."""
         return table(pair_rows(self.results), tables.PAIRS)
 
     @property

@@ -70,7 +70,7 @@ MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
 LACKS = re.compile(
     r"no module named|no such file|n[o']t find|not found|missing|cannot open shared object|cannot find", re.I
 )
-"""Matches messages of compilers, CMake and Python about something that is not installed."""
+"""Matches messages of compilers, CMake and Python about a header, package or module that is not installed."""
 
 
 def build_all(

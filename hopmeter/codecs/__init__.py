@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 _RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
-"""Maps deprecated names to current ones. The deprecated names still work in this release, with a DeprecationWarning."""
+"""Maps deprecated names to current names. The deprecated names still work in this release, with a
+DeprecationWarning."""
 
 if not TYPE_CHECKING:
 

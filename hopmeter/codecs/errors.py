@@ -34,7 +34,7 @@ class CodecError(HopmeterError):
 
     @property
     def message(self) -> str:
-        """The description of the fault, its path, and the error code."""
+        """The description of the fault, the path to the faulty part, and the error code."""
         return tag(self.code, f"{self.what}, at {shorten_place(self.place)}" if self.place else self.what)
 
 
@@ -46,6 +46,7 @@ def key_step(key: object) -> str:
 
 
 def shorten_place(place: str) -> str:
-    """Return the path as a Python expression that begins with `obj`. The middle of a long path is replaced with `…`."""
+    """Return the path to the faulty part as a Python expression that begins with `obj`. The middle of a long path is
+    replaced with `…`."""
     half = LONGEST_PLACE // 2
     return f"obj{place}" if len(place) <= LONGEST_PLACE else f"obj{place[:half]}…{place[-half:]}"

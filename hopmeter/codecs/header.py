@@ -27,7 +27,7 @@ MAX_BODY_BYTES = 16 * 2**20
 300 bytes once parsed."""
 MAX_DEPTH = 64
 PAIRS = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-"""Matches a surrogate pair: two characters that JSON would read as one."""
+"""Matches a surrogate pair: two characters that JSON would read as one character."""
 
 
 def has_pairs(text: str) -> bool:

@@ -23,7 +23,7 @@ def key(cell: Cell) -> Key:
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
-    """Return the measured rows of a run, except those of the old side."""
+    """Return the measured rows of a run, except the rows of the old side."""
     return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
 
 

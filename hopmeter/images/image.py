@@ -17,8 +17,8 @@ DEEP = ("I", "F")
 Reducing such pixels to 8 bits requires a range of values, which only the user can choose.
 """
 ORIENTATION, TURNING = 0x0112, range(2, 9)
-"""EXIF's orientation tag, and its values that require a rotation or mirroring. The orientation value 1 requires
-neither."""
+"""EXIF's orientation tag, and its values that require a rotation or mirroring. An image with the orientation value 1 is
+left unchanged."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
 """Exceptions that Pillow raises for corrupted files, for files that are not images, and for images that do not fit into
 memory.

@@ -40,7 +40,7 @@ ARM = 0x41
 def model(kernel: Kernel) -> str:
     """Return the board, if a device tree names it, and the core designs.
 
-    Return `unknown` if the kernel reports neither.
+    Return `unknown` if the kernel reports neither a board nor core designs.
     """
     named = [text for text in (_board(kernel), _designs(kernel)) if text not in ("", UNKNOWN)]
     return ", ".join(named) or UNKNOWN

@@ -25,7 +25,7 @@ NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b
 NAME = `."""
 VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
 BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
-"""Matches an example's comment lines with build commands."""
+"""Matches the comment lines of an example that contain build commands."""
 SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
 """The arguments that start the two sides of a program, by pattern. The user must start the first of the two sides
 first."""

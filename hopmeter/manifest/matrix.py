@@ -75,8 +75,8 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return whether messages can reach another machine, and the settings that are needed for this. Return a dash if
-    they cannot."""
+    """Return whether messages can reach another machine, and which settings are needed for this purpose. Return a dash
+    if they cannot."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"

@@ -291,7 +291,7 @@ class Manifest(Strict):
         ]
 
     def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
-        """Return the settings that let messages reach another machine, except those that the user has given."""
+        """Return the settings that let messages reach another machine, except the settings that the user has given."""
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:

@@ -10,7 +10,7 @@ from hopmeter.model.conditions import Conditions
 from hopmeter.model.paces import PACES, PaceKind
 
 PATIENCE_S = 10.0
-"""How long a client waits for a missing reply beyond the requested work, in seconds."""
+"""How long, in seconds, a client waits for a missing reply in addition to the requested work."""
 HEADER_BYTES = 64
 
 

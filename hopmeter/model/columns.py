@@ -38,8 +38,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two points on a message's path. A latency has one column per statistic, interval
-    bound and count."""
+    """A latency: the time between two events of a message, such as sending and arrival. A latency has one column per
+    statistic, interval bound and count."""
 
     name: str
     between: str

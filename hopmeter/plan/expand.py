@@ -1,4 +1,5 @@
-"""Expand the conditions of a scenario to one cell per requested combination, including impossible ones."""
+"""Expand the conditions of a scenario to one cell per requested combination, including combinations that cannot be
+measured."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def _checked_by(parse: Any) -> Any:
 def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
     """Return a field with hints for editors, which complete and reject values.
 
-    The messages of hopmeter's own validation are more helpful than those of editors.
+    The messages of hopmeter's own validation are more helpful than the messages of editors.
     """
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 

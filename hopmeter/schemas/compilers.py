@@ -16,7 +16,8 @@ COMPILERS = {codec: each.compiler for codec, each in FORMATS.items() if each.com
 PLACE = re.compile(r":\s?\d+:")
 """Matches the line and column number in an error of protoc or flatc."""
 EDITION = re.compile(r'^[ \t]*edition[ \t]*=[ \t]*["\']', re.MULTILINE)
-"""Matches an edition declaration. A protoc without support for editions rejects this line without a clear reason."""
+"""Matches an edition declaration. A protoc without support for editions rejects such a declaration without a clear
+reason."""
 FIRST_WITH_EDITIONS = 27
 """The first version of protoc that supports editions. Version 21 followed 3.20."""
 WARNING = re.compile(r"^\[libprotobuf WARNING|: warning: ")

@@ -29,7 +29,7 @@ class CellPair:
     `ratio`, which holds simultaneously for all pairs of the `family`. The interval is None if the cells have fewer than
     three common rounds.
 
-    If the table contains values that are not positive, `ratio` is None, and the interval is that of `difference` (b
+    If the table contains values that are not positive, `ratio` is None, and the interval belongs to `difference` (b
     minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom on the fit's scale. `level`
     is the significance level of the pair's test.
     """
@@ -59,7 +59,7 @@ class CellPair:
 class Noise:
     """The noise of the trials: the standard deviation without steal, and the steal weight g.
 
-    If the scale is `ratio`, the standard deviation is that of logarithms. A steal share s multiplies a trial's variance
+    If the scale is `ratio`, the standard deviation refers to logarithms. A steal share s multiplies a trial's variance
     by 1 + g · s². `worst_steal` is the largest steal share.
     """
 

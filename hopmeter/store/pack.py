@@ -91,7 +91,7 @@ def _compression(name: str) -> int:
 def unpack(file: Path, into: Path) -> Path:
     """Unpack a run atomically into a subdirectory of `into`, and return that subdirectory.
 
-    Raises UsageError if the run already exists there, and StoreError if the file is damaged or is not a packed run.
+    Raises UsageError if the run already exists in `into`, and StoreError if the file is damaged or is not a packed run.
     """
     with _open_archive(file) as archive:
         name = _check_archive(file, archive)

@@ -109,7 +109,7 @@ class RunFolder:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the planned cells, including dropped ones. Raises StoreError if this version of hopmeter cannot read
+        """Return the planned cells, including dropped cells. Raises StoreError if this version of hopmeter cannot read
         the cells."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]

@@ -1,4 +1,4 @@
-"""Judge a stored run by requirements other than those of its scenario."""
+"""Judge a stored run by requirements that its scenario does not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the resource that limits several concurrent echo pairs: copying, TCP, the cores or the remaining work."""
+"""Find the resource that limits several concurrent echo pairs: copying, TCP, the cores or other CPU work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ also need CPU time."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ only in their use of TCP."""
 REST = "calls and waking"
-"""The remaining CPU work: system calls, wake-ups and the language runtime."""
+"""The CPU work other than copying and TCP: system calls, wake-ups and the language runtime."""
 
 
 @dataclass(frozen=True)

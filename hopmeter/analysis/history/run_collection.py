@@ -34,7 +34,7 @@ def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
 
 
 def start(run: Run) -> datetime:
-    """Return when the run started. A run without a valid start time sorts before all others."""
+    """Return when the run started. A run without a valid start time sorts before all other runs."""
     try:
         started = datetime.fromisoformat(run.text("started"))
     except ValueError:

@@ -58,7 +58,7 @@ class Pair:
     lanes: list[Lane]
     relays: list[EndpointTimes] = field(default_factory=list)
     ends: list[EndpointTimes] = field(default_factory=list)
-    """The sinks or servers of the pair. A ring has neither."""
+    """The sinks or servers of the pair. A ring has neither sinks nor servers."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
 

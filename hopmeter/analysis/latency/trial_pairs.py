@@ -103,7 +103,7 @@ def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) ->
 
 def _messages(samples: Samples, seqs: Times) -> int:
     """Return the number of messages, computed from the highest sequence number. The source records all messages,
-    including abandoned ones."""
+    including the messages that it abandoned."""
     if not len(seqs):
         return 0
     lowest, highest = int(seqs.min()), int(seqs.max())

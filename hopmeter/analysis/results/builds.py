@@ -1,4 +1,4 @@
-"""Describe how the adapters of rows were built, so that comparisons mention different builds."""
+"""Describe how the adapters of result rows were built, so that comparisons can mention differences between builds."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Trial:
 
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
-    """Return the good trials of a row, except those with damaged samples."""
+    """Return the good trials of a row. Trials with damaged samples are left out."""
     if row.cell.path:
         return list(_path_trials(row))
     return [_trial(row, number, found) for number, found in _read(row)]

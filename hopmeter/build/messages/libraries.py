@@ -141,7 +141,7 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
 def _has_own_compiler(target: MessageTarget) -> bool:
     """Return whether the schema compiler is not a system package.
 
-    If it is not, the codec's library need not be a system package either.
+    If the schema compiler is not a system package, the codec's library need not be a system package either.
     """
     found = shutil.which(FORMATS[target.codec].compiler)
     return found is not None and not found.startswith("/usr/bin/")
@@ -167,7 +167,7 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
 
 
 def _encode(folder: Path, target: MessageTarget) -> bytes:
-    """Return the object as the generated code encodes it. Raises BuildError if the decoded object differs."""
+    """Return the object in the encoding of the generated code. Raises BuildError if the decoded object differs."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

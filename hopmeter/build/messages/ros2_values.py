@@ -35,7 +35,7 @@ STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
 """The time that `now` and `auto` stand for, which is the same in every run."""
 TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
-"""The line between a service's request values and response values."""
+"""The separator line between a service's request values and response values."""
 ITEMS = "!items"
 """The YAML tag for a list length. hopmeter chooses the values of such a list."""
 

@@ -27,8 +27,8 @@ NONE = "The cells of this run have no common rounds to compare. `hopmeter show R
 
 
 def show_pairs(run: Run, cell: str, as_json: bool) -> int:
-    """Print all pairs or only those of one cell, and return the exit code. In JSON, `ratio` is the value of `b` divided
-    by the value of `a`."""
+    """Print all pairs of cells, or only the pairs of one cell, and return the exit code. In JSON, `ratio` is the value
+    of `b` divided by the value of `a`."""
     if as_json:
         for each in pair_rows(run):
             if cell in ("", each["a"], each["b"]):

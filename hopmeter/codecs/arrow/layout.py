@@ -104,7 +104,7 @@ def _nested_kinds(types: Any) -> tuple[Any, ...]:
 def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
     """Raise CodecError if a child array has too few values for the first `end` values of its parent.
 
-    Children of lists are not checked here, because the offsets of a list are in the frames.
+    The function does not check children of lists, because the offsets of a list are in the frames.
     """
     types, each = pa.types, 0
     if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):

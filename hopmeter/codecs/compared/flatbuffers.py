@@ -50,7 +50,7 @@ def decode(frames: Sequence[Any]) -> Any:
 
 
 def _read_fields(frame: memoryview) -> list[memoryview]:
-    """Return each field's memory. Each offset is checked here, because FlatBuffers has no verifier for Python."""
+    """Return each field's memory. This function checks each offset, because FlatBuffers has no verifier for Python."""
     start = _number(frame, 0, "<u4")
     slots = start - _number(frame, start, "<i4")
     vectors = [start + _number(frame, slots + 4 + 2 * field, "<u2") for field in (DTYPE, SHAPE, DATA)]

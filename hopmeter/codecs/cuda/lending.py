@@ -27,7 +27,7 @@ class Lender:
     """Loans GPU tensors to receivers on the same machine, and keeps the newest `kept` tensors alive.
 
     A tensor also stays alive while a receiver holds it. If receivers hold all slots, the next tensor is copied through
-    the host. `close` releases all tensors, including those that receivers still hold.
+    the host. `close` releases all tensors, including tensors that receivers still hold.
     """
 
     def __init__(self, kept: int = KEPT) -> None:

@@ -109,8 +109,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log an error that is raised in the `with` block. The tensor is then copied, because the framework cannot import
-    it in place."""
+    """Log an error that is raised in the `with` block. After such an error, the tensor is copied, because the framework
+    cannot import it in place."""
     try:
         yield
     except CodecError:

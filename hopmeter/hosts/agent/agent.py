@@ -211,7 +211,7 @@ class Agent:
             self._tell(trial, "ended", node=number, **told)
 
     def close(self) -> None:
-        """Stop everything that the agent has started."""
+        """Stop all processes that the agent has started."""
         self._requests.close()
         self._selector.close()
         if self._parent is not None:

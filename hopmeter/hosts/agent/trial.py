@@ -88,8 +88,8 @@ class AgentTrial:
         return self.nodes[number]
 
     def _resolve(self, spec: dict[str, Any], manifest: Manifest, language: str) -> dict[str, Any]:
-        """Return a node's spec with the paths and settings of this host. Raises ValueError if the spec is not valid on
-        this host."""
+        """Return a node's spec with the file paths and settings of this host. Raises ValueError if the spec is not
+        valid on this host."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
             raise ValueError("the spec is one of another run or transport")
@@ -161,8 +161,8 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the validated settings of a transport. Raises ValueError if the names differ from those in the manifest,
-    or if a setting is a file path of another host."""
+    """Return the validated settings of a transport. Raises ValueError if the names differ from the names in the
+    manifest, or if a setting is a file path of another host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():

@@ -38,7 +38,7 @@ class HostOutcome:
 
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
-        """Parse a line of `hopmeter build --json` from a host. Raises ValueError for any other line."""
+        """Parse a line of `hopmeter build --json` from a host. Raises ValueError if the line has any other format."""
         texts = {key: value_checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
         target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
         return cls(host, target, row.get("ready") is True, seconds=value_checks.decimal(row, "seconds"), **texts)

@@ -11,8 +11,9 @@ from hopmeter.hosts.protocol.greeting import Greeting, own_id
 
 @dataclass(frozen=True)
 class HostClock:
-    """A host's CLOCK_MONOTONIC minus that of this machine. The clock offset is precise enough to start nodes together,
-    but too coarse for one-way latencies. The default values describe a host with the same clock as this machine."""
+    """A host's CLOCK_MONOTONIC minus the CLOCK_MONOTONIC of this machine. The clock offset is precise enough to start
+    nodes together, but too coarse for one-way latencies. The default values describe a host with the same clock as this
+    machine."""
 
     offset_ns: int = 0
     uncertainty_ns: int = 0

@@ -52,7 +52,7 @@ class RemoteHost:
         return RemoteBackground(self.connection, start)
 
     def note_alive(self) -> None:
-        """Do nothing, because the agent records what it has started."""
+        """Do nothing, because the agent records which processes it has started."""
 
     @names_damage
     def send_file(self, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The paths in a node's spec when the spec is sent to another host.
+"""The file paths in a node's spec if the spec is sent to another host.
 
 `/trial/…` stands for the trial's directory on the other host, and `/files/HASH` for a file with this hash.
 `/codec/NAME` stands for a codec library that the host has built itself. The agent accepts no other paths, and sets the

@@ -36,7 +36,7 @@ class Installation(Strict):
         return bool(self.where) and all(settings[name] in values for name, values in self.where.items())
 
     def as_offer(self, library: str, environment: str) -> dict[str, Any]:
-        """Return the `Offer` values of this installation, which replace those of the user's installation."""
+        """Return the `Offer` values of this installation, which replace the values of the user's installation."""
         return {
             "pip": self.pip,
             "apt": self.apt,

@@ -49,8 +49,7 @@ class Objects:
     def _warm_up(self) -> None:
         """Run all code once, so that the first message need not wait for imports and compilation.
 
-        A wrong decoded object is not an error here, because the cells of such a codec must fail instead of being
-        skipped.
+        The method ignores a wrong decoded object, because the cells of such a codec must fail instead of being skipped.
         """
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)

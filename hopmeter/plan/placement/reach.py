@@ -30,8 +30,8 @@ def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Ca
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow. The host of the first node is included if the transport has a broker, because the
-    broker runs there."""
+    """Return the hosts of each flow. If the transport has a broker, the host of the first node is included, because the
+    broker runs on that host."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None

@@ -60,7 +60,7 @@ def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: flo
 def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
     """Return the replays with the message types that their recordings declare.
 
-    An unreadable recording is ignored here, because reading its messages raises an error later.
+    The function ignores an unreadable recording, because reading its messages raises an error later.
     """
     from hopmeter.recordings.formats import read_types
     from hopmeter.recordings.source import RecordingError

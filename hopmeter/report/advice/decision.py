@@ -114,7 +114,7 @@ def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | No
 
 
 def has_less_cpu(one: Row, other: Row) -> bool:
-    """Return whether the CPU interval of `one` lies entirely below that of `other`."""
+    """Return whether the CPU interval of `one` lies entirely below the CPU interval of `other`."""
     high, low = one["cpu_core_percent_high"], other["cpu_core_percent_low"]
     return high is not None and low is not None and high < low
 

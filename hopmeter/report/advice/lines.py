@@ -67,8 +67,8 @@ class RunAdvice:
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """The five lines by key. If there is no recommendation, the lines name the undecided rows and a command that
-        could decide between them."""
+        """The five lines of the advice, by key. If there is no recommendation, the lines name the undecided rows and a
+        command that could decide between them."""
         take = self.take
         if take is None:
             next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]

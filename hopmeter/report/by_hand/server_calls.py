@@ -15,7 +15,7 @@ from hopmeter.report.words import formatting
 from hopmeter.report.words.codec_rows import PlacedBox
 
 ALL = "all servers"
-"""Appears in place of the transport in the row for all servers. No transport name contains spaces."""
+"""The text that appears in place of the transport in the row for all servers. No transport name contains spaces."""
 TOTAL = "For each frame: the time until a server's reply is received and decoded, and until all replies are."
 BEYOND_THE_WORK = "These times minus the requested work: the time for sending, waking up and waiting."
 MEANING = f"{TOTAL} Beyond the work: the mean minus the requested work."

@@ -50,8 +50,8 @@ def _place_row(names: list[str], row: int, left: float, workload: Workload, plac
 
 
 def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
-    """Return the mean horizontal position of the participants that send to this participant. Placing it there keeps
-    arrows from crossing. The position is 0 if no sender is placed yet."""
+    """Return the mean horizontal position of the participants that send to this participant. Placing a participant
+    below its senders keeps arrows from crossing. The position is 0 if no sender is placed yet."""
     found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
     return sum(found) / len(found) if found else 0.0
 

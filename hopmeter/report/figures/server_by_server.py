@@ -16,7 +16,7 @@ from hopmeter.report.words import formatting
 
 ORDER = 61
 ROW, GAP = 15, 0.5
-"""The line height in pixels, and the gap between two rows in lines."""
+"""The height of a line in pixels, and the gap between two rows as a number of lines."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:

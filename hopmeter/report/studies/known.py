@@ -74,7 +74,7 @@ class Claim(Strict):
     study: str
     text: str
     said: Literal["text", "figures"]
-    """Whether the statement comes from the study's text or its figures."""
+    """Whether the statement comes from the study's text or is read from its figures."""
     reading: str
     """How the statement was converted to a test."""
     column: str = ""

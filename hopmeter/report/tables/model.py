@@ -22,7 +22,7 @@ class Column:
     heads: bool = False
     """Whether the column's cells are row headings."""
     short: str | None = None
-    """The title in terminals and Markdown. The default is the title and the unit on two lines."""
+    """The column's title in terminals and Markdown. The default is the title and the unit on two lines."""
     key: str = ""
     """The name in CSV and JSON, which defaults to a name derived from the title."""
     place: Place = "own"
@@ -54,7 +54,7 @@ class Value:
 
     text: str = ""
     notes: tuple[str, ...] = ()
-    """Small lines below the text on a page."""
+    """Lines in small type that a page shows below the text."""
     sort: Any = None
     """The sort key in a sortable table. None is sorted last."""
     style: str = ""

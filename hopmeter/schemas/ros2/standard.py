@@ -19,7 +19,7 @@ RELEASE = "ros2_kilted"
 """The name, in rosbags, of the ROS 2 release that defines hopmeter's ROS 2 messages."""
 INSTALL = "run `hopmeter build --framework cdr`"
 DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
-"""The default values of fields, because rosbags does not contain them."""
+"""The default values of fields, which rosbags' definitions lack."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 """The numbers by which rosbags identifies kinds of types."""
 

@@ -53,7 +53,8 @@ def _log_odds(run: Run) -> float:
 
 
 def _variance(run: Run) -> float:
-    """Return the variance of a run's log odds, estimated from its trials but at least that of independent messages."""
+    """Return the variance of a run's log odds, estimated from its trials, but at least the variance of independent
+    messages."""
     events, messages = _sums(run)
     some, others = events + 0.5, messages - events + 0.5
     squares = sum((each.events - events / messages * each.messages) ** 2 for each in run)

@@ -36,7 +36,7 @@ class ShareDifference:
 
 def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
     """Compare the shares of pairs of cells by rounds. In each result `a` has the smaller share, and `difference` is the
-    share of `b` minus that of `a`.
+    share of `b` minus the share of `a`.
 
     A difference is significant only if two tests agree. The test of the rounds accounts for the variance between
     trials. The test of the counts accounts for the randomness of few events, which similar rounds may hide.

@@ -38,7 +38,7 @@ class Tail:
     late: Floats
     """The number of messages later than each threshold, as an array with the axes trial and threshold."""
     counts: Floats
-    """The number of messages in each trial, including lost ones."""
+    """The number of messages in each trial, including lost messages."""
 
     @cached_property
     def dispersion(self) -> Dispersion:
@@ -61,7 +61,7 @@ class Tail:
 
     def bounds(self, alpha: float) -> tuple[float, float]:
         """Return the interval of the percentile. A bound is infinite if there are too few messages or too many lost
-        ones."""
+        messages."""
         low, high = share_interval(self.late.sum(axis=0), self.counts.sum(), self.dispersion, alpha)
         few = int(np.logical_and.accumulate(high < self.beyond).sum())
         many = int(np.logical_and.accumulate((low > self.beyond)[::-1]).sum())
