@@ -27,7 +27,7 @@ class HopmeterError(Exception):
 
 
 class UsageError(HopmeterError):
-    """The user gave an unusable option, scenario or folder. Nothing has been measured."""
+    """The user gave an unusable option, scenario or folder. When this error is raised, nothing has been measured."""
 
     exit_code = 2
 

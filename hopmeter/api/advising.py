@@ -135,9 +135,9 @@ def advise(
     nothing.
 
     Without a scenario, `payload` and `rate` describe the messages. By default, hopmeter measures all installable
-    transports that are ready on this machine. With `build`, hopmeter first builds missing transports if it can. `now`
-    names your current transport. `hosts` and `cluster` have the same meaning as in `hopmeter.run`. All other options
-    have the names and meanings of `hopmeter run`. The default budget is 3 minutes.
+    transports that are ready on this machine. With `build`, hopmeter first builds the missing transports that it can
+    build. `now` names your current transport. `hosts` and `cluster` have the same meaning as in `hopmeter.run`. All
+    other options have the names and meanings of `hopmeter run`. The default budget is 3 minutes.
 
     Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C.
     """
@@ -168,7 +168,7 @@ def prepare(
     """Plan a run with trials that fit into the budget. Return the plan and the install command of each transport that
     is not ready.
 
-    With `asked.build`, missing adapters and codecs are built first.
+    If `asked.build` is set, missing adapters and codecs are built first.
     """
     not_ready: dict[str, str] = {}
 

@@ -1,4 +1,5 @@
-"""Compare two runs, a run with a baseline, or the two sides of one run. Also creates and lists baselines."""
+"""Compare two runs, a run with a baseline, or the two sides of one run. This module also creates and lists
+baselines."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ def compare(
 
     Without `new`, compare the two sides of the run `old`, which was measured with `against`. A comparison of two single
     runs gives ratios but no verdicts, because the machine's performance drifts between runs. The options have the names
-    and meanings of `hopmeter compare`. A failed gate raises no error; see `failures`.
+    and meanings of `hopmeter compare`. A failed gate raises no error, but is reported by `failures`.
     """
     markdown, xml = (None if each is None else Path(each) for each in (summary, junit))
     request = Request.of(_as_list(fail_if), markdown, xml, _as_list(export))

@@ -16,7 +16,7 @@ def add_lossless(
     """Return the scenario, with the lossless settings of the chosen transports if the scenario requires that no message
     is lost.
 
-    Settings that are already in the scenario take precedence over the added settings.
+    A setting that is already in the scenario keeps its value.
     """
     wanted = parse_requirements(given.get("require") or toml.get("require") or [])
     if not any(each.metric == "lost" and each.limit == 0 for each in wanted):

@@ -1,4 +1,4 @@
-"""Measure a new run or resume one, and analyse it. Output during the run goes to the given consoles."""
+"""Measure a new run or resume one, and analyse it. All output during the run is printed on the given consoles."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _run_path(out: Path) -> Path:
 
 
 def has_sides(folder: Path) -> bool:
-    """Return whether a run was measured with `--against`. The run may be unfinished. Raises UsageError if there is no
-    run."""
+    """Return whether a run was measured with `--against`. The function also accepts an unfinished run. Raises
+    UsageError if the directory contains no run."""
     return bool(RunFolder.open(folder, trials=False).about.get("against"))
 
 

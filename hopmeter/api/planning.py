@@ -175,7 +175,7 @@ def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
 
 
 def _requested_transports(made: Plan) -> set[str]:
-    """Return the transports that the user named. Transports that are named but not ranked are included."""
+    """Return the transports that the user named. Named transports are included even if they are not ranked."""
     own = {flow.transport for flow in made.scenario.flow.values() if flow.transport}
     return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
@@ -191,7 +191,7 @@ def _remedy(made: Plan, command: Sequence[str]) -> str:
 
 
 def _build_commands(what: Sequence[str]) -> str:
-    """Return the commands that build these parts: one for all transports, and one for each framework."""
+    """Return the commands that build the given parts: one command for all transports, and one for each framework."""
     plain = [words for words in what if "--" not in words]
     apart = [words for words in what if "--" in words]
     return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])

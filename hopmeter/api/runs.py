@@ -31,7 +31,8 @@ class Run:
 
     def __init__(self, results: run_results.Run) -> None:
         self.results = results
-        """The results in hopmeter's internal form, which may change in any version. The tables are stable."""
+        """The results in hopmeter's internal form, which may change in any version. The tables keep their form across
+        versions."""
 
     def __repr__(self) -> str:
         return f"<hopmeter.Run {str(self.path)!r}: {formatting.plural(len(self.results.rows), 'cell')}>"

@@ -13,7 +13,7 @@ from hopmeter.system import humanize
 def format_costs(targets: Sequence[Target]) -> str:
     """Describe the total build cost, and name the slow targets.
 
-    Returns an empty string if no manifest states a cost.
+    Returns an empty string if no manifest states a build cost.
     """
     known = [(target.title, target.offer.build_cost) for target in targets if target.offer.build_cost]
     if not known:

@@ -37,7 +37,7 @@ PROCESSORS = ("x86_64", "aarch64")
 def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
     """Return the `uv pip install` arguments for the first lock file that satisfies the packages, or an empty list.
 
-    The environment's own lock file is tried first.
+    The lock file of the environment itself is tried first.
     """
     tree = paths.checkout()
     wanted = [*packages]
@@ -67,7 +67,8 @@ def whole_lock(file: Path) -> str:
 
 
 def _entries(file: Path) -> dict[str, str]:
-    """Return a lock file's entries by package. Entries for different Python versions are joined."""
+    """Return a lock file's entries by package. If a package has entries for different Python versions, its entries are
+    joined."""
     found: dict[str, str] = {}
     for entry in ENTRY.finditer(file.read_text()):
         found[entry[1]] = found.get(entry[1], "") + entry[0]

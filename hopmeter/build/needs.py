@@ -17,7 +17,8 @@ from hopmeter.schemas import CODECS, is_message, library_of
 
 
 def needed_for(name: str) -> list[Target]:
-    """Return the adapters that a scenario and its floors need. `name` is a scenario name or a file."""
+    """Return the adapters that a scenario and its floors need. `name` is the name of a built-in scenario or the path of
+    a scenario file."""
     scenario, _ = files.load(files.find(name))
     floors = [target for target in select_targets(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
     targets_of = _targets_of_workload if scenario.flow else _targets_of_axes

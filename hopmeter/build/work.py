@@ -76,8 +76,8 @@ LACKS = re.compile(
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Build all targets, and yield each outcome as soon as its build ends. `begin` is called before each build, on
-    another thread.
+    """Build all targets, and yield each outcome as soon as its build ends. The function `begin` is called before each
+    build, on another thread.
 
     Rust and Python targets are built one after another, because Cargo uses all cores and uv locks an environment. With
     `system_packages`, missing system packages are installed in the meantime. Targets that need system packages wait for
@@ -137,7 +137,7 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
 
 
 def build_one(target: Target) -> Outcome:
-    """Build a target, and check that its node runs. Errors are reported in the outcome."""
+    """Build a target, and check that its node runs. Errors are not raised, but reported in the outcome."""
     started = time.monotonic()
     outcome = Outcome(target)
     try:

@@ -58,8 +58,8 @@ def scenarios(
 
 
 def _budget(scenario: Scenario) -> str | None:
-    """Return the time budget of a scenario's quick look or, if it has none, of the scenario. Return None without a
-    budget."""
+    """Return the time budget of a scenario's quick look or, if it has no quick look, of the scenario itself. Return
+    None without a budget."""
     return scenario.look.budget if scenario.look else scenario.budget
 
 

@@ -91,7 +91,8 @@ def plain(data: Any) -> memoryview:
 
 
 def _copy_aligned(body: memoryview) -> memoryview:
-    """Copy a payload into writable memory aligned to 64 bytes. Objects returned by `decode` share this memory."""
+    """Copy a payload into writable memory aligned to 64 bytes. The objects that `decode` returns share the memory of
+    the copy."""
     room = np.empty(body.nbytes + ALIGN, np.uint8)
     start = -room.ctypes.data % ALIGN
     copy = room.data[start : start + body.nbytes]

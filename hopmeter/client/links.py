@@ -72,7 +72,7 @@ class End:
 
 
 def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
-    """Bind a link end and publish its address under the name. Without `method`, publish only the record."""
+    """Bind a link end and publish its address under the name. If `method` is None, publish only the record."""
     settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)

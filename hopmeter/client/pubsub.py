@@ -128,7 +128,7 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None on a timeout. The call may return slightly before the timeout."""
+        """Return the next message, or None on a timeout. `next` may return slightly before the timeout."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
@@ -217,7 +217,7 @@ class Subscription:
         return self._over.is_set()
 
     def close(self) -> None:
-        """Close the link end. No message is delivered after this returns."""
+        """Close the link end. No message is delivered after `close` has returned."""
         self._over.set()
         if self._inbox is not None:
             self._inbox.close()
@@ -248,7 +248,7 @@ class Subscriber:
             log.exception('"%s": the function that receives objects failed on one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """Return the next object. Without a timeout, wait forever.
+        """Return the next object. If `timeout_s` is None, wait forever.
 
         Raises TimedOutError if no object arrives in time, and CodecError if the object cannot be decoded. Raises
         ConnectError if the subscriber has a callback or is closed.

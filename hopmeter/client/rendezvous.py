@@ -94,7 +94,7 @@ class Rendezvous:
 
     def look(self, name: str, kind: str) -> Record | None:
         """Return the current record of a link end, or None if there is no valid record. The process that wrote the
-        record may have exited."""
+        returned record may have exited."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:

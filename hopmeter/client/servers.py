@@ -93,7 +93,7 @@ class NativeServer:
             log.exception("a server has failed and answers no more calls")
 
     def close(self) -> None:
-        """Close the link end. No call is answered after this returns."""
+        """Close the link end. No call is answered after `close` has returned."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -182,7 +182,7 @@ class DuplexServer:
             log.exception('"%s": a client cannot be reached', self._name)
 
     def close(self) -> None:
-        """Close all links. No call is answered after this returns."""
+        """Close all links. No call is answered after `close` has returned."""
         self._over.set()
         self._thread.join()
         for caller in self._callers.values():

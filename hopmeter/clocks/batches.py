@@ -26,7 +26,7 @@ class ClockError(HopmeterError):
 
 
 class Received(BaseModel):
-    """A model for values from another host or from a file. Impossible values raise ValueError."""
+    """A model for values from another host or from a file. The model raises ValueError for impossible values."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 

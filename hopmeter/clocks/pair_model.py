@@ -66,8 +66,8 @@ class Translation:
     """The maximum difference between the errors of two trials on the same hosts."""
 
     def apply(self, times: Times) -> Times:
-        """Return the times on the clock of the other host. Times outside the knots are extrapolated with the nearest
-        drift."""
+        """Return the times on the clock of the other host. Times before the first or after the last knot are
+        extrapolated with the nearest drift."""
         if len(self.knots) == 1:
             return times + self.offsets[0]
         knots, offsets = np.array(self.knots, np.int64), np.array(self.offsets, np.int64)
@@ -80,7 +80,7 @@ class PairModel:
     """The clock of the host `there` as a function of the time on the host `here`."""
 
     def __init__(self, here: str, there: str, batches: Iterable[Batch]) -> None:
-        """Fit the batches of one session in which `here` asked `there`. At least one batch is required."""
+        """Fit the batches of one session in which `here` asked `there`. There must be at least one batch."""
         ordered = sorted(batches, key=lambda batch: batch.least.at_ns)
         self.here, self.there = here, there
         self.batches = _reliable(ordered)

@@ -34,7 +34,8 @@ _kept: dict[Any, tuple[str, Callable[[Any], memoryview], np.dtype[Any]]] = {}
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
     """Append the array's memory to `frames`, and return its header node. An array that is not contiguous is copied.
 
-    `extra` contains other properties that the framework needs. `dtype` is the dtype's name if NumPy lacks the dtype.
+    `extra` contains further properties of the array that the framework needs. `dtype` is the dtype's name if NumPy
+    lacks the dtype.
     """
     flags = array.flags
     if flags.c_contiguous:
@@ -246,7 +247,7 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, pr
 
 
 def to_native_order(array: Array) -> Array:
-    """Return the array in this machine's byte order, which tensors need. An array with the other byte order is
+    """Return the array in this machine's byte order, which tensors need. An array in the opposite byte order is
     copied."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 

@@ -48,8 +48,8 @@ def one_of(node: Any, *known: Any) -> Any:
 def keys(found: list[Any]) -> list[Any]:
     """Return the keys of a dict or the members of a set. Raises CodecError if too many keys have the same hash.
 
-    Python randomizes only the hashes of strings and bytes. For other types, a sender can choose colliding keys. Their
-    number is limited, because inserting them takes quadratic time.
+    Python randomizes only the hashes of strings and bytes. For keys of any other type, a sender can choose colliding
+    keys. The number of colliding keys is limited, because inserting them takes quadratic time.
     """
     if len(found) <= ALIKE:
         return found

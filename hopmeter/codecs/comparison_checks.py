@@ -46,8 +46,8 @@ def encodable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """Describes which objects a codec can represent. Arrays are tested separately, by encoding and decoding small
-    arrays."""
+    """Describes which objects a codec can represent. Whether a codec can represent arrays is tested by encoding and
+    decoding small arrays."""
 
     name: str
     values: Mapping[type, Rule]

@@ -10,7 +10,7 @@ from hopmeter.messages import tag
 LONGEST_KEY = 40
 LONGEST_PLACE = 200
 SHOWN = (type(None), bool, int, float, bytes)
-"""The types of keys that are shown with `repr`. The `repr` of any other type may return arbitrary text."""
+"""The types of keys that are shown with `repr`. A key of any other type may have an arbitrary `repr`."""
 
 ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 """Exceptions that no handler may catch. A panic of a Rust library is caught, although it is not an `Exception`

@@ -1,6 +1,6 @@
 """Describes how a framework converts a numeric array to its own object and back.
 
-Every codec that can be measured defines a `FORM`.
+Every codec that hopmeter can measure defines a `FORM`.
 """
 
 from __future__ import annotations

@@ -3,23 +3,28 @@ encoded or decoded.
 
 Each module defines some of these names:
 
-- `ROOTS`: the packages that define the codec's types. The first of these packages is imported. - `EXTRA`: the extra of
-hopmeter that installs the framework (`hopmeter[EXTRA]`). Empty if hopmeter itself needs it. - `BUILDS`, optional: other
-distributions of the package, such as one for another CUDA version. - `ALSO`, optional: hopmeter's own dependencies that
-the codec needs in addition to NumPy. - `APART`, optional: pinned packages that conflict with packages of hopmeter and
-thus need a separate environment. The framework's package comes first. - `PACKAGE`, optional: the package to import if
-the codec has no types of its own. - `MEGABYTES`: the download size, and the size on disk. - `write(obj, frames, depth)
--> str`: appends the object's memory to `frames`, and returns its node as JSON. - `WRITERS`, optional: maps types to the
-functions that `write` would call, so that small objects need one call less. - `WHOLE`, optional: maps types to
-functions that return all frames at once, for types that `write` handles too slowly. Alternatively a function that
-returns this dict, if building it needs the framework. - `READERS`: maps a node's tag to `reader(node, reading)`, which
-checks the node and returns the function that builds the object. - `from_array(wanted)`, if the framework has arrays:
-returns a function that builds one from a NumPy array (`arrays.Wanted`). `RAW = True` if the framework has dtypes that
-NumPy does not have, such as bfloat16. - `from_device(wanted)`, if the framework can build an array in another process's
-GPU memory (`cuda.ghosts.Ghost`). `write` must then call `cuda.nodes.lend_tensor` first if `frames` can loan memory
-(`writing.Lending`). - `adopt(obj)`, if a receiver can request this framework for an object of another framework. -
-`FORM` (`forms.Form`), if the framework can build objects from arrays: how to convert an array to an object and back
-with the framework's own functions.
+- `ROOTS`: the packages that define the codec's types. The first of these packages is imported.
+- `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`). The string is empty if hopmeter itself
+  needs the framework.
+- `BUILDS`, optional: other distributions of the package, such as one for another CUDA version.
+- `ALSO`, optional: hopmeter's own dependencies that the codec needs in addition to NumPy.
+- `APART`, optional: pinned packages that conflict with packages of hopmeter and thus need a separate environment. The
+  framework's package comes first.
+- `PACKAGE`, optional: the package to import if the codec has no types of its own.
+- `MEGABYTES`: the download size, and the size on disk.
+- `write(obj, frames, depth) -> str`: appends the object's memory to `frames`, and returns its node as JSON.
+- `WRITERS`, optional: maps types to the functions that `write` would call, so that small objects need one call less.
+- `WHOLE`, optional: maps types to functions that return all frames at once, for types that `write` handles too slowly.
+  Alternatively a function that returns this dict, if building it needs the framework.
+- `READERS`: maps a node's tag to `reader(node, reading)`, which checks the node and returns the function that builds
+  the object.
+- `from_array(wanted)`, if the framework has arrays: returns a function that builds one from a NumPy array
+  (`arrays.Wanted`). `RAW = True` if the framework has dtypes that NumPy does not have, such as bfloat16.
+- `from_device(wanted)`, if the framework can build an array in another process's GPU memory (`cuda.ghosts.Ghost`).
+  `write` must then call `cuda.nodes.lend_tensor` first if `frames` can loan memory (`writing.Lending`).
+- `adopt(obj)`, if a receiver can request this framework for an object of another framework.
+- `FORM` (`forms.Form`), if the framework can build objects from arrays: how to convert an array to an object and back
+  with the framework's own functions.
 """
 
 from __future__ import annotations
@@ -105,7 +110,7 @@ def package(name: str) -> str:
 def install_hint(name: str) -> str:
     """Return how to install a codec's framework, or an empty string if the framework is installed.
 
-    The framework is not imported.
+    The function does not import the framework.
     """
     root = package(name)
     if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):

@@ -40,7 +40,7 @@ def packed_bytes(frames: Sequence[Any]) -> int:
 def pack_into(frames: Sequence[Any], target: Any) -> int:
     """Copy all frames into a writable buffer, and return the number of bytes written.
 
-    No other copy is made while an object is sent.
+    This copy is the only one that is made while an object is sent.
     """
     table, places, end = _layout_for(frames)
     into = buffer(target)

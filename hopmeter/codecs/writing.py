@@ -19,7 +19,7 @@ Frames = list[Any]
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
-"""The maximum number of cached headers. A full cache is cleared."""
+"""The maximum number of cached headers. If the cache is full, all its headers are removed."""
 KEPT_BODY_BYTES = 16384
 
 _writers: dict[type, Writer] = {}

@@ -175,7 +175,8 @@ def _leave_open(change: Change) -> Change:
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get a reason."""
+    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get a reason for
+    being undecided."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [

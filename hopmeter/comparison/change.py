@@ -144,7 +144,7 @@ class Change:
     @property
     def ratio(self) -> float | None:
         """Return the displayed new value divided by the displayed old value, or None for shares. The displayed interval
-        belongs to the estimate."""
+        belongs to the estimate, not to this ratio."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value

@@ -34,7 +34,8 @@ def verdict(low: float, high: float) -> str:
 class BetweenRounds:
     """The difference between two shares of missed deadlines within one run.
 
-    Two tests must agree. One test uses the spread between trials, and the other test treats the counts as random.
+    The difference is significant only if two tests agree. One test uses the spread between trials, and the other test
+    treats the counts as random.
     """
 
     found: ShareDifference
@@ -66,12 +67,13 @@ class BetweenRounds:
 class BetweenRuns:
     """The difference between the shares of missed deadlines of runs from different hours.
 
-    Two tests must agree. One test uses the spread between runs, and the other test uses the spread within runs.
+    The difference is significant only if two tests agree. One test uses the spread between runs, and the other test
+    uses the spread within runs.
     """
 
     found: ShareRuns
     difference: float
-    """The new minus the old share over all messages. The interval always includes this value."""
+    """The new minus the old share over all messages. The confidence interval always includes this difference."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""

@@ -19,7 +19,7 @@ Size = tuple[int, int]
 
 
 class PictureError(UsageError):
-    """Raised if an image or video file cannot be used as a payload. The error contains the remedy."""
+    """Raised if an image or video file cannot be used as a payload. The error contains a remedy."""
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class AskerFolder(ResultFolder):
 
 
 def describe(found: Answers) -> dict[str, Any]:
-    """Return all facts for the report except the delays. Times are in nanoseconds."""
+    """Return all facts for the report except the delays. All times among these facts are in nanoseconds."""
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}

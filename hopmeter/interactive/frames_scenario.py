@@ -13,7 +13,7 @@ from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 
 HERE = "this-machine"
-"""The name of the clients' host. No server can have this name."""
+"""The name of the clients' host. No server can have the same name."""
 CLIENT = "ask-client"
 PATIENCE_S = 5.0
 """How long, in seconds, a client waits for a reply beyond the expected work."""

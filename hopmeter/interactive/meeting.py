@@ -103,7 +103,7 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command. Its agent has answered."""
+    """A connected command. The agent of a connected command has answered."""
 
     reached: Reached
     address: str

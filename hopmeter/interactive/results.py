@@ -85,7 +85,7 @@ def done_times(side: str, rows: Rows) -> Times:
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
     """Return a pair's table values in microseconds. A value is None if there are too few messages for it.
 
-    Lost messages count as slower than all others. A percentile that falls on a lost message is infinite.
+    Lost messages count as slower than all received messages. A percentile that falls on a lost message is infinite.
     """
     if not rows:
         return {}

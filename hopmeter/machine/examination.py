@@ -1,4 +1,4 @@
-"""Defines the steps of `hopmeter doctor`. Each step takes a measurement and returns findings."""
+"""Defines the steps of `hopmeter doctor`. Each step measures one aspect of the machine and returns findings."""
 
 from __future__ import annotations
 

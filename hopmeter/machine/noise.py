@@ -1,4 +1,4 @@
-"""Runs the probes of `hopmeter._instrument`. Times are in microseconds."""
+"""Runs the probes of `hopmeter._instrument`. All times in the results are in microseconds."""
 
 from __future__ import annotations
 

@@ -115,14 +115,14 @@ def frameworks() -> list[str]:
 
 
 def has(found: Interpreter, codec: str) -> bool:
-    """Return whether a Python has all packages of a codec. No package is imported."""
+    """Return whether a Python has all packages of a codec. The function imports no package."""
     return not _absent(found, codec)
 
 
 def _absent(found: Interpreter, codec: str) -> str:
     """Return the first package of a codec that a Python lacks, or an empty string if the Python has all packages.
 
-    The framework is checked first.
+    The framework's own package is checked first.
     """
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))

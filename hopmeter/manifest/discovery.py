@@ -64,7 +64,7 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
     "direct": lambda manifest: manifest.ranked and manifest.broker is None and not manifest.named_only,
 }
-"""Words that select several transports. `all` selects every rankable transport.
+"""Words that select several transports. The word `all` selects every rankable transport.
 
 `direct` selects the rankable transports that need no broker, except transports that a user must name.
 """

@@ -171,7 +171,7 @@ def values_of(example: Example) -> set[str]:
 
 
 def fill_values(text: str, values: Mapping[str, Value]) -> str:
-    """Replace the values of constants in an example's text. Unknown names are ignored."""
+    """Replace the values of constants in an example's text. Names that the example does not define are ignored."""
     for name, value in values.items():
         text = re.sub(NAME.format(name=re.escape(name)) + VALUE, partial(_line, value), text)
     return text

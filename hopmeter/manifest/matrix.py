@@ -76,7 +76,7 @@ def broker(manifest: Manifest) -> str:
 
 def network(manifest: Manifest) -> str:
     """Return whether messages can reach another machine, and which settings are needed for this purpose. Return a dash
-    if they cannot."""
+    if messages cannot reach another machine."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"

@@ -70,7 +70,7 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of the given transports, by transport and language. The nodes are queried in parallel."""
+    """Return the readiness of the given transports, by transport and language. All nodes are queried in parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)

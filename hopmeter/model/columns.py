@@ -68,7 +68,8 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` in order, with their types. TRIALS and PROCESSES have the same form as CELLS."""
+"""The columns of `cells.parquet` in order, with their types. The dicts TRIALS and PROCESSES have the same form as
+CELLS."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)

@@ -19,7 +19,8 @@ MOST_UNSCHEDULED_MESSAGES = 2_000_000
 
 @dataclass(frozen=True)
 class Rates:
-    """The messages per second at the beginning and at the end of a trial. The rate changes linearly in between."""
+    """The messages per second at the beginning and at the end of a trial. During the trial, the rate changes
+    linearly."""
 
     first_hz: float
     last_hz: float

@@ -1,6 +1,6 @@
 """Format payloads as text: `image 640×480` in a title, `an image of 640×480` in a sentence.
 
-Only sizes use the multiplication sign. The names of files and types are left unchanged.
+The multiplication sign is used only in sizes. The names of files and types are left unchanged.
 """
 
 from __future__ import annotations

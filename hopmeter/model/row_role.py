@@ -1,4 +1,4 @@
-"""Define the role of a row in its table. The report defines the wording."""
+"""Define the role of a row in its table. The report defines the words for each role."""
 
 from __future__ import annotations
 

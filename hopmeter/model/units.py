@@ -80,7 +80,8 @@ def bytes_per_second(text: str) -> float:
 
 
 def payload_bytes(text: str) -> int:
-    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message has only the header."""
+    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message consists of the header
+    alone."""
     if path := payload_file(text):
         return _size(path)
     if is_message(text):

@@ -113,7 +113,7 @@ class Flow:
     """The flow's number, which is part of each frame's header."""
     payload: str
     payload_bytes: int
-    """The size of a message. For a replayed recording, this is the size of the largest message."""
+    """The size of a message. For a replayed recording, the size of the largest message."""
     name: str = ""
     source: str = ""
     """The participant that sends the messages or makes the calls."""
@@ -143,7 +143,7 @@ class Flow:
     """The work of each receiver for each message."""
     dispatch: str = "parallel"
     after: tuple[str, ...] = ()
-    """The flows that cause messages of this flow when they arrive at `source`. Flows with a schedule have no cause."""
+    """The flows that cause messages of this flow when they arrive at `source`. A flow with a schedule has no causes."""
     join: str = "any"
     """How several flows in `after` are combined: a message is sent for each arrival (`any`), or once each flow has a
     new arrival (`all`)."""
@@ -220,7 +220,8 @@ class Workload:
     flows: tuple[Flow, ...]
     paths: tuple[Path, ...] = ()
     bridges: tuple[Flow, ...] = ()
-    """The bridges between processes of the same participant. The transports determine which bridges are needed."""
+    """The bridges between processes of the same participant. The transports of the flows determine which bridges are
+    needed."""
 
     def flow(self, name: str) -> Flow:
         """Return the flow or bridge with the given name."""

@@ -1,4 +1,4 @@
-"""Provides base classes and helpers for adapters. Adapters need not use them."""
+"""Provides base classes and helpers for adapters. An adapter need not use these classes and helpers."""
 
 from __future__ import annotations
 

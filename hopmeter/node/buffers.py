@@ -38,8 +38,8 @@ class FrameBuffer:
 
 class BufferPool:
     """One buffer for small frames, which the library copies, and page-aligned buffers for large frames. The library
-    sends large frames without a copy. Each large buffer has a tracker that reports when the library no longer needs the
-    buffer."""
+    sends large frames without copying them. Each large buffer has a tracker that reports when the library no longer
+    needs the buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
         """Create a pool for a library that does not copy frames of `large_from` bytes or more."""

@@ -85,7 +85,7 @@ class CalledServer:
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """Create the server end. The function `write` creates a reply."""
+        """Create the server end. The function `write` creates each reply."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
@@ -118,6 +118,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait until the current request has been handled. Later requests get no reply."""
+        """Wait until the current request has been handled. Requests that arrive later get no reply."""
         with self._turn:
             self._handle = None

@@ -45,8 +45,8 @@ class Setup(Protocol):
     The name of every object that an adapter creates outside `directory` must contain this trial name.
     """
     directory: str
-    """A private directory of this trial for socket files. The path of the directory is short. The launcher removes the
-    directory."""
+    """A private directory of this trial for socket files. The path of the directory is short. The launcher removes this
+    directory after the trial."""
     broker: str
     """The address of the transport's broker, in the manifest's format. The address is empty if the transport has no
     broker."""
@@ -111,8 +111,8 @@ class Link(Protocol):
     message_object: str
     """The file with the encoded message, if the adapter encodes messages itself.
 
-    Payloads are then the bytes of this file. If `message_object` is empty, payloads are already encoded messages of the
-    type.
+    If the adapter encodes messages itself, payloads are the bytes of this file. If `message_object` is empty, payloads
+    are already encoded messages of the type.
     """
 
 
@@ -173,7 +173,7 @@ class Closable(Protocol):
     def close(self) -> None:
         """Release sockets, files, threads and memory. The instrument calls `close` once, on any thread.
 
-        The method may wait briefly.
+        `close` may wait briefly.
         """
 
 
@@ -206,7 +206,7 @@ class Subscriber(Closable, Protocol):
 
     def poll(self, timeout_s: float, take: Take) -> int:
         """Pass all frames that have arrived, at least one if any are available, to the instrument. Return the number of
-        these frames.
+        frames that were passed.
 
         If the wait is `spin`, check once and return. If the wait is `block`, sleep in the transport until a frame
         arrives or `timeout_s` has passed. The method may return early, or up to 0.1 s late.
@@ -263,7 +263,7 @@ class Transport(Closable, Protocol):
     """One transport in one process, shared by all endpoints of the node.
 
     Each endpoint calls the transport on its own thread, which is pinned to a core, so that library threads inherit that
-    core. Opening a link end may wait.
+    core. The methods that open a link end may wait.
     """
 
     def __init__(self, setup: Setup) -> None: ...

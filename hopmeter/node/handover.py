@@ -103,7 +103,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Release every waiting thread. Call this only when no thread polls any more."""
+        """Release every waiting thread. Call this method only after all threads have stopped polling."""
         with self._closing:
             self._closed = True
         while not self._arrived.empty():

@@ -36,10 +36,10 @@ class Backlog:
         self._thread: threading.Thread | None = None
         self.lock = threading.Lock()
         self.pieces: deque[memoryview] = deque()
-        """The unsent bytes, in order. The list is empty unless the peer reads too slowly."""
+        """The unsent bytes, in order. The deque is empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
-        """Copy the unsent bytes, and start the thread. Call this only if `pieces` is empty."""
+        """Copy the unsent bytes, and start the thread. Call this method only if `pieces` is empty."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()

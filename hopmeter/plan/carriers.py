@@ -41,8 +41,8 @@ def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
 
 
 def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
-    """Return the distinct carriers of a cell's flows, or of one participant's flows. A participant has one process per
-    carrier."""
+    """Return the distinct carriers of a cell's flows, or of one participant's flows. Each participant has one process
+    per carrier."""
     if cell.workload is None:
         return [axis_carrier(cell)]
     own = [flow for flow in flows(replace(cell, flow="")) if not flow.bridged]

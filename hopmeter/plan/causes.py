@@ -15,7 +15,7 @@ def causes(
 ) -> dict[str, Any]:
     """Return what causes a sending endpoint's messages, or an empty dict if nothing causes them.
 
-    A cause is a receiving endpoint of the same node. The sender follows this endpoint, takes its newest message, or
+    Each cause is a receiving endpoint of the same node. The sender follows this endpoint, takes its newest message, or
     waits for the messages that return to it.
     """
     arrivals = _arrivals(hosted, flows)

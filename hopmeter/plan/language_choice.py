@@ -1,4 +1,5 @@
-"""Choose the language for `language = "one"`. Plans and `hopmeter build` choose the same language."""
+"""Choose the language for `language = "one"`. Plans and `hopmeter build` use this module, so that both choose the same
+language."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket. Return the lower bound if the bracket is narrow enough. The search then
-    ends."""
+    """Return the geometric mean of the bracket. Return the lower bound if the bracket is narrow enough. The search ends
+    once the bracket is narrow enough."""
     finest = search.factor ** (0.5**search.refine)
     # Rates are rounded, so a bracket may be slightly wider than requested.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)

@@ -37,7 +37,7 @@ class OldSide:
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
-    """Return the plan with the old side of each cell. Floors that hopmeter added have no sides.
+    """Return the plan with the old side of each cell. Floors that hopmeter itself added have no old side.
 
     Cells without an old side are dropped. Raises UsageError if no cell has an old side.
     """

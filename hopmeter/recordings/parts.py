@@ -104,7 +104,7 @@ class Parts:
         self.untimed[topic] = 0
 
     def choose(self) -> Choice:
-        """Return the part to replay. Call this after all messages have been added."""
+        """Return the part to replay. Call this method after all messages have been added."""
         self._keep_zeros()
         found = self._segments if self._now.is_enough else _join(self._segments)
         best = max(found, key=lambda each: (each.is_enough, each.message_count, each.length_ns))

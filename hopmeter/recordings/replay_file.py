@@ -29,7 +29,7 @@ RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("che
 class Timing:
     """When the messages of a recording are due.
 
-    The replay starts after the warm-up. The warm-up also sends messages from the beginning of the recording.
+    The measured replay starts after the warm-up. The warm-up also sends messages from the beginning of the recording.
     """
 
     speed: float

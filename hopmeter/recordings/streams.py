@@ -30,11 +30,13 @@ class CutOffError(DamageError):
 
 
 class UnknownKindError(Exception):
-    """Raised for a valid recording of a kind that hopmeter cannot read yet. The text completes "it has …"."""
+    """Raised for a valid recording of a kind that hopmeter cannot read yet. The text of the error completes the phrase
+    "it has …"."""
 
 
 class MissingReaderError(Exception):
-    """Raised if a recording needs a Python package that is not installed. The text is the package's name."""
+    """Raised if a recording needs a Python package that is not installed. The text of the error is the package's
+    name."""
 
 
 def check_length(size: int) -> None:

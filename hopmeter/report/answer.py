@@ -104,8 +104,8 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
-    """Return the sentences of each question. Groups that differ only in idle states form one question. The group with
-    cores kept awake determines its order."""
+    """Return the sentences of each question. Groups that differ only in idle states form one question. In such a
+    question, the group with cores kept awake determines the order."""
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
         return [summary(groups)]

@@ -82,8 +82,8 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 
     `middleware` is the transport, `plugin` is the codec, and `count` is the message number. On a GPU, the codec is
     followed by the device, as in `torch_gpu`. `timestamp` is the due time in seconds of the monotonic clock, or the
-    sent time if the pace has no schedule. `delay` is the time in seconds until the receiver had the whole message. Lost
-    messages have no row. Trials with damaged samples have no rows. `on_damage` is called with the error of each such
+    sent time if the pace has no schedule. `delay` is the time in seconds until the receiver had the whole message. A
+    lost message has no row. Trials with damaged samples have no rows. `on_damage` is called with the error of each such
     trial, and warns by default.
     """
     many, header = 0, True

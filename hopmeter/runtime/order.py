@@ -1,7 +1,7 @@
 """The order of trials. A round has one trial of each cell of a table, in random order, so that drift affects all cells
 alike.
 
-Rounds of different tables alternate.
+The rounds of different tables alternate.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order. The two sides of the same cell stay adjacent."""
+    """Return the cells in random order. If a cell has two sides, its two trials stay adjacent."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)

@@ -37,7 +37,7 @@ def languages(choices: Iterable[str], known: Iterable[str]) -> str:
 
 
 def cores(choices: Iterable[str]) -> str:
-    """Return a regular expression for one of these words, or for a list of core numbers."""
+    """Return a regular expression for one of the given words, or for a list of core numbers."""
     return whole(*choices, f"{NUMBER}(,{NUMBER})*")
 
 

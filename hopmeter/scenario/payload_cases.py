@@ -1,6 +1,7 @@
 """Selects the case of a scenario for a payload that no case contains: the case with the closest payload in size.
 
-Each case's rate and number of messages suit the size of its payload. Any other payload therefore uses a single case.
+Each case's rate and number of messages suit the size of its payload. A payload that no case contains therefore uses a
+single case.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _nearest(cases: Sequence[Case], payloads: Sequence[str]) -> dict[str, str]:
 def _distance(one: str, other: str) -> tuple[bool, float]:
     """Return a sort key for the difference between two payloads: the log ratio of their frame sizes.
 
-    Equal payloads sort first.
+    Payloads that are equal sort first.
     """
     sizes = [math.log(HEADER_BYTES + units.payload_bytes(each)) for each in (one, other)]
     return one != other, abs(sizes[0] - sizes[1])

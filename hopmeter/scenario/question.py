@@ -64,7 +64,7 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_parameter(given: Mapping[str, Any]) -> bool:
-    """Return whether an option gives a pace's parameter. The parameter's phrase also names the pace."""
+    """Return whether an option gives a pace's parameter. The phrase for a pace's parameter also names the pace."""
     return any(each.key in given for each in PARAMETERS)
 
 

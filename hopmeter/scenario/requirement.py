@@ -11,7 +11,7 @@ from hopmeter.model.units import UNITS_NS
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency percentile, mapped to column names."""
 METRICS = {**LATENCIES, "miss_share": "missed_share"}
-"""The words that differ from the name of their metric. `miss_share` is a word of earlier versions."""
+"""The words that differ from the name of their metric. The word `miss_share` comes from earlier versions."""
 SHARES = ("lost", "missed_share", "miss_share")
 """The metrics whose values are shares of all messages."""
 FORMS = (

@@ -21,7 +21,7 @@ PRECISION_ROUNDS = 8
 def decision(until: str | None, require: Sequence[str]) -> str:
     """Return the decision that ends a run with a budget:
 
-    `until` if given, "require" if there are requirements, otherwise "order".
+    The decision is `until` if given, "require" if there are requirements, and "order" otherwise.
     """
     return until or ("require" if require else "order")
 

@@ -19,7 +19,7 @@ EDITION = re.compile(r'^[ \t]*edition[ \t]*=[ \t]*["\']', re.MULTILINE)
 """Matches an edition declaration. A protoc without support for editions rejects such a declaration without a clear
 reason."""
 FIRST_WITH_EDITIONS = 27
-"""The first version of protoc that supports editions. Version 21 followed 3.20."""
+"""The first version of protoc that supports editions. The version after 3.20 was called 21."""
 WARNING = re.compile(r"^\[libprotobuf WARNING|: warning: ")
 AFTER_HELP = "\nerror:"
 """The beginning of flatc's error message, if flatc prints all its options before the message."""

@@ -12,7 +12,7 @@ Decisions = dict[Ids, str]
 """Maps each pair with a significant difference to the name of the criterion that found it. The better cell comes first
 in the pair."""
 Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
-"""A function that compares the given pairs of cells. The error rate is controlled over all pairs together."""
+"""A function that compares the given pairs of cells. The function controls the error rate over all pairs together."""
 
 
 def share_level(alpha: float, criteria: int) -> float:
@@ -26,8 +26,8 @@ def decide_in_order(
     """Return the pairs that each criterion compared, and all decisions. The first of the `criteria` must be the most
     important.
 
-    A decision that would form a cycle with earlier decisions is dropped. For example, if A is before B, a later
-    criterion cannot put both B before C and C before A.
+    A decision that would form a cycle with earlier decisions is dropped. For example, if A ranks before B, a later
+    criterion cannot rank both B before C and C before A.
     """
     compared: dict[str, Sequence[CellPair]] = {}
     decisions: Decisions = {}

@@ -23,8 +23,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
     """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if the number
     is unknown.
 
-    The number is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells are
-    considered.
+    The returned number is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells
+    are considered.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -37,7 +37,7 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
     """Return how many rounds would make a pair's difference significant with a power of 80 %, or None if the number is
-    unknown. The estimated difference is assumed to be the true difference."""
+    unknown. The computation assumes that the estimated difference is the true difference."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
         return None

@@ -1,5 +1,5 @@
-"""Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %. Families do not
-affect each other.
+"""Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %. The pairs of one
+family do not affect the tests of another family.
 
 Choices are the cells that are ranked. References have no rank, so all pairs with a reference form a separate family.
 The family of references is not limited to pairs with the best choice, because the best choice is itself determined from
@@ -53,7 +53,7 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
     """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order. For three cells,
-    these are 0, 1 and 3.
+    0, 1 or 3 pairs may be equal at once.
 
     Intermediate results are stored as the set bits of an integer, because listing all partitions of 100 cells would
     take too long.

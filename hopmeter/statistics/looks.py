@@ -27,9 +27,9 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
     """Return the significance level of this look. The caller passes this significance level to `fit`, and adds it to
     `spent_so_far`.
 
-    `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. The last
-    look has a share of 1. The resulting intervals are repeated confidence intervals, which hold simultaneously over all
-    looks.
+    `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. For the
+    last look, `share_of_rounds` is 1. The resulting intervals are repeated confidence intervals, which hold
+    simultaneously over all looks.
     """
     from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
 
@@ -54,7 +54,7 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
     """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous number.
 
-    The last number is `rounds_that_fit`. All earlier numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
+    The last of these numbers is `rounds_that_fit`. All earlier numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
     """
     found = [rounds_that_fit]
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:

@@ -18,8 +18,8 @@ from hopmeter.statistics.moderation import LEAST_CELLS, moderate
 from hopmeter.statistics.observations import Floats
 
 LEAST_COMMON = 0.5
-"""The minimum ratio of the common part of the variance to a cell's own part. The minimum matters if a few runs agree by
-chance."""
+"""The minimum ratio of the common part of the variance to a cell's own part. This minimum matters if a few runs agree
+by chance."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
 def key_in(message: str) -> Key:
     """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`.
 
-    Return an empty key if the message begins with none.
+    Return an empty key if the message does not begin with a key.
     """
     found = re.match(r"\[?([\w-]+(?:\.[\w-]+)*)", message)
     return tuple(found[1].split(".")) if found else ()

@@ -13,7 +13,8 @@ from hopmeter.plan.make import Plan
 from hopmeter.scenario.resolve import least_rounds
 
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of open questions for each value of `until`. If `until` is a precision, the unit is medians."""
+"""The unit of open questions for each value of `until`. If `until` is a precision, open questions are counted in
+medians."""
 EQUAL_ROUNDS = 8
 """Tables alternate evenly until each has at least this many rounds."""
 REFERENCE_STEP = 2
@@ -40,7 +41,7 @@ class Table:
     active: frozenset[str] = frozenset()
     answer: Answer | None = None
     decided: frozenset[Question] = frozenset()
-    """The questions that the looks so far have answered. Later looks cannot reopen these questions."""
+    """The questions that the looks so far have answered. Later looks cannot reopen a question that is answered."""
     looks: list[dict[str, Any]] = field(default_factory=list)
     next_look: int = 0
     """The number of rounds after which the next look is due."""

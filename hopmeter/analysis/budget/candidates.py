@@ -1,5 +1,5 @@
-"""Find the transports that may still be the best for a workload. Flows are no longer measured separately over the other
-transports."""
+"""Find the transports that may still be the best for a workload. A flow is no longer measured separately over a
+transport that cannot be the best."""
 
 from __future__ import annotations
 

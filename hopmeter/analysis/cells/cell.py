@@ -292,7 +292,7 @@ def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Count the latencies that are negative by more than the clock uncertainty. Negative latencies remain in the
-    statistics."""
+    """Count the latencies that are negative by more than the clock uncertainty. Negative latencies are not removed from
+    the statistics."""
     least = {name: -trial.clocks[name].whole_ns if name in trial.clocks else 0 for name in LATENCIES}
     return sum(int((piece < least[name]).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

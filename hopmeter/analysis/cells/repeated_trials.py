@@ -27,5 +27,6 @@ def _set_aside(trial: TrialResult) -> TrialResult:
 
 
 def is_repeated(trial: TrialResult) -> bool:
-    """Return whether a repetition replaced this trial. A replaced trial counts neither as good nor as failed."""
+    """Return whether a repetition replaced this trial. A trial that was replaced counts neither as good nor as
+    failed."""
     return split_code(trial.reason)[1] == "W-REPEATED"

@@ -103,7 +103,8 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
-    """Combine the readings of all trials into one process. If a participant has several processes, combine them too."""
+    """Combine the readings of all trials into one process. If a workload participant has several processes, combine
+    these processes too."""
     first, *others = trials[0]
     name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
     roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
@@ -111,7 +112,7 @@ def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
 
 
 def _sum(statistics: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
-    """Sum each statistic over all processes. A statistic that no process reports is None."""
+    """Sum each statistic over all processes. The sum of a statistic that no process reports is None."""
     each = list(statistics)
     known = {name: [value for one in each if (value := one[name]) is not None] for name in NAMES}
     return {name: sum(values) if values else None for name, values in known.items()}

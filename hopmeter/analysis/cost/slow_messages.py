@@ -28,7 +28,7 @@ from hopmeter.store.why_folder import WhyFolder
 
 SLOW_SHARE = 0.01
 LEAST_SLOW = 10
-"""The minimum number of slow messages. The result for fewer slow messages would be random."""
+"""The minimum number of slow messages for an explanation. Fewer slow messages would give a random result."""
 PARTS = ("running", "core_wait", "waking", "behind", "work_sleep", "stolen")
 """The parts of a latency, in the column order of `Explained.parts_ns`."""
 RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
@@ -48,7 +48,7 @@ class Explained:
 
 
 def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
-    """Return the `why_…` columns of a cell. If the analysis is impossible, return only `why_note`."""
+    """Return the `why_…` columns of a cell. If the slow messages cannot be analysed, return only `why_note`."""
     if not is_chain(cell):
         return {"why_note": NO_CHAIN}
     folder = WhyFolder(run)

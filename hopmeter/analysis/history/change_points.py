@@ -90,7 +90,7 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 def _gain_over_line(values: Values, at: int) -> float:
     """Return by how much the BIC of a two-level model is better than the BIC of a straight line. Outliers are clipped
-    first."""
+    before both models are fitted."""
     from scipy.stats import theilslopes  # takes a second to import, and only histories need it
 
     count = len(values)
@@ -138,8 +138,8 @@ def _clip(values: Values) -> Values:
 
 
 def _reach(values: Values) -> float:
-    """Return how far a value may be from its level without counting as an outlier. The limit is derived from the
-    differences between neighbouring values."""
+    """Return how far a value may be from its level without counting as an outlier. The outlier limit is derived from
+    the differences between neighbouring values."""
     steps = np.diff(values)
     return CLIP * _median(np.abs(steps - _median(steps))) / NORMAL_MAD / sqrt(2)
 

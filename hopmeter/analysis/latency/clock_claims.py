@@ -1,9 +1,9 @@
 """Limit hopmeter's claims about one-way latencies between hosts to the accuracy of the hosts' clocks. docs/method.md
 has the rules.
 
-Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. For this reason,
-only the residual limits claims about differences. The full uncertainty limits claims about levels, ratios and
-deadlines.
+Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. Claims about
+differences between cells are therefore limited only by the residual. Claims about levels, ratios and deadlines are
+limited by the full uncertainty.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ LEAST_TRIALS = 3
 """The minimum number of trials from which the spread between trials can be estimated."""
 ALPHA = 0.05
 LEAST_TAIL = 900
-"""The lowest percentile, in permille, for which short trials are evaluated together. Lower percentiles are resolved
-within a trial."""
+"""The lowest percentile, in permille, for which short trials are evaluated together. Percentiles below this limit are
+resolved within a trial."""
 
 Ends = tuple[float | None, float | None]
 

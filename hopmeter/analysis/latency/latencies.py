@@ -19,8 +19,8 @@ TRIM_SHARE = 0.01
 """The largest share of messages that is trimmed at each end of a trial."""
 
 CHAIN = "chain"
-"""The latency from the source to the last receiver, without replies. `chain_per_hop` is this latency divided by the
-number of hops."""
+"""The latency from the source to the last receiver, without replies. The latency `chain_per_hop` is `chain` divided by
+the number of hops."""
 
 Span = tuple[str, Times, Times]
 """The name of a latency, its end times and its start times, by message."""

@@ -121,8 +121,8 @@ def _medians(end: Times, start: Times) -> list[float]:
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Return whether the rate is too low and the last messages are late. A single late message at the end does not
-    count."""
+    """Return whether the rate is too low and the last messages are late. A single late message at the end of the trial
+    does not count."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

@@ -54,7 +54,7 @@ class PathTimes:
 
 
 def path_times(cell: Cell, file: Path) -> PathTimes:
-    """Return the times of a path in one trial. `cell` is the row of the path.
+    """Return the times of a path in one trial. The argument `cell` is the row of the path.
 
     Raises StoreError if the samples or the causes are damaged.
     """
@@ -76,8 +76,8 @@ def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host
     """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows are
     `latest`, the earliest time counts.
 
-    A message that is due after this time may have its effect only after the trial. Its reaction time then says nothing
-    about the transport.
+    A message that is due after this time may have its effect only after the trial. The reaction time of such a message
+    would say nothing about the transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)

@@ -64,8 +64,8 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
-    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. All quantiles of hopmeter
-    use type 8.
+    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. All quantiles that hopmeter
+    computes use type 8.
 
     `values` contains the messages that arrived; the `lost` messages count as later than all messages that arrived. A
     quantile that falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of

@@ -19,8 +19,8 @@ LEAST_NS = 1_000_000
 """The shortest wait that counts as long. A shorter wait may be the receiver's wake-up, after which the receiver takes
 all messages that have arrived."""
 ALONE = 1
-"""The percentage of the fastest messages of a hop that show how long the hop takes without a queue. The fastest message
-alone may be an outlier."""
+"""The percentage of the fastest messages of a hop that show how long the hop takes without a queue. A single fastest
+message could be an outlier."""
 ORDERLY = 0.99
 """The minimum share of messages that must stay in order to count as queued. A message that overtakes another message
 does not wait in a queue."""

@@ -39,7 +39,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
     """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
 
     Unranked cells are ignored, unless no cell is ranked. References take part in the rounds until they differ
-    significantly from the best cell. Only the choices determine how long the run lasts.
+    significantly from the best cell. Only the choices, not the references, determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
     result = fit_table(cells, observations, alpha, BEST if until == BEST else None)

@@ -17,7 +17,7 @@ RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:
     """Fill in the ranks, the ratios to the best row and `median_us` in all rows of a run.
 
-    A median needs at least three rounds or 20 messages.
+    `median_us` is filled in only if there are at least three rounds or 20 messages.
     """
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:

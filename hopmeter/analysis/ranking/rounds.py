@@ -22,8 +22,8 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. A number is None if it is
-    unknown."""
+    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Each of these numbers is None
+    if it is unknown."""
 
     a: str
     b: str

@@ -102,7 +102,8 @@ def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
 
 
 def percentile_curve(row: Row) -> list[tuple[float, float]]:
-    """Return (fraction of messages, latency in µs) for all resolved percentiles. The points are dense in the tail.
+    """Return (fraction of messages, latency in µs) for all resolved percentiles. The curve has more points in the tail
+    than near the median.
 
     The curve ends before the lost messages, which count as slower than all others.
     """

@@ -28,7 +28,7 @@ def _fields(run: Run, keys: Sequence[str]) -> Host:
 
 
 def machines(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the name of each run's machine, by the run's `id()`. A system upgrade does not change the name."""
+    """Return the name of each run's machine, by the run's `id()`. A machine keeps its name after a system upgrade."""
     lasting = {id(run): _fields(run, LASTING) for run in runs}
     found = list(dict.fromkeys(lasting.values()))
     named = _short_names(found, LASTING)

@@ -123,8 +123,8 @@ class Row(TypedColumns):
     def state(self, column: str) -> State:
         """Return whether a percentile of the headline latency is known, lost or unresolved.
 
-        Runs of old versions stored only the total number of lost messages. The state of their percentiles is estimated
-        from this number.
+        Runs of old versions stored only the total number of lost messages. For such runs, the state is estimated from
+        the number of lost messages.
         """
         arrived = self.get(f"{self.headline}_count") or 0
         lost = self.get(f"{self.headline}_lost")
@@ -139,7 +139,7 @@ class Row(TypedColumns):
         """Return a tail percentile, or None if the percentile has no confidence interval, because the value alone would
         look reliable.
 
-        One bound of the interval may be missing.
+        One bound of the confidence interval may be missing.
         """
         return self.latency(column) if self.interval(column) != (None, None) else None
 
@@ -151,7 +151,7 @@ class Row(TypedColumns):
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """All trials of the row, good and failed. For a flow or path, these are the trials of the whole workload."""
+        """All trials of the row, good and failed. For a flow or path, all trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 
@@ -252,7 +252,7 @@ def read(folder: Path, trials: bool = True) -> Run:
 
 
 def _rank_again(run: Run) -> None:
-    """Rank an old run again by the current rules. Older versions of hopmeter also ranked references."""
+    """Rank an old run again by the current rules. Older versions of hopmeter ranked references too."""
     cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
     set_ranks(cells, rows, run.rankings)
     set_floors(cells, rows, run.rankings)
@@ -272,7 +272,8 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the values of each trial that rankings need. Runs of old versions may lack these values."""
+    """Return the values of each trial that rankings need. Runs of old versions may lack the values that rankings
+    need."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 

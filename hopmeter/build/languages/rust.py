@@ -83,7 +83,7 @@ def cargo() -> str:
 def cache_environment() -> dict[str, str]:
     """Return the environment variables that make clones share Cargo's target directory if HOPMETER_CACHE is set.
 
-    CARGO_TARGET_DIR takes precedence.
+    If the user has set CARGO_TARGET_DIR, that directory takes precedence.
     """
     cache = os.environ.get("HOPMETER_CACHE")
     if not cache or "CARGO_TARGET_DIR" in os.environ:

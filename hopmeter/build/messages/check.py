@@ -1,7 +1,8 @@
 """`python -m hopmeter.build.messages.check FOLDER` encodes and decodes a codec library's object, and compares the
 result.
 
-The check runs in a separate process, because generated code may crash. The encoded object is written to FOLDER.
+The check runs in a separate process, because generated code may crash. The module also writes the encoded object to
+FOLDER.
 """
 
 from __future__ import annotations

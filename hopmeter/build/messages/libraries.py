@@ -45,7 +45,7 @@ BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]
 }
 """Maps each codec and language to the function that generates and compiles the code.
 
-The function returns facts that the nodes need.
+Each of these functions returns facts that the nodes need.
 """
 CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "protobuf": protobuf.check_encoded,

@@ -125,7 +125,7 @@ def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: P
 
 
 def _compile(files: Sequence[ProtoFile], schema: Schema, log: Path) -> None:
-    """Compile files in parallel, each after its imports."""
+    """Compile schema files in parallel. Each file is compiled after the files that it imports."""
     started: dict[str, Future[None]] = {}
 
     def compile_one(file: ProtoFile) -> None:

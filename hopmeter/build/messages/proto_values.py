@@ -12,7 +12,7 @@ from hopmeter.schemas.descriptors import Tree
 def proto_values(types: Types, name: str, length: int) -> str:
     """Return values for a message's fields, where lists of numbers and byte strings have the given length.
 
-    Recursive fields are omitted. Only the first field of a `oneof` has a value.
+    Fields with a recursive type get no value. Only the first field of a `oneof` has a value.
     """
     return "\n".join(_message(types, f".{name}", length, ())) + "\n"
 

@@ -106,7 +106,7 @@ def check_encoded(schema: Schema, folder: Path, log: Path) -> None:
 def exclusive_names(types: Types, files: dict[str, str]) -> dict[str, str]:
     """Return the names that a program can define only once: the names of files and of the types in these files.
 
-    Each value identifies the defining file.
+    Each value of the dict identifies the file that defines the name.
     """
     found = {name: f"{name} {identity}" for name, identity in files.items()}
     for file in (each for each in types.files if each["name"][0] in files):
@@ -141,6 +141,6 @@ def _is_beside_well_known(name: str, package: str) -> bool:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return no facts, because Python creates its classes from the descriptors. Modules that protoc generates do the
-    same."""
+    """Return no facts, because Python creates its classes from the descriptors. Modules that protoc generates create
+    their classes in the same way."""
     return {}

@@ -114,7 +114,8 @@ class Reader:
         self._file = file
 
     def message(self, name: str, given: Any, path: str) -> Values:
-        """Return a message's values, validated and completed with defaults. `path` locates errors in the file."""
+        """Return a message's values, validated and completed with defaults. The argument `path` locates errors in the
+        file."""
         given = _expand_words(name, given)
         if not isinstance(given, dict):
             raise self._wrong(path, f"{name} is a mapping of fields, not {_excerpt(given)}", "write {field: value, …}")

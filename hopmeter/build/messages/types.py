@@ -80,7 +80,7 @@ def select_types(
     """Return a target for each message and each built transport that carries messages as its own types. Raises
     UsageError for an unknown name.
 
-    By default, all languages are selected. `settings` select the installations.
+    By default, all languages are selected. `settings` select the installations of the transports.
     """
     names = [each.name for each in every().values() if any(offer.types for offer in each.offers.values())]
     built = [

@@ -66,7 +66,8 @@ def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Re
 
 
 def _copy_of(name: str, version: str) -> Revision:
-    """Return the copy of the working tree for a crate version. The copy includes uncommitted changes."""
+    """Return the copy of the working tree for a crate version. The copy includes uncommitted changes of the working
+    tree."""
     head = revisions.find("HEAD")
     checkout = head.tree.parents[2]
     commit = _git(checkout, "stash", "create") or head.commit

@@ -49,7 +49,8 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
 
 
 def report_gate(console: Console, found: Comparison) -> int:
-    """Print whether the gate failed, and which changes the gate could not judge. Return the exit code."""
+    """Print whether the gate failed, and which changes the gate could not judge. Return the exit code of the
+    command."""
     return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
 
 

@@ -39,8 +39,8 @@ def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]
 
 
 def line(cell: Cell, row: Mapping[str, Any]) -> str:
-    """Return a line such as `[RESULT] cell=… status=ok figure=response mean_us=… …`. Values contain no spaces, and `-`
-    is a missing value."""
+    """Return a line such as `[RESULT] cell=… status=ok figure=response mean_us=… …`. The values contain no spaces, and
+    `-` stands for a missing value."""
     figure = headline(cell)
     pairs = {
         **{name: row[name] for name in CONDITIONS},

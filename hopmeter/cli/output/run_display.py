@@ -40,7 +40,7 @@ class Display:
 
     @property
     def consoles(self) -> Consoles:
-        """Return the consoles of the run. Progress is shown on stderr."""
+        """Return the consoles of the run. The console for progress prints on stderr."""
         return Consoles(self.console, Console(stderr=True, highlight=False))
 
 

@@ -52,8 +52,8 @@ def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None
 def _installable(console: Console, targets: list[Target], named: bool) -> list[Target]:
     """Return the targets that are installed or installable, and print the others.
 
-    Errors in manifests are printed too. A transport that the user named is returned even if no language is installed,
-    so that the user sees its build fail.
+    If a manifest has errors, they are printed too. A transport that the user named is returned even if no language is
+    installed, so that the user sees its build fail.
     """
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)

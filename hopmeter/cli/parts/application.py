@@ -68,7 +68,7 @@ def _modules() -> list[str]:
 
 @cache
 def _register(module: str) -> bool:
-    """Add the commands of a module once. Return whether the module has commands."""
+    """Add the commands of a module once. Return whether the module defines any commands."""
     register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
     if register is not None:
         register(app)

@@ -12,7 +12,7 @@ from hopmeter.errors import UsageError
 LEAST, MOST = 1e-3, 1e9
 """The smallest and largest allowed number of seconds or Hz. Values outside this range are treated as mistakes."""
 LARGEST = 100_000
-"""The largest allowed width or height in pixels. Larger values are treated as mistakes."""
+"""The largest allowed width or height in pixels, beyond which a value is treated as a mistake."""
 
 
 @dataclass

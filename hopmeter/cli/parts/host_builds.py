@@ -66,6 +66,6 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
 
 
 def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
-    """Return whether the build of an adapter failed on this host. The output line of the host itself is then
-    redundant."""
+    """Return whether the build of an adapter failed on this host. If an adapter failed, the output line for the host
+    itself is redundant."""
     return any(each.host == host and not each.ready for each in outcomes)

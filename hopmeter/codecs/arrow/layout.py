@@ -1,7 +1,8 @@
 """Validates the memory layout that a header declares for an Arrow array.
 
 Arrow does not check the layout completely: an invalid layout can abort the process or make Arrow read out of bounds.
-Properties that depend only on the header are checked once per header. Buffer sizes are checked for every message.
+Properties that depend only on the header are checked once per header. The sizes of the buffers are checked for every
+message.
 """
 
 from __future__ import annotations

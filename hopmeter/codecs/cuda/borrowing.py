@@ -42,7 +42,8 @@ class Hold:
         return copy
 
     def close(self) -> None:
-        """Wait until this process no longer uses the memory, then release the memory. A second call does nothing."""
+        """Wait until this process no longer uses the memory, then release the memory. Calling `close` again does
+        nothing."""
         if not self._open or self._process != os.getpid():
             return
         self._open = False

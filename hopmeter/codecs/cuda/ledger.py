@@ -62,7 +62,7 @@ class Ledger:
         return True
 
     def close(self) -> None:
-        """End all loans of this ledger. A second call does nothing."""
+        """End all loans of this ledger. Calling `close` again does nothing."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)
@@ -93,7 +93,7 @@ class Lease:
             raise
 
     def close(self) -> None:
-        """Release the loan. A second call does nothing."""
+        """Release the loan. Calling `close` again does nothing."""
         file, self._file = self._file, None
         if file is not None:
             _lock(file, fcntl.F_UNLCK, self._slot)  # a child process forked in the meantime shares this file

@@ -15,7 +15,8 @@ from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.errors import CodecError
 
 Key = tuple[bytes, int, int]
-"""A mapping's key: handle, device and process id. A forked child process does not inherit its parent's mappings."""
+"""A mapping's key: handle, device and process id. The process id is part of the key because a forked child process does
+not inherit its parent's mappings."""
 
 
 @dataclass

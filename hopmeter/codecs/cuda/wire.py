@@ -1,7 +1,7 @@
 """The frame that replaces a tensor's memory. The frame contains a handle, and data that a receiver checks before
 opening the handle.
 
-docs/codecs.md describes the layout. A receiver must not trust any value in the frame.
+docs/codecs.md describes the layout of this frame. A receiver must not trust any value in the frame.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that copies an array to a GPU.
 
-    Raises CodecError if this machine has no GPU. On such a machine, the receiver must request NumPy.
+    Raises CodecError if this machine has no GPU. A receiver without a GPU must request NumPy.
     """
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)

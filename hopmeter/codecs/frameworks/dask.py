@@ -1,5 +1,4 @@
-"""The Dask codec. A task graph is a program and is never sent. Instead, the sender computes the array, and sends its
-chunks."""
+"""The Dask codec. A task graph is a program and is never sent. The sender computes the array, and sends its chunks."""
 
 from __future__ import annotations
 

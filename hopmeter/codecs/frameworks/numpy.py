@@ -43,7 +43,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. For a known dtype and shape, this takes only one lookup and one view."""
+    """Return all frames of an array. If the dtype and shape are known, one lookup and one view are enough."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # the dtype or shape is unknown, or the array is not in row-major order

@@ -56,7 +56,7 @@ def simple() -> dict[type, Any]:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. For a known type and length, this takes only one lookup."""
+    """Return all frames of an array. If the type and length are known, a single lookup is enough."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)

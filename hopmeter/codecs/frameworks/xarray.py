@@ -84,8 +84,8 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of a variable with the object dtype, with text and numbers as pandas values. An index
-    keeps its dtype."""
+    """Return the header node of a variable with the object dtype, with text and numbers as pandas values. A variable
+    that is an index keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):

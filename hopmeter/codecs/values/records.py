@@ -18,7 +18,7 @@ from hopmeter.codecs.lookup import by_root
 Kind = TypeVar("Kind", bound=type)
 OWN_STATE = ("__dict__", "__weakref__")
 IS_PYTHON = 1 << 9
-"""The type flag of classes that a class statement created. Most types that are implemented in C lack the flag."""
+"""The type flag of classes that a class statement created. Most types that are implemented in C lack this flag."""
 
 _known: dict[str, type] = {}
 

@@ -28,7 +28,7 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 GREETING_S = 30.0
-"""The timeout for the coordinator's greeting."""
+"""The timeout, in seconds, for the coordinator's greeting."""
 SAMPLING_S = 1.0
 
 

@@ -188,7 +188,7 @@ class BoundedLog:
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Log a line with unprintable characters replaced by spaces. Lines beyond the limit are dropped."""
+        """Log a line with unprintable characters replaced by spaces. Lines beyond the limit of the log are dropped."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

@@ -56,8 +56,8 @@ class Command(Protocol):
         """Handle a message from the other command, and return the answer."""
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Store the samples that this command needs, before the trial's files are removed. The nodes may still be
-        running."""
+        """Store the samples that this command needs, before the trial's files are removed. When this method is called,
+        the nodes may still be running."""
 
 
 class Requests:

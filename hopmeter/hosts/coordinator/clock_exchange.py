@@ -1,7 +1,7 @@
 """Compares the clocks of all hosts before the first trial and after each trial, and stores the results.
 
-Up to ten clocks are compared pairwise. Larger sets are compared with a single reference clock, because the number of
-pairs grows with the square of the number of hosts.
+If there are up to ten clocks, each pair of clocks is compared. Larger sets are compared with a single reference clock,
+because the number of pairs grows with the square of the number of hosts.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host
 
 
 def _answers(asks: Iterable[tuple[str, Callable[[], Answer[Found]]]], failures: list[ComparisonError]) -> list[Found]:
-    """Send requests to several hosts at once, and return their answers. Errors are appended to `failures`."""
+    """Send requests to several hosts at once, and return their answers. Errors are not raised, but appended to
+    `failures`."""
     waiting: list[tuple[str, Answer[Found]]] = []
     found: list[Found] = []
     for name, ask in asks:

@@ -1,4 +1,4 @@
-"""Hosts that are workers of a Dask cluster. Dask carries the messages of the hosts' agents."""
+"""Hosts that are workers of a Dask cluster. Dask transports the messages of the agents on these hosts."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
-    """Start an agent on each worker of a cluster. The agents run inside the `with` block. Raises UsageError and
+    """Start an agent on each worker of a cluster. The agents run until the `with` block ends. Raises UsageError and
     HostError."""
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))

@@ -226,7 +226,8 @@ class Connection:
 
 
 def ping_all(connections: Iterable[Connection]) -> list[RoundTrip]:
-    """Return the fastest round trip of each connection. All connections are measured concurrently."""
+    """Return the fastest round trip of each connection. The round trips of all connections are measured
+    concurrently."""
     each = list(connections)
     rounds = [_ping_once(each) for _ in range(PINGS)]
     return [RoundTrip(*min(own)) for own in zip(*rounds, strict=True)]

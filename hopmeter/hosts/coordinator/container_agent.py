@@ -94,6 +94,6 @@ class ContainerAgent(AgentProcess):
         return ""
 
     def close(self) -> None:
-        """Close the channel, so that the agent and its container exit. Remove the container if it still exists."""
+        """Close the channel, so that the agent and its container exit. If the container still exists, remove it."""
         super().close()
         self._ask_engine(["rm", "--force", self._container])

@@ -36,8 +36,8 @@ SAMPLES_S = 300.0
 MOST_SAMPLE_BYTES = 64 << 30
 SAMPLE_FILES = ("samples", "causes")
 FIRST_BYTES = 64 << 10
-"""The number of bytes of a sample file that are requested before the size of the file is known. The file of a short
-trial is smaller."""
+"""The number of bytes of a sample file that are requested before the size of the file is known. The sample file of a
+short trial is smaller than this."""
 LONGEST_LOG = 1 << 20
 
 

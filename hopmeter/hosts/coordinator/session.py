@@ -44,7 +44,7 @@ class Reached:
 
 
 class HostSession:
-    """The hosts of a command. All hosts except this machine are connected."""
+    """The hosts of a command. All hosts except this machine are connected through their agents."""
 
     def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
         """`addresses` maps the names of all hosts to their addresses, and `reached` contains the connected hosts."""
@@ -142,7 +142,8 @@ def here_facts(name: str, address: str) -> HostFacts:
 
 @contextmanager
 def open_hosts(path: Path) -> Iterator[HostSession]:
-    """Connect the hosts of a hosts file. The agents run inside the `with` block. Raises UsageError and HostError."""
+    """Connect the hosts of a hosts file. The agents run until the `with` block ends. Raises UsageError and
+    HostError."""
     entries = read_hosts(path).host
     with ScratchDir() as ground, closing_links() as links:
         open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)

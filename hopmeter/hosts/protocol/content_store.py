@@ -35,7 +35,7 @@ def decode(text: str) -> bytes:
 
 
 class ContentStore:
-    """The received files. The name of each file is its hash."""
+    """The received files. Each file is named after its content hash."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -30,7 +30,7 @@ class BuildOrder:
     languages: Sequence[str] = ()
     system_packages: bool = False
     messages: Sequence[str] = ()
-    """Message types in the format of `--message`. For these, codec libraries are built instead of adapters."""
+    """Message types in the format of `--message`, for which codec libraries are built instead of adapters."""
     codecs: Sequence[str] = ()
     """The codecs of the messages."""
     settings: Sequence[str] = ()

@@ -79,7 +79,8 @@ class LineChannel:
     def _await_room(self, most_s: float) -> bool:
         """Wait until the peer reads or sends data, and return whether this happened in time.
 
-        Both sides may send at once. To prevent a deadlock, this side reads incoming data while it waits to send.
+        Both sides of the channel may send at the same time. To prevent a deadlock, this side reads incoming data while
+        it waits to send.
         """
         wanted = {self._write_fd: select.POLLOUT}
         if not self.closed:
@@ -163,7 +164,8 @@ class LineChannel:
 
 
 def _poll(wanted: dict[int, int], most_s: float) -> dict[int, int]:
-    """Return the ready descriptors and their events. `select.select` does not support descriptors above 1023."""
+    """Return the ready descriptors and their events. `poll` is used because `select.select` does not support
+    descriptors above 1023."""
     poll = select.poll()
     for descriptor, events in wanted.items():
         poll.register(descriptor, events)

@@ -1,8 +1,8 @@
 """The secret that coordinator and agent share. Both sides prove that they know the secret, and each line carries a code
 derived from the secret.
 
-The secret itself is never sent. Each line is authenticated with HMAC-SHA256 over its direction, number and text. Lines
-are not encrypted.
+The secret itself is never sent. Each line is authenticated with HMAC-SHA256 over its direction, number and text. The
+lines are not encrypted.
 """
 
 from __future__ import annotations

@@ -27,10 +27,14 @@ class BrokerTable(Strict):
 
     The name of any setting in braces stands for its value. All other placeholders are:
 
-    - `{port}` and `{port2}`: free ports. - `{directory}`: a private directory. - `{run}`: the run id. - `{host}`: the
-    broker's listening address. - `{here}`: the address of the node's machine, only in `environment`. - `{secret}`: the
-    password for this broker. - `{secret_hash}`: the password as mosquitto stores it. - `{anonymous}`: whether clients
-    need no password.
+    - `{port}` and `{port2}`: free ports.
+    - `{directory}`: a private directory.
+    - `{run}`: the run id.
+    - `{host}`: the broker's listening address.
+    - `{here}`: the address of the node's machine, only in `environment`.
+    - `{secret}`: the password for this broker.
+    - `{secret_hash}`: the password as mosquitto stores it.
+    - `{anonymous}`: whether clients need no password.
     """
 
     title: str
@@ -122,7 +126,7 @@ def without_secret(text: str) -> str:
 
 
 def find_program(program: str) -> str | None:
-    """Return the path of a program, or None. The usual directories of brokers are also searched.
+    """Return the path of a program, or None. Besides PATH, the usual directories of brokers are searched.
 
     The name may begin with an environment variable that lists several directories.
     """

@@ -18,9 +18,9 @@ class ConformanceSettings(Strict):
     wait: Wait | None = None
     """The way of waiting to test. The default is the adapter's first wait other than `spin`."""
     languages: list[Language] | None = None
-    """The languages to test. The default is all languages."""
+    """The languages to test. By default, all languages of the transport are tested."""
     path: str = ""
-    """A regular expression for the receiver's fact `path`. A match shows that the settings take effect."""
+    """A regular expression for the receiver's fact `path`. If the fact matches, the settings have taken effect."""
     facts: dict[str, str] = {}
     """Regular expressions for other facts of the receiver, by fact name."""
     payload_bytes: Annotated[int, Field(gt=0)] = 60_000

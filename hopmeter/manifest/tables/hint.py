@@ -12,7 +12,8 @@ from hopmeter.manifest.tables.strict import Strict
 from hopmeter.system import humanize
 
 Symptom = Literal["lost", "saturated", "ok"]
-"""What a result shows: lost messages, a saturated transport, or neither. If neither, the setting merely costs time."""
+"""What a result shows: lost messages, a saturated transport, or neither. If a result shows neither, the setting merely
+costs time."""
 
 
 class Hint(Strict):
@@ -29,9 +30,9 @@ class Hint(Strict):
     max_receivers: Annotated[int, Field(gt=0)] | None = None
     """The maximum number of receivers per message for which the hint applies, or None if there is no limit."""
     languages: list[Language] | None = None
-    """The languages for which the hint applies. The default is all languages."""
+    """The languages for which the hint applies. By default, the hint applies to all languages."""
     placement: Placement | None = None
-    """The placement for which the hint applies. The default is both placements."""
+    """The placement for which the hint applies. By default, the hint applies to both placements."""
     path: str = ""
     """A regular expression that must match the result's fact `path`."""
 

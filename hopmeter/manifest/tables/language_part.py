@@ -30,7 +30,7 @@ class MessageTypes(Strict):
     """The table `[languages.X.types]`: how a transport carries messages as its own types."""
 
     codec: str
-    """The codec that encodes the transport's messages. Its schemas define the transport's types."""
+    """The codec that encodes the transport's messages. The schemas of this codec define the transport's types."""
     packages: str
     """A subdirectory of the transport with a CMake project that generates a package of message types."""
     library: str = ""

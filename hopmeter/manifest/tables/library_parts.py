@@ -22,7 +22,7 @@ class Needs(Strict):
     The path may begin with an environment variable that lists several directories.
     """
     remedy: str
-    """How to install the part. The text may contain environment variables."""
+    """How to install the part. The remedy may contain environment variables."""
 
     def is_met(self, value: str, variables: Mapping[str, str]) -> bool:
         """Return whether the part is installed. `variables` override the user's environment variables."""

@@ -29,11 +29,11 @@ class Setting(Strict):
     help: str
     choices: list[str] | None = None
     choice_placements: dict[str, Annotated[list[Placement], Field(min_length=1)]] = {}
-    """The placements that a choice requires. Choices that are not listed work with all placements."""
+    """The placements that a choice requires. A choice that is not listed works with all placements."""
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """The languages in which the setting has an effect. The default is all languages.
+    """The languages in which the setting has an effect. By default, the setting has an effect in all languages.
 
     The three keys after this one work in the same way.
     """
@@ -94,7 +94,8 @@ class Setting(Strict):
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables for a value of the setting. The default value needs no variables.
+        """Return the environment variables for a value of the setting. The default value of a setting needs no
+        variables.
 
         `folder` is the transport's directory.
         """

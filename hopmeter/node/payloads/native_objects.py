@@ -9,8 +9,8 @@ from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a flow, for an adapter with `carry(objects)`. The class has the same methods as `Objects`. The
-    instrument calls these methods.
+    """The object of a flow, for an adapter with `carry(objects)`. The class has the same methods as `Objects`, which
+    the instrument calls.
 
     The payload is as long as on every other transport, so that rows are comparable, but the payload is neither written
     nor read. The adapter publishes `leaving`, and passes the received object to `arrive` before it calls `take`.

@@ -24,12 +24,13 @@ class HostFacts:
     network: str = ""
     """The id of the host's network stack. Hosts with the same id reach each other over sockets."""
     files: tuple[str, ...] = ()
-    """The ids of the host's file system and of its socket directory. Hosts with a common id share files."""
+    """The ids of the host's file system and of its socket directory. Hosts with a common id can access the same
+    files."""
     clock: str = ""
     """The id of the host's clock. Hosts with the same clock id share one clock."""
 
     codecs: tuple[str, ...] = ()
-    """The names of the host's codec libraries for schema messages. The set is empty for this machine."""
+    """The names of the host's codec libraries for schema messages. The tuple is empty for this machine."""
 
     def shares_machine(self, other: HostFacts) -> bool:
         """Return whether both hosts share sockets and files. Messages between such hosts stay on one machine."""

@@ -222,7 +222,7 @@ def rows_of(cell: Cell) -> list[Cell]:
     """Return the rows of a cell.
 
     A workload has a row for the whole workload, and a row for each flow, bridge and path. A separately measured flow
-    has rows for the cell and the flow. Any other cell has one row.
+    has rows for the cell and the flow. A cell of any other kind has one row.
     """
     if cell.workload is None or cell.dropped:
         return [cell]

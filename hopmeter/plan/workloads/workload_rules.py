@@ -1,4 +1,5 @@
-"""Apply the rules of ordinary cells to each flow of a workload. One impossible flow makes the workload impossible."""
+"""Apply the rules of ordinary cells to each flow of a workload. If one flow is impossible, the whole workload is
+impossible."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ class RunAdvice:
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
-        """Return a sentence about the rows that do not differ from the recommended row. Return an empty string if there
-        are no such rows."""
+        """Return a sentence about the rows that do not differ significantly from the recommended row. Return an empty
+        string if there are no such rows."""
         if not others:
             return ""
         group, many = self.decision.group, len(others) > 1

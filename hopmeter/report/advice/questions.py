@@ -1,4 +1,4 @@
-"""The questions that a run answers. The first is the main question of the scenario."""
+"""The questions that a run answers. The first question is the main question of the scenario."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LATENCY = (
     " : datum.value < 999900 ? format(datum.value / 1e3, '.3~r') + ' ms'"
     " : format(datum.value / 1e6, '.3~r') + ' s'"
 )
-"""A Vega expression that formats a latency tick in a suitable unit. The input is in microseconds."""
+"""A Vega expression that formats a latency tick in a suitable unit. The expression expects microseconds."""
 PLAIN = (
     "datum.value < 1000 ? format(datum.value, '.3~r')"
     " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"

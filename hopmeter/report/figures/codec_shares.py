@@ -58,7 +58,7 @@ def _words(each: PlacedBox) -> str:
 
 
 def _data(each: PlacedBox) -> list[dict[str, Any]]:
-    """Return a datum for each part of the bar. Each part starts where the previous part ends."""
+    """Return a datum for each part of the bar. Each part of the bar starts where the previous part ends."""
     found, start, data = parts(each) or {}, 0.0, []
     whole = sum(found.values())
     for name, us in found.items():

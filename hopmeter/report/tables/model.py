@@ -28,7 +28,8 @@ class Column:
     place: Place = "own"
     """Where a page shows the column's values: in a column, below the previous column's value, or in the row heading."""
     least: int = 0
-    """A narrow terminal drops the column with the lowest positive number first. A column with 0 is never dropped."""
+    """A narrow terminal drops the column with the lowest positive number first. A column whose `least` is 0 is never
+    dropped."""
     optional: bool = False
     """Whether terminals and Markdown omit the column if no row has a value."""
 
@@ -39,7 +40,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are right-aligned numbers. Ranks are not right-aligned."""
+        """Whether the values are right-aligned numbers. Columns of ranks are not right-aligned."""
         return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
 
     @property
@@ -56,7 +57,7 @@ class Value:
     notes: tuple[str, ...] = ()
     """Lines in small type that a page shows below the text."""
     sort: Any = None
-    """The sort key in a sortable table. None is sorted last."""
+    """The sort key in a sortable table. A cell whose key is None is sorted last."""
     style: str = ""
     bar: float | None = None
     """The length of the bar before the text, in percent."""

@@ -36,7 +36,7 @@ BELOW = {
     "major_faults_per_message": "{} from disk",
     "shared_mapped_mb": "maps {} shared",
 }
-"""Formats of statistics that a page shows below the previous value. Zeros are omitted."""
+"""Formats of statistics that a page shows below the previous value. A statistic that is zero is omitted."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
 """Statistics that are given per second for a participant of a workload, because the participant handles messages of
@@ -145,7 +145,8 @@ def _line(row: ProcessRow, process: Process, names: Sequence[str], heading: str)
 
 
 def _value(row: ProcessRow, process: Process, name: str) -> Value:
-    """Return a statistic. In a terminal, only CPU includes its range, because space is limited."""
+    """Return a table cell with one statistic of a process. In a terminal, only CPU includes its range, because space is
+    limited."""
     found = process[name]
     if found is None or (name in BELOW and not found.high):
         return Value(formatting.NOTHING)
@@ -161,7 +162,7 @@ def _value(row: ProcessRow, process: Process, name: str) -> Value:
 
 
 def text(found: Spread) -> str:
-    """Return the median as text, such as `12.4`. Values below 1 have two digits."""
+    """Return the median as text, such as `12.4`. A value below 1 is shown with two digits."""
     return formatting.number(found.middle, 3 if found.middle >= 1 else 2)
 
 

@@ -151,7 +151,7 @@ def _times_best(_: Context, row: Row) -> Value:
 
 
 def _times_floor(context: Context, row: Row) -> Value:
-    """Return the median as a multiple of the floor's median. A saturated row has no multiple."""
+    """Return the median as a multiple of the floor's median. A saturated row gets no multiple of the floor."""
     if not row.ok:
         return Value(formatting.NOTHING)
     value, bar = _ratio(row, "times_floor"), row["times_floor"]

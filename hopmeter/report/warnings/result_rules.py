@@ -253,7 +253,7 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about transports that did not do what was requested, such as using UDP instead of shared memory."""
+    """Warn about transports that fell back to a mode that was not requested, such as UDP instead of shared memory."""
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:

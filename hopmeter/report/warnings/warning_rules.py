@@ -61,7 +61,8 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return hints on settings that explain lost messages or overload, each with its rows. Tables show these hints."""
+    """Return hints on settings that explain lost messages or overload, each with its rows. The tables of a run show the
+    hints."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 

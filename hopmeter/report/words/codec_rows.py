@@ -52,7 +52,7 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """Return a group of codec rows for each transport with several codecs. The keys are titles."""
+    """Return a group of codec rows for each transport with several codecs. The keys are the titles of the groups."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in object_families(groups)

@@ -116,7 +116,8 @@ class TrialHost(Protocol):
         """Return the CPU samples."""
 
     def collect(self) -> list[Path]:
-        """Return sample files on this machine, either raw or Parquet. The files exist until `remove_files`."""
+        """Return sample files on this machine, either raw or Parquet. The files exist until `remove_files` is
+        called."""
 
     def close(self) -> None:
         """End the processes that are still running."""

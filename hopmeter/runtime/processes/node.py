@@ -49,7 +49,7 @@ class Start:
 
 
 class Node(ABC):
-    """A started node, on this machine or another host. `close` always ends the node."""
+    """A started node, on this machine or another host. Calling `close` always ends the node."""
 
     has_news = False
     """Whether the node has unread messages that no descriptor reports."""

@@ -54,7 +54,7 @@ class StopWatch:
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
-        """Join the threads. Each thread exits when its process exits."""
+        """Join the threads. Each of these threads exits when its process exits."""
         for thread in self._threads:
             thread.join()
 

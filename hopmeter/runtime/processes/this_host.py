@@ -1,4 +1,4 @@
-"""This machine as the host of trials. The processes are children of this process."""
+"""This machine as the host of trials. The processes of a trial are children of this process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LocalTrial:
         return broker
 
     def start_node(self, start: Start) -> LocalNode:
-        """Start a node as a child process. `close` ends the process."""
+        """Start a node as a child process. Calling `close` on the node ends the process."""
         node = LocalNode(start, self._note_open_files)
         self._ends.callback(node.close)
         self.nodes.append(node)
@@ -95,8 +95,8 @@ class LocalTrial:
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Record the resources used by the brokers so far, and the memory of all processes. When this method is called,
-        all endpoints are open."""
+        """Record the resources used by the brokers so far, and the memory of all processes. All endpoints must be open
+        when this method is called."""
         self._used_before = [each.reading() for each in self.brokers]
         self._pss_before = self._read_pss()
 

@@ -1,4 +1,4 @@
-"""Converts a topology of iRobot's ros2-performance to a workload. `nodes.py` reads the files."""
+"""Converts a topology of iRobot's ros2-performance to a workload. The module `nodes` reads the topology files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Converts a topology's quality of service to settings of the transports that support it.
 
-All other policies are reported as notes.
+Policies that no transport supports are reported as notes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def policies(keys: Keys) -> dict[str, Any]:
 def _plain(policy: str, value: Any) -> Any:
     """Convert a value to the form of settings.
 
-    Older files contain values such as `RMW_QOS_POLICY_RELIABILITY_RELIABLE`.
+    Older topology files contain values such as `RMW_QOS_POLICY_RELIABILITY_RELIABLE`.
     """
     if not isinstance(value, str):
         return value

@@ -87,7 +87,8 @@ class Definition:
         return [field for field in self.fields if field.type.is_message]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the message's name, and each field's name and type, as plain data. Defaults are omitted."""
+        """Return the message's name, and each field's name and type, as plain data. The default values of the fields
+        are omitted."""
         return {"name": self.name, "fields": [[field.name, *astuple(field.type)] for field in self.fields]}
 
     @staticmethod

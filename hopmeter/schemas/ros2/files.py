@@ -124,7 +124,7 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
 def type_in(files: Mapping[str, Path]) -> str:
     """Return the full name of the message that the first file defines.
 
-    For a service, return the name of its request.
+    If the file defines a service, return the name of its request.
     """
     return parts_of(_stem(next(iter(files))))[0]
 

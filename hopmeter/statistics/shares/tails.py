@@ -96,7 +96,7 @@ class Tail:
 
 def count_late(trials: Sequence[Samples], lost: Sequence[int], beyond: float) -> Tail:
     """Count the late messages of each trial. `lost` contains the number of lost messages of each trial. At least one
-    message must have arrived."""
+    message must have arrived in any trial."""
     both = list(zip(trials, lost, strict=True))
     thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond)
     late = [_later_than(values, thresholds) + gone for values, gone in both]
