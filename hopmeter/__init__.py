@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # type checkers read it as true; importing `typing` would be slower than this module
+TYPE_CHECKING = False  # true for type checkers; importing `typing` would be slower than this module
 if TYPE_CHECKING:
     from hopmeter.api.advising import Advice as Advice
     from hopmeter.api.advising import advise as advise

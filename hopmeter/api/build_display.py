@@ -47,7 +47,7 @@ def build_adapters(
     status = console.status(_progress(under_way))
     with closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
-            status.stop()  # while a status line is shown, Rich would also redirect the JSON lines on stdout
+            status.stop()  # Rich would redirect the JSON lines on stdout while a status line is shown
             under_way.remove(outcome.target.title)
             _show(console, outcome, as_json)
             yield outcome

@@ -24,7 +24,7 @@ from hopmeter.plan.workloads.crowding import crowding
 from hopmeter.plan.workloads.replays import replay_notes
 from hopmeter.system.terminal import Console
 
-if TYPE_CHECKING:  # loads NumPy, and most plans have no hosts
+if TYPE_CHECKING:  # this module loads NumPy, and most plans have no hosts
     from hopmeter.hosts.coordinator.session import HostSession
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")

@@ -109,7 +109,7 @@ class Run:
         found = messages(self.path).to_arrow()
         if cell is None:
             return found
-        from pyarrow import compute  # slow to load, and few programs need it
+        from pyarrow import compute  # this module is slow to load, and few programs need it
 
         return found.filter(compute.equal(found["cell"], find_cell(self.results, cell).id))
 

@@ -115,7 +115,7 @@ def _manifest(carrier: Carrier, capabilities: Capabilities) -> Manifest:
 
 
 def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> Iterator[Part]:
-    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
+    from hopmeter.manifest import codec_interpreter  # imported here, because the module needs NumPy
 
     state = capabilities.carrier(manifest, codec)
     if not state.ready and state.get.startswith(COMMAND) and "--framework" in state.get:

@@ -98,7 +98,7 @@ def pins(file: Path) -> dict[str, list[str]]:
 def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:  # a path to a local file, which is never locked
+    except InvalidRequirement:  # the requirement is a path to a local file, which is never locked
         return True
     versions = locked.get(normalize(requirement.name), [])
     return not versions or any(requirement.specifier.contains(version, prereleases=True) for version in versions)

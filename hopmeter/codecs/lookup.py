@@ -73,7 +73,7 @@ def codec_named(name: str) -> ModuleType:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """Import a framework's package. If it is not installed, raise CodecError with the install command."""
+    """Import a framework's package. If the package is not installed, raise CodecError with the install command."""
     module = sys.modules.get(package)
     return _import(package, extra) if module is None else module
 

@@ -56,7 +56,7 @@ class Estimate:
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the ratio is at most `threshold`."""
-        from scipy.special import stdtr  # slow to import, and most commands need no statistics
+        from scipy.special import stdtr  # SciPy is slow to import, and most commands need no statistics
 
         return float(stdtr(self.freedom, -(self.difference - self.below - math.log(threshold)) / self.error))
 

@@ -42,7 +42,7 @@ class BetweenRounds:
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
-        from scipy.special import stdtr  # slow to import, and most commands need no statistics
+        from scipy.special import stdtr  # SciPy is slow to import, and most commands need no statistics
 
         by_rounds = stdtr(self.found.freedom, -(self.found.difference - threshold) / self.found.error)
         return max(float(by_rounds), self.found.counts_p_value / 2)

@@ -159,7 +159,7 @@ class AskerFolder(ResultFolder):
         """Create the writer. `about` records the requested options and the machine."""
         super().__init__("asker", folder)
         self._about = about
-        # Converts times on the monotonic clock of the measurement to the wall-clock times in the log.
+        # The difference between the wall clock, which the log uses, and the monotonic clock of the measurement.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, found: Answers) -> str:

@@ -110,7 +110,7 @@ class Publisher:
         transport, plugin = self._pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
         if transport not in self._side.transports or plugin not in self._side.plugins:
-            self._rows = {}  # files are named after transport and codec, so only known names are accepted
+            self._rows = {}  # file names contain transport and codec, so only known names are accepted
         sent = int((self._rows["sent_ns"] != NONE_NS).sum()) if self._rows else None
         names = (self._side.label(transport), self._side.label(plugin), transport, codec)
         self._results.add(Outcome(*names, status, reason, self._rows, sent, received, wrong))

@@ -140,7 +140,7 @@ class Results:
         self.side, self._console, self._about = side, console, dict(about or {})
         self._folder = ResultFolder(side, folder)
         self.outcomes: list[Outcome] = []
-        # Converts times on the monotonic clock of the measurement to the wall-clock times in the logs.
+        # The difference between the wall clock, which the logs use, and the monotonic clock of the measurement.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def say(self, text: str, style: str = "dim") -> None:

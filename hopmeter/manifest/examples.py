@@ -27,8 +27,8 @@ VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
 BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
 """Matches the comment lines of an example that contain build commands."""
 SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
-"""The arguments that start the two sides of a program, by pattern. The user must start the first of the two sides
-first."""
+"""The arguments that start the two sides of a program, by pattern. The user must start the side that is listed first
+before the other side."""
 CARGO = """[package]
 name = "example"
 version = "0.1.0"

@@ -130,12 +130,12 @@ def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned |
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
     """Return the readiness of a transport's Python node, run by a Python that has the frameworks of all given
     codecs."""
-    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
+    from hopmeter.manifest import codec_interpreter  # imported here, because the module needs NumPy
 
     try:
         common = codec_interpreter.common_codec(codecs, manifest.offers["python"])
     except NoPythonError:
-        common = None  # `readiness` reports what is missing
+        common = None  # `readiness` reports the missing part
     return readiness(manifest, "python", common or codecs[0])
 
 
@@ -187,7 +187,7 @@ def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> 
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
-    from hopmeter.manifest import codec_interpreter  # imported here, because it needs NumPy
+    from hopmeter.manifest import codec_interpreter  # imported here, because the module needs NumPy
 
     return codec_interpreter.interpreter(codec, offer)
 

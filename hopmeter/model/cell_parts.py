@@ -104,8 +104,8 @@ class Schedule:
     retry_s: float = 1.0
     """How long, in seconds, the instrument retries a refused message."""
     patience_s: float = PATIENCE_S
-    """How long, in seconds, a client waits for a reply beyond the requested work. A source with `returns` waits as long
-    for a returning message."""
+    """How long, in seconds, a client waits for a reply beyond the requested work. A source with `returns` waits just as
+    long for a message to return."""
     drain_s: float = 0.2
     """How long, in seconds, receivers continue to listen after the last due time."""
     timeout_s: float = 20.0

@@ -51,7 +51,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # the validation of the manifest reports this error
+        return table  # validating the manifest reports the malformed table
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 

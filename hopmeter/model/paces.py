@@ -60,8 +60,8 @@ class PaceKind:
     rates: Callable[[float, Any], Rates] = _steady
     """A function that returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
-    """Whether each message waits until the previous message has returned. In pubsub, messages can only return through a
-    ring with relays."""
+    """Whether each message waits until the previous message has returned. In the pubsub pattern, messages can return
+    only through a ring with relays."""
     latency: str = "response"
     """The latency that ranks cells with this pace."""
     phrase: str = "at {rate} ({name})"

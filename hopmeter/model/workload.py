@@ -49,7 +49,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class Carrier:
-    """A transport with its settings. A participant has one process for each carrier of its flows."""
+    """A transport with its settings. Each participant has one process for each carrier of its flows."""
 
     transport: str
     profile: str = ""

@@ -83,7 +83,7 @@ class HandOver:
             if not self._closed:
                 self._arrived.put((call, done))
                 return True
-        self._free.put(None)  # wakes the next waiting thread
+        self._free.put(None)  # wakes up the next thread that waits for a free place
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:

@@ -75,7 +75,7 @@ def _settle_collector(collects: bool) -> None:
     """Exclude all existing objects from garbage collection, so that the collector has almost no work.
 
     The garbage collector stays on, as in an ordinary program. The setting `gc = "off"`, which some transports have,
-    turns it off.
+    turns the collector off.
     """
     gc.collect()
     gc.freeze()

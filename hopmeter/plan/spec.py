@@ -136,7 +136,7 @@ def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]
         "transport": carrier.transport,
         "settings": carrier.settings,
         "directory": str(site.directory),
-        "daemon": site.broker,  # the spec format's name for the broker address
+        "daemon": site.broker,  # the spec format calls the broker address `daemon`
         "bind": site.bind,
         "advertised": site.advertised,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),

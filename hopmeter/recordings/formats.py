@@ -159,7 +159,7 @@ def _peek(file: BinaryIO) -> bytes:
 
 @contextmanager
 def _decompress_file(file: BinaryIO, path: Path) -> Iterator[Path]:
-    """Decompress a file to the temporary directory. The copy is deleted at the end of the `with` block.
+    """Decompress a file to the temporary directory. The decompressed copy is deleted at the end of the `with` block.
 
     Raises RecordingError if too little space is left.
     """
@@ -214,7 +214,7 @@ def _translate(cause: Exception, path: Path) -> RecordingError:
         return RecordingError(
             "E-RECORDING-KIND", what, "convert the recording to MCAP with zstd, or without compression"
         )
-    if isinstance(cause, OSError) and cause.filename:  # other OSErrors come from decompression
+    if isinstance(cause, OSError) and cause.filename:  # an OSError without a file name comes from decompression
         return RecordingError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", KINDS)
     name = "" if isinstance(cause, DamageError) else f"{type(cause).__name__}: "
     said = " ".join(f"{name}{cause}".split())[:200].removesuffix(": ")

@@ -98,7 +98,7 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 def _tables(run: Run, on_damage: OnDamage) -> Iterator[pl.DataFrame]:
     for row in run.measured_rows:
         if row.cell.workload is not None and not row.cell.flow:
-            continue  # the flows of the workload list these messages
+            continue  # the rows of the workload's flows already list these messages
         for part in delivered_messages(row, on_damage):
             yield _table(row, part)
 

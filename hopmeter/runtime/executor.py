@@ -100,8 +100,8 @@ class Executor:
     transports."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Execute the remaining trials. Return False if the run was interrupted. Results of finished trials are stored
-        in the run directory in any case."""
+        """Execute the remaining trials. Return False if the run was interrupted. The results of finished trials are
+        stored even if the run was interrupted."""
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}

@@ -154,7 +154,7 @@ def _array(several: Sequence[Ask]) -> str:
     codecs = {codec for ask in several for codec in ask.axes["codec"]}
     if len(codecs) != 1 or "none" in codecs:
         return ARRAY
-    from hopmeter.node.payloads.forms import forms  # imported here, because it needs NumPy
+    from hopmeter.node.payloads.forms import forms  # imported here, because the module needs NumPy
 
     form = forms().get(codecs.pop())
     return form.noun if form else ARRAY

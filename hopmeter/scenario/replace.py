@@ -105,7 +105,7 @@ def _replace(table: Table, key: str, value: Any) -> None:
         table[key] = list(dict.fromkeys([*_as_list(value), *table.get(key, [])]))
         return
     cases = table.get("case", [])
-    selects = key in DEFAULTS  # only conditions select cells, unlike the numbers of messages and trials
+    selects = key in DEFAULTS  # only conditions select cells; the numbers of messages and trials do not
     whole = [{key: table[key], **case} if key in table else case for case in cases]
     chosen = [case for case in whole if key in case and _common(case[key], value)]
     differ = any(key in case for case in cases)

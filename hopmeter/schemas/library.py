@@ -1,7 +1,7 @@
 """Locates codec libraries.
 
-There is one codec library for each language, codec and message. The name of its directory contains a hash of its
-sources.
+There is one codec library for each language, codec and message. The name of a library's directory contains a hash of
+its sources.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
     enough = model.known.sum(axis=2) >= LEAST_ROUNDS
     if not enough.any():
         return levels, np.full(levels.shape, np.nan)
-    from scipy.special import stdtrit  # slow to import, and short runs do not need it
+    from scipy.special import stdtrit  # SciPy is slow to import, and short runs do not need it
 
     weights = model.known / model.inflation
     totals = weights.sum(axis=2)

@@ -31,7 +31,7 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
     last look, `share_of_rounds` is 1. The resulting intervals are repeated confidence intervals, which hold
     simultaneously over all looks.
     """
-    from scipy.special import ndtr, ndtri  # slow to import, and most commands need no statistics
+    from scipy.special import ndtr, ndtri  # SciPy is slow to import, and most commands need no statistics
 
     if share_of_rounds <= 0:
         return 0.0

@@ -22,7 +22,7 @@ def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
     """
     if variances.shape[1] < LEAST_CELLS:
         return variances, freedoms
-    from scipy.special import digamma, zeta  # slow to import, and most commands need no statistics
+    from scipy.special import digamma, zeta  # SciPy is slow to import, and most commands need no statistics
 
     half = np.maximum(freedoms, 1.0) / 2
     centred = _clip_odd(np.log(variances) - digamma(half) + np.log(half))

@@ -34,7 +34,7 @@ class PairTests:
         enough = self.common >= LEAST_ROUNDS
         if not enough.any():
             return np.ones(enough.shape)
-        from scipy.special import stdtr  # slow to import, and short runs do not need it
+        from scipy.special import stdtr  # SciPy is slow to import, and short runs do not need it
 
         found = 2 * stdtr(self.freedoms, -np.abs(self.differences) / self.errors)
         return np.where(enough, found, 1.0)

@@ -176,7 +176,7 @@ def _pair(
 
 def quantile(level: float, freedom: float) -> float:
     """Return the two-sided quantile of Student's t distribution."""
-    from scipy.special import stdtrit  # slow to import, and most commands need no statistics
+    from scipy.special import stdtrit  # SciPy is slow to import, and most commands need no statistics
 
     return float(-stdtrit(freedom, level / 2))
 

@@ -61,7 +61,7 @@ def _p_value(pair: CellPair) -> float:
     """Return the two-sided p-value of a pair, or 1 if the pair has too few common rounds."""
     if pair.rounds < LEAST_ROUNDS:
         return 1.0
-    from scipy.special import stdtr  # slow to import, and most commands need no statistics
+    from scipy.special import stdtr  # SciPy is slow to import, and most commands need no statistics
 
     return float(2 * stdtr(pair.freedom, -abs(_distance(pair)) / pair.error))
 

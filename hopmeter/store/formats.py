@@ -52,7 +52,7 @@ def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
 
 def _maker(about: dict[str, Any]) -> str:
     """Return text about the version of hopmeter that wrote the run. A development version may have the same version
-    number as this hopmeter."""
+    number as the running hopmeter."""
     made = about.get("hopmeter")
     if made is None:
         return ""

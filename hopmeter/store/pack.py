@@ -126,7 +126,7 @@ def run_directory(path: Path) -> Path:
 
 
 @functools.cache
-def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (so that a changed file misses the cache)
+def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (a changed file must miss the cache)
     folder = Path(tempfile.mkdtemp(prefix="hopmeter-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return unpack(file, folder)

@@ -49,8 +49,8 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """Return the number of messages that the sources offered. A message of a scatter counts once, although it calls
-    several servers."""
+    """Return the number of messages that the sources offered. A message of a scatter counts once, although the client
+    calls several servers with it."""
     each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)

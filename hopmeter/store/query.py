@@ -44,7 +44,7 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     A damaged file of a single trial is left out with a warning. Raises UsageError if there is no run or a run has no
     tables, and StoreError if a table is damaged.
     """
-    import duckdb  # slow to import, and no command needs it
+    import duckdb  # DuckDB is slow to import, and no command needs it
 
     folders = [run_directory(run).resolve() for run in runs]
     if not folders:

@@ -64,7 +64,7 @@ class Hunt:
         rows = [self._row(step) for step in steps]
         held = {step.axes.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
         if not any(held.values()) and rows[-1]["status"] == "failed":
-            return None  # the rate is not the cause of the failure, so a lower rate would fail too
+            return None  # the failure does not depend on the rate, so a lower rate would fail too
         rate = next_rate(self._search, held)
         return None if rate is None else further(self._scenario, steps, rate)
 

@@ -83,7 +83,7 @@ def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float
     rounds = _rounds(at_95, wanted.limit, trials)
     if alpha == ALPHA:
         return Evidence(at_95[0], at_95[2], rounds)
-    from scipy.special import stdtrit  # slow to import, and few runs have requirements
+    from scipy.special import stdtrit  # SciPy is slow to import, and few runs have requirements
 
     factor = float(stdtrit(trials - 1, 1 - alpha / 2) / stdtrit(trials - 1, 1 - ALPHA / 2))
     low, point, high = at_95

@@ -55,7 +55,7 @@ class Change:
 
 def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
     """Return the changes of each series, in chronological order."""
-    from scipy.stats import false_discovery_control  # takes a second to import, and only histories need it
+    from scipy.stats import false_discovery_control  # SciPy takes a second to import, and only histories need it
 
     found: list[list[Change]] = [[] for _ in series]
     untested = [(place, 0, len(values)) for place, values in enumerate(series)]
@@ -91,7 +91,7 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 def _gain_over_line(values: Values, at: int) -> float:
     """Return by how much the BIC of a two-level model is better than the BIC of a straight line. Outliers are clipped
     before both models are fitted."""
-    from scipy.stats import theilslopes  # takes a second to import, and only histories need it
+    from scipy.stats import theilslopes  # SciPy takes a second to import, and only histories need it
 
     count = len(values)
     runs = np.arange(count)

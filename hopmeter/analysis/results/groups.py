@@ -61,7 +61,7 @@ class Group:
     def choices(self) -> list[Row]:
         """The ranked rows, including failed ones, or all rows if no row is ranked."""
         from hopmeter.analysis.ranking.ranked_cells import (
-            choices,  # imports NumPy, which plans do not need
+            choices,  # this module imports NumPy, which plans do not need
         )
 
         chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}

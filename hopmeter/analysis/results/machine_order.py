@@ -94,7 +94,7 @@ def _correlation(one: tuple[str, Rows], other: tuple[str, Rows]) -> Correlation:
     here, there = ([rows[name].p50 or 0.0 for name in shared] for _, rows in (one, other))
     if len(shared) < LEAST or len(set(here)) < 2 or len(set(there)) < 2:
         return Correlation(one[0], other[0], len(shared), None, None)
-    from scipy import stats  # takes a second to import, and only a comparison of machines needs it
+    from scipy import stats  # SciPy takes a second to import, and only a comparison of machines needs it
 
     spearman, kendall = stats.spearmanr(here, there).statistic, stats.kendalltau(here, there).statistic
     return Correlation(one[0], other[0], len(shared), float(spearman), float(kendall))

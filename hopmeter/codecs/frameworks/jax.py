@@ -71,7 +71,7 @@ def _refuse_halving(jax: Any, dtype: Any) -> None:
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that shares an array's memory via DLPack.
 
-    JAX copies the array if it is not aligned to 64 bytes.
+    JAX copies the array if its memory is not aligned to 64 bytes.
     """
     jax = import_package("jax", EXTRA)
     share = _loader(jax)

@@ -58,7 +58,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
     def make(array: Any) -> Any:
         array = arrays.to_native_order(arrays.to_writable(array))
-        # Without this option, MXNet treats a zero-dimensional or empty array's shape as unknown.
+        # Without `np_shape`, MXNet treats the shape of a zero-dimensional or empty array as unknown.
         with mx.util.np_shape(True):
             made = _mxnet_array(mx, module, array)
             return made if place is None else made.as_in_context(place)

@@ -34,7 +34,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 def _units(units: Any, frames: Frames, depth: int) -> str:
     powers = sorted(units.items())
     for name, power in powers:
-        if float(power) != power:  # a fraction such as 1/3
+        if float(power) != power:  # the exponent is a fraction such as 1/3
             raise CodecError("E-UNIT", f"the exponent {power!r} of {name} is no float", "use a float as exponent")
     return node_of([(name, float(power)) for name, power in powers], frames, depth)
 

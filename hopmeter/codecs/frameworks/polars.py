@@ -110,7 +110,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 
 def _valid_name(name: str) -> str:
-    if "\0" in name:  # Polars panics when it exports a column with such a name
+    if "\0" in name:  # Polars panics when it exports a column whose name contains a null character
         raise CodecError("E-FRAMEWORK-LIMIT", "the name of a Polars column contains a zero byte", "rename it")
     return name
 

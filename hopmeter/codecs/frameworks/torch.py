@@ -26,7 +26,8 @@ variants of float8, and are sent as uint8."""
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append a tensor, and return its header node.
 
-    A tensor on a device other than the CPU is copied to the CPU. The receiver copies it to a device of the same kind.
+    A tensor on a device other than the CPU is copied to the CPU. The receiver copies such a tensor to a device of the
+    same kind.
     """
     torch = import_package("torch", EXTRA)
     if type(obj) not in (torch.Tensor, torch.nn.Parameter):

@@ -88,7 +88,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
         raise CodecError("E-PARTS", "Zarr attributes are not a dict")
-    json.dumps(attributes)  # refuses values that Zarr would iterate over, such as a range of any length
+    json.dumps(attributes)  # rejects values over which Zarr would iterate, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array(
         {}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes, **properties

@@ -59,7 +59,7 @@ class Agent:
         self._selector.register(channel, selectors.EVENT_READ)
         self._selector.register(alarm.ear, selectors.EVENT_READ)
         self._parent: int | None = None
-        with suppress(OSError):  # fails for a parent in another PID namespace, whose exit closes the channel
+        with suppress(OSError):  # the call fails if the parent is in another PID namespace
             self._parent = os.pidfd_open(os.getppid())
             self._selector.register(self._parent, selectors.EVENT_READ, self._lose_parent)
         self._is_over = False

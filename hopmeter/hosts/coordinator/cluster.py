@@ -85,7 +85,7 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
     except ImportError as cause:
         what = "--cluster needs the Python package distributed, which is not installed"
         raise UsageError("E-CLUSTER-MISSING", what, "pip install 'hopmeter[cluster]'") from cause
-    for name in ("distributed", "distributed.client"):  # Dask also logs the errors that it raises
+    for name in ("distributed", "distributed.client"):  # Dask logs errors in addition to raising them
         logging.getLogger(name).setLevel(logging.CRITICAL)
     security = _security(distributed.Security, cluster)
     try:

@@ -48,7 +48,7 @@ class HostOptions:
         if self.file is not None:
             raise UsageError("E-OPTION-CONFLICT", "--hosts and --cluster both name the hosts", "give one of them")
         from hopmeter.hosts.coordinator.cluster import (
-            Cluster,  # imports asyncio, which is slow
+            Cluster,  # this module imports asyncio, which is slow
         )
 
         return Cluster(self.cluster, self.ca, self.cert, self.key)

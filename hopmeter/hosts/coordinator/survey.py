@@ -115,8 +115,8 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
 
 
 def _way_to(address: str, connection: Connection) -> dict[str, Any]:
-    """Measure a stream to the address that other hosts use. Return the stream, or the reason why it did not reach the
-    host."""
+    """Measure a stream to the address that other hosts use. Return the measured stream, or the reason why no stream
+    reached the host."""
     token = secrets.token_bytes(TOKEN_BYTES)
 
     def result() -> tuple[int, int]:

@@ -69,7 +69,7 @@ class WorkerAgent:
         return found
 
     async def write(self, begin: int, lines: bytes) -> None:
-        """Pass bytes to the agent. `begin` is the offset of these bytes in the agent's input."""
+        """Pass bytes to the agent. `begin` is the offset of the passed bytes in the agent's input."""
         if begin != self._written_bytes:
             raise ValueError(f"byte {begin} is not the next one to write")
         self._written_bytes += len(lines)
@@ -133,7 +133,7 @@ async def read(key: str, begin: int) -> bytes | None:
 
 
 async def write(key: str, begin: int, lines: bytes) -> None:
-    """Pass bytes to an agent. `begin` is the offset of these bytes in the agent's input."""
+    """Pass bytes to an agent. `begin` is the offset of the passed bytes in the agent's input."""
     await _agents[key].write(begin, lines)
 
 

@@ -41,8 +41,8 @@ class AgentProcess:
     """A running command that provides the channel to an agent on stdin and stdout."""
 
     is_killed_with_launcher = True
-    """Whether the kernel kills the command when this process is killed. If this process is killed, the command's stdin
-    closes in any case."""
+    """Whether the kernel kills the command when this process is killed. Even without this, the command's stdin closes
+    if this process is killed."""
 
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
         """Start the command, with its stderr in a file. Raises HostError if the command does not exist."""

@@ -53,7 +53,7 @@ class BrokerTable(Strict):
     address: str = ""
     """The address to which adapters connect."""
     single: bool = False
-    """Whether a machine can run only one such broker. If it can, trials that need the broker run one after another."""
+    """Whether a machine can run only one such broker. If so, trials that need the broker run one after another."""
     files: dict[str, str] = {}
     """Files that hopmeter writes to the broker's directory before it starts the broker, by name."""
     leftover_files: list[str] = []

@@ -35,7 +35,7 @@ class Setting(Strict):
     languages: list[Language] | None = None
     """The languages in which the setting has an effect. By default, the setting has an effect in all languages.
 
-    The three keys after this one work in the same way.
+    The keys `waits`, `patterns` and `placements` limit the effect of the setting in the same way.
     """
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None

@@ -1,6 +1,6 @@
 """Describes libraries that no registry has.
 
-The user installs them, and an environment variable gives their location.
+The user installs such a library, and an environment variable gives its location.
 """
 
 from __future__ import annotations

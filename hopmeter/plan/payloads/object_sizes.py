@@ -69,7 +69,7 @@ def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
 
 def _alike(python: Interpreter, codec: str) -> list[Any]:
     """Return the properties of a Python environment that may change the size of a codec's objects."""
-    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
+    from hopmeter.manifest import codec_interpreter  # this module imports NumPy, which only codecs need
 
     versions = codec_interpreter.versions(codec, python)
     # If the version of a package is unknown, the package directories distinguish the environments.

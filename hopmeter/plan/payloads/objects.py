@@ -56,7 +56,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _no_place(cell: Cell) -> str:
-    from hopmeter.node.payloads.forms import devices  # imports NumPy, which few plans need
+    from hopmeter.node.payloads.forms import devices  # this module imports NumPy, which few plans need
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
@@ -138,7 +138,7 @@ def _measure_sizes(
 
 
 def _question(manifest: Manifest, flow: Flow, carrier: Readiness) -> Asked:
-    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
+    from hopmeter.manifest import codec_interpreter  # this module imports NumPy, which only codecs need
 
     python = codec_interpreter.interpreter(flow.codec, manifest.offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command

@@ -85,7 +85,7 @@ def _about(folder: Path) -> dict[str, Any]:
 def delays(log: Path, names: Names) -> dict[Names, Delays]:
     """Return the delays of a log, grouped by two columns. Raises StoreError if the log is damaged, and UsageError if
     the log is empty."""
-    import polars as pl  # imported here because it is slow to load and other reports do not need it
+    import polars as pl  # imported here because Polars is slow to load and other reports do not need it
 
     texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:

@@ -123,7 +123,7 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
 def verdict(each: Change) -> str:
     """Return the verdict in words. An undecided verdict includes the reason or the smallest detectable change."""
     words, (reason, code) = _words(each), split_code(each.reason)
-    if reason and code != SINGLE_RUNS:  # a sentence above the table states this reason
+    if reason and code != SINGLE_RUNS:  # a sentence above the table already states that both sides are single runs
         return f"{words}: {reason}"
     if each.verdict == UNDECIDED and each.detectable is not None:
         return f"{words}; a change of {_size(each, each.detectable)} would be detected"

@@ -26,7 +26,8 @@ CAPTION = (
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a figure with a dot for each row. Dots further left use less CPU, and lower dots are faster."""
+    """Return a figure with a dot for each row. Rows whose dots are further left use less CPU, and rows with lower dots
+    are faster."""
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)

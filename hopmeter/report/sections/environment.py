@@ -62,8 +62,8 @@ def _machine_facts(machine: Mapping[str, Any]) -> Facts:
 
 
 def hosts(run: Run) -> list[tuple[str, Facts]]:
-    """Return the facts of each host. The coordinator's entry contains only its address, because another section
-    describes that machine."""
+    """Return the facts of each host. The entry of the coordinator contains only its address, because another section
+    describes the coordinator's machine."""
     found = []
     for name, host in run.part("hosts").items():
         if host.get("here"):

@@ -198,8 +198,8 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """Return the row's name with its rate and the conditions that differ from `other`. If both are the same row, the
-    name includes the profile."""
+    """Return the row's name with its rate and the conditions that differ from `other`. If `row` and `other` are the
+    same row, the name includes the profile."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
     differing = [str(row.get(key) or "") for key in keys]

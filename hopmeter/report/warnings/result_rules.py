@@ -257,7 +257,7 @@ def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:
-            continue  # tables already show these warnings below the row
+            continue  # tables already show such warnings below the row
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 

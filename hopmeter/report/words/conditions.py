@@ -119,7 +119,7 @@ def _array(conditions: Mapping[str, Any]) -> str:
     """Return the usual name of an array in the group's codec, such as `a NumPy array`."""
     if conditions["codec"] in (None, "none"):
         return ARRAY
-    from hopmeter.node.payloads.forms import forms  # imports NumPy, which few tables need
+    from hopmeter.node.payloads.forms import forms  # this module imports NumPy, which few tables need
 
     form = forms().get(str(conditions["codec"]))
     return form.noun if form else ARRAY

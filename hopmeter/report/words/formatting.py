@@ -53,8 +53,8 @@ def empty_hop(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return an interval such as `14.9 to 15.6`, or `at least 14.9` if the upper bound is unknown. The string is empty
-    without an interval."""
+    """Return an interval such as `14.9 to 15.6`, or `at least 14.9` if the upper bound is unknown. Return an empty
+    string if there is no interval."""
     if low is None or high is None:
         return " ".join(f"{words} {number(end)}" for words, end in (("at least", low), ("at most", high)) if end)
     return f"{number(low)} to {number(high)}"
@@ -67,8 +67,8 @@ WIDEST = 1000
 
 
 def bracket(low: float | None, high: float | None) -> str:
-    """Return an interval such as `(303–1,443)`, or `(≥303)` if one bound is unknown. The result is `(?)` if the
-    interval is unknown or too wide."""
+    """Return an interval such as `(303–1,443)`, or `(≥303)` if one bound is unknown. Return `(?)` if the interval is
+    unknown or too wide."""
     if (low is None) != (high is None):
         return f"(≤{number(high)})" if low is None else f"(≥{number(low)})"
     if low is None or high is None or 0 < low * WIDEST < high:

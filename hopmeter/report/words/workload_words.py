@@ -167,8 +167,8 @@ def is_part(group: Group) -> bool:
 
 
 def missed_text(row: Row) -> str:
-    """Return the share of missed deadlines with its interval, such as `18.6 % (12.5–26.1)`. The string is empty without
-    deadlines."""
+    """Return the share of missed deadlines with its interval, such as `18.6 % (12.5–26.1)`. Return an empty string if
+    the row has no deadlines."""
     share, low, high = missed_share(row)
     return f"{share_percent(share)} {share_bracket(low, high)}" if share is not None else ""
 

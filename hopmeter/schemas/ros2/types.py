@@ -116,7 +116,7 @@ def split_definitions(name: str, text: str) -> RosType:
     own, *others = SEPARATOR.split(text)
     bodies = zip([name, *others[::2]], [own, *others[1::2]], strict=True)
     found = RosType(full_name(name), {full_name(each): body for each, body in bodies})
-    found.definitions  # noqa: B018 (the property raises)
+    found.definitions  # noqa: B018 (reading the property raises the error)
     return found
 
 

@@ -93,7 +93,7 @@ def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
     total = sum(events)
     if not total:
         return 1.0
-    from scipy.special import bdtr, bdtrc  # slow to import, and most commands need no statistics
+    from scipy.special import bdtr, bdtrc  # SciPy is slow to import, and most commands need no statistics
 
     share = messages[0] / sum(messages)
     below = float(bdtr(events[0], total, share))
