@@ -168,7 +168,7 @@ def is_measurable(made: Plan) -> bool:
 def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
     """Raise UsageError if this machine can measure no cell. The error names a command that builds the missing parts.
 
-    If `command` is given, the named command is `command` with an additional option.
+    If `command` is given, the error names `command` with an additional option.
     """
     if not is_measurable(made):
         raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made, command))

@@ -114,9 +114,8 @@ class Segment:
         self.tracks[topic].add(time_ns, size, number, self.start_ns + self.spans_ns[topic])
 
     def add_all(self, other: Segment) -> None:
-        """Add all messages of a later segment, which must be shorter than the replay, so that all its messages were
-        collected.
-        """
+        """Add all messages of a later segment. The later segment must be shorter than the replay, so that all its
+        messages were collected."""
         for topic, track in other.tracks.items():
             for time_ns, size, number in zip(track.times, track.sizes, track.numbers, strict=True):
                 self.add(topic, time_ns, size, number)

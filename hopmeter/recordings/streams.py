@@ -1,4 +1,4 @@
-"""Reads parts of a recording file sequentially with bounded memory, whether or not they are compressed."""
+"""Reads parts of a recording file sequentially with bounded memory, both compressed and uncompressed parts."""
 
 from __future__ import annotations
 

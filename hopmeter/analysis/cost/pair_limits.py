@@ -76,7 +76,8 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The fraction of CPU time that the same measurement without TCP saves, or None if the run has no such row."""
+        """The fraction of CPU time that the same measurement without TCP saves, or None if the run has no row without
+        TCP."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))

@@ -43,7 +43,7 @@ class Box:
     high: float
     """The upper whisker: the slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
-    """A selection of the messages beyond the whiskers, which always includes the fastest and the slowest message."""
+    """Selected messages beyond the whiskers. The fastest and the slowest of them are always selected."""
 
 
 WHISKER = 1.5

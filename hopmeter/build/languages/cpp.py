@@ -90,7 +90,7 @@ def options(kit: Kit) -> list[str]:
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
     """Remove the build directory if it belongs to a different source tree or has a different mark.
 
-    CMake rejects such a build directory, which may exist because all hopmeter installations share the user's cache.
+    CMake would reject such a build directory. It may exist because all hopmeter installations share the user's cache.
     """
     cached = folder / "CMakeCache.txt"
     if not cached.exists():

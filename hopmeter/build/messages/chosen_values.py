@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 STAMP_NS = 1_700_000_000_000_000_000
-"""The first 64-bit integer. 64-bit integers are often timestamps in nanoseconds; this timestamp is in 2023."""
+"""The value of the first 64-bit integer in a message. 64-bit integers are often timestamps in nanoseconds; this
+timestamp is in 2023."""
 FEW = 3
 """The length of maps, and of lists of messages or strings."""
 DEEP = 4

@@ -122,8 +122,7 @@ class Offer(BaseModel):
 
     @property
     def node(self) -> str:
-        """Return the node's name, which is the name of the transport or of the installation for which the node is
-        built."""
+        """Return the node's name: the name of the transport, or of the installation for which the node is built."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property

@@ -92,7 +92,7 @@ class RunAdvice:
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
         """Return a sentence about the rows that do not differ significantly from the recommended row. Return an empty
-        string if there are no such rows."""
+        string if all other rows differ significantly."""
         if not others:
             return ""
         group, many = self.decision.group, len(others) > 1

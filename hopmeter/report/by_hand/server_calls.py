@@ -82,8 +82,8 @@ def _title(run: Run) -> str:
 
 
 def _works_ns(run: Run, found: Found) -> dict[Names, float]:
-    """Return the requested work of each row in nanoseconds, or an empty dictionary if unknown. The first row of the log
-    describes all servers together."""
+    """Return the requested work of each row in nanoseconds, or an empty dict if the work is unknown. The first row of
+    the log describes all servers together."""
     ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
     if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
         return {}

@@ -142,7 +142,7 @@ def _thin(values: Sequence[float], ratio: float) -> list[float]:
 
 
 def span(values: Iterable[float | None], margin: float = 1.12) -> Ends | None:
-    """Return the bounds of a logarithmic axis that contains all positive values, or None if there are none."""
+    """Return the bounds of a logarithmic axis that contains all positive values, or None if no value is positive."""
     positive = [value for value in values if value is not None and value > 0 and math.isfinite(value)]
     return (min(positive) / margin, max(positive) * margin) if positive else None
 

@@ -35,8 +35,8 @@ def warning_sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on dropped cells, failed cells and failed trials, or an empty list if there are
-    none."""
+    """Return a list with the section on dropped cells, failed cells and failed trials, or an empty list if no cell was
+    dropped and nothing failed."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         _add_cells(run, found)

@@ -109,7 +109,8 @@ def has_type(payload: str) -> bool:
 
 
 def split_definitions(name: str, text: str) -> RosType:
-    """Return the type from a recording's text, which contains the definitions of the type and then of all nested types.
+    """Return the type from a recording's text. The text contains the definition of the type, followed by the
+    definitions of all nested types.
 
     Raises UsageError if a definition is missing or invalid.
     """

@@ -55,8 +55,8 @@ class Tail:
         )
 
     def _first_with(self, late: float) -> int:
-        """Return the index of the first threshold that at least `late` messages exceed. Return the last index if there
-        is no such threshold."""
+        """Return the index of the first threshold that at least `late` messages exceed. Return the index of the last
+        threshold if no threshold is exceeded that often."""
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
