@@ -15,7 +15,7 @@ Each module defines some of these names:
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames`, and returns its node as JSON.
 - `WRITERS`, optional: maps types to the functions that `write` would call, so that small objects need one call less.
 - `WHOLE`, optional: maps types to functions that return all frames at once, for types that `write` handles too slowly.
-  Alternatively a function that returns this dict, if building it needs the framework.
+  Instead of a dict, `WHOLE` may be a function that returns the dict, if building it needs the framework.
 - `READERS`: maps a node's tag to `reader(node, reading)`, which checks the node and returns the function that builds
   the object.
 - `from_array(wanted)`, if the framework has arrays: returns a function that builds one from a NumPy array

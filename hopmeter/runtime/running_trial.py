@@ -26,8 +26,8 @@ from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
 CUT_S = 8.0
-"""The timeout in seconds for the nodes of an interrupted trial to write their samples, in addition to the time for a
-call in progress."""
+"""The timeout in seconds for the nodes of an interrupted trial to write their samples. A call in progress adds to this
+time."""
 
 
 class RunningTrial:

@@ -33,8 +33,7 @@ MOST_SHUFFLES = 200_000
 ENOUGH = 20
 """Shuffling stops once this many shuffles have a larger difference, because the p-value is then accurate enough."""
 RESOLUTION = 10
-"""The number of shuffles is chosen so that, at the smallest p-value that matters, this many shuffles are expected to
-have a larger difference."""
+"""At the smallest p-value that matters, this many shuffles with a larger difference are expected."""
 BLOCK = 1 << 21
 """The number of values that are shuffled at once."""
 ROUNDING = 1e-9

@@ -23,7 +23,6 @@ def _cells_alone(cell: Cell) -> list[Cell]:
 
 
 def flows_to_isolate(workload: Workload) -> list[Flow]:
-    """Return the flows with a deadline that can be measured separately, because at least one other flow of the workload
-    does not cause their messages."""
+    """Return the flows with a deadline that can be measured without at least one other flow of the workload."""
     known = {flow.name for flow in workload.flows}
     return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

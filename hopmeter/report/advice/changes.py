@@ -53,8 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield a sentence for each other table with a different best transport, then sentences with the number of tables
-    that agree and that are undecided."""
+    """Yield a sentence for each other table with a different best transport, then sentences on how many tables agree
+    and how many are undecided."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:

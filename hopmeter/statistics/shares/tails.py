@@ -85,8 +85,8 @@ class Tail:
         return bool(self.thresholds[0] > 0 and not self.late[:, 0].any())
 
     def trials_needed(self, threshold: float, alpha: float) -> int | None:
-        """Return how many trials are needed to show whether the percentile is above or below a threshold, if the shares
-        of late messages stay the same. Return None if the number is too large."""
+        """Return how many trials are needed to show on which side of a threshold the percentile is, if the shares stay
+        the same. Return None if the number is too large."""
         at = min(int(np.searchsorted(-self.thresholds, -threshold)), len(self.thresholds) - 1)
         seen = Dispersion(self.dispersion.factor[at], self.dispersion.freedom[at])
         times = max(threshold / self.thresholds[0], 1.0) if self._is_extensible else 1.0
