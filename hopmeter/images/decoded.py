@@ -35,7 +35,7 @@ class Decoded:
     """The size of a frame in the source file."""
     frames: int
     crc32: int
-    """The checksum of all bytes, by which another run can be recognized to have used the same source."""
+    """The checksum of all bytes. Runs that used the same source have the same checksum."""
     turned: bool = False
     """Whether the frames were rotated or mirrored according to the file's EXIF orientation."""
 

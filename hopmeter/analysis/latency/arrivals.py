@@ -72,8 +72,8 @@ class Arrivals:
         return int((firsts < np.maximum.accumulate(firsts)).sum())
 
     def by_message(self, times: Times) -> Times:
-        """Convert times by arrival to times by message. Each message gets the time of its first copy, or NONE_NS if no
-        copy arrived."""
+        """Convert an array of times per arrival to an array of times per message. Each message gets the time of its
+        first copy, or NONE_NS if no copy arrived."""
         times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times

@@ -30,7 +30,7 @@ class Plot:
         return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
 
     def value(self, across: float, down: float) -> tuple[float, float]:
-        """Return the point at a pixel position, in axis units."""
+        """Return the point, in axis units, at a pixel position."""
         return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
 
 

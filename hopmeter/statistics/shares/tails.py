@@ -111,7 +111,7 @@ def _later_than(samples: Samples, thresholds: Floats) -> NDArray[np.intp]:
 
 def _thresholds(samples: Floats, beyond: float) -> Floats:
     """Return thresholds in descending order from the largest sample. All of the largest samples are included, and the
-    others are thinned out.
+    smaller samples are thinned out.
 
     The value just below each chosen sample is also a threshold, because many samples may be equal.
     """
