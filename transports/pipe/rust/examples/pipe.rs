@@ -35,7 +35,7 @@ fn receive(path: &str) -> Result<(), Box<dyn Error>> {
     let opened = File::open(path); // waits for the sender
     remove_file(path)?; // the pipe itself remains until both programs have closed it
     let mut pipe = opened?;
-    if PIPE_SIZE > 0 {
+    if PIPE_SIZE != 0 {
         fcntl_setpipe_size(&pipe, PIPE_SIZE)?;
     }
     let mut payload = vec![0; PAYLOAD_BYTES];
