@@ -21,10 +21,10 @@ const LARGEST: usize = 65536;
 fn open_socket(address: &str) -> Result<UdpSocket, Box<dyn Error>> {
     let socket = UdpSocket::bind(address)?;
     socket.set_read_timeout(Some(PATIENCE))?;
-    if SEND_BUFFER > 0 {
+    if SEND_BUFFER != 0 {
         set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
     }
-    if RECEIVE_BUFFER > 0 {
+    if RECEIVE_BUFFER != 0 {
         set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
     }
     Ok(socket)
