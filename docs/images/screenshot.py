@@ -1,4 +1,4 @@
-"""Photographs a report with a headless Chromium: `python docs/images/screenshot.py REPORT.html PICTURE.png`."""
+"""Takes a screenshot of a report with headless Chromium: `python docs/images/screenshot.py REPORT.html PICTURE.png`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SWITCHES = (
 
 
 def arguments() -> argparse.Namespace:
-    """Parse what to photograph, and how."""
+    """Parse the command line, which names the report, the picture file and the view."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path)
     parser.add_argument("picture", type=Path)
@@ -39,7 +39,7 @@ def arguments() -> argparse.Namespace:
 
 
 def browser(profile: str, **capabilities: object) -> webdriver.Chrome:
-    """Debian's Chromium with a new, empty profile."""
+    """Start Debian's Chromium, with the empty folder `profile` as its profile, and return its driver."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or "chromium"
     for name, value in capabilities.items():
@@ -50,7 +50,7 @@ def browser(profile: str, **capabilities: object) -> webdriver.Chrome:
 
 
 def looks(driver: webdriver.Chrome, width: int, height: int, scale: float = 1, dark: bool = False) -> None:
-    """Set the screen for every page opened from now on; one below 600 pixels is a phone's."""
+    """Set the screen size and the colour scheme. A screen that is narrower than 600 pixels emulates a phone."""
     size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -58,7 +58,7 @@ def looks(driver: webdriver.Chrome, width: int, height: int, scale: float = 1, d
 
 
 def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
-    """Return a picture of the upper part of the page, or of all of it."""
+    """Return a PNG of the upper part of the report, a PNG of the whole report, or a PDF."""
     looks(driver, asked.width, asked.height or 1000, asked.scale, asked.dark)
     driver.get(asked.report.resolve().as_uri())
     if asked.print:
@@ -76,7 +76,7 @@ def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
 
 
 def main() -> None:
-    """Open the page, photograph it and close it."""
+    """Open the report in a browser, write a screenshot to the picture file, and close the browser."""
     asked = arguments()
     with tempfile.TemporaryDirectory(prefix="hopmeter-picture-") as profile:
         driver = browser(profile)
