@@ -248,6 +248,14 @@ LIMITED = (
         {**RING, "wait": "block"},
         cores=TOGETHER,
     ),
+    Row(
+        "rabbitmq",
+        "c++",
+        "bare",
+        Bare(Program("rabbitmq.c", ("rabbitmq",)), ("{broker}", *COMMON), "rabbitmq"),
+        {**CALL, "wait": "block"},
+        cores=TOGETHER,
+    ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     *_beast(),
     Row(

@@ -25,7 +25,8 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
+"""How long a broker may take to become ready. RabbitMQ needs 4 s of CPU time, and a busy machine is slow."""
 LOOK_S = 0.02
 GRACE_S = 8.0
 """How long, in seconds, a broker may take to exit after SIGTERM. The time is generous because only the broker itself
@@ -180,7 +181,8 @@ class BrokerProcess:
         """Return the version that the broker reports, as one line, or the broker's title if it reports no version."""
         if not self._told.version:
             return self.title
-        command = [self._told.program or self._told.version[0], *self._told.version[1:]]
+        own = self._told.version[0] == self._told.command[0] and self._told.program
+        command = [own or self._told.version[0], *self._told.version[1:]]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False)
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 

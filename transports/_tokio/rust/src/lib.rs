@@ -27,6 +27,11 @@ impl Runtime {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
 
+    /// Waits for `future`, also on a thread of this runtime, whose tasks then continue on another thread.
+    pub fn finish<F: Future>(&self, future: F) -> F::Output {
+        tokio::task::block_in_place(|| self.0.block_on(future))
+    }
+
     /// Runs `calls` as a task until it completes or the subscription is dropped.
     pub fn call(&self, calls: impl Future<Output = ()> + Send + 'static) -> Task {
         Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
@@ -75,6 +80,14 @@ mod tests {
         let runtime = Runtime::start("test", 1).expect("threads");
         assert_eq!(runtime.wait_for(Duration::from_millis(1), std::future::pending::<()>()), None);
         assert_eq!(runtime.wait_for(Duration::from_secs(60), async { 7 }), Some(7));
+    }
+
+    #[test]
+    fn a_task_may_wait_for_another_one() {
+        let runtime = Runtime::start("test", 1).expect("threads");
+        let other = runtime.clone();
+        let nested = runtime.spawn(async move { other.finish(other.spawn(async { 7 })).expect("the inner task ends") });
+        assert_eq!(runtime.finish(nested).expect("the outer task ends"), 7);
     }
 
     #[test]
