@@ -25,7 +25,7 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """How long a broker may take to become ready. RabbitMQ needs 4 s of CPU time, and a busy machine is slow."""
 LOOK_S = 0.02
 GRACE_S = 8.0

@@ -45,8 +45,8 @@ async fn consume(channel: &Channel, queue: &str, acknowledge: bool) -> lapin::Re
     channel.basic_consume(queue.into(), "".into(), options, FieldTable::default()).await
 }
 
-async fn send(channel: Channel) -> Outcome {
-    declare_exchange(&channel).await?;
+async fn send(channel: &Channel) -> Outcome {
+    declare_exchange(channel).await?;
     if CONFIRMS {
         channel.confirm_select(ConfirmSelectOptions::default()).await?;
     }
@@ -54,20 +54,20 @@ async fn send(channel: Channel) -> Outcome {
     for number in 0..COUNT {
         sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
         let properties = BasicProperties::default().with_delivery_mode(if PERSISTENT { 2 } else { 1 });
-        publish(&channel, TOPIC, "", &vec![0; PAYLOAD_BYTES], properties).await?;
+        publish(channel, TOPIC, "", &vec![0; PAYLOAD_BYTES], properties).await?;
     }
     println!("sent {COUNT} messages");
     Ok(())
 }
 
-async fn receive(channel: Channel) -> Outcome {
-    declare_exchange(&channel).await?;
+async fn receive(channel: &Channel) -> Outcome {
+    declare_exchange(channel).await?;
     let options =
         QueueDeclareOptions { durable: PERSISTENT, exclusive: !PERSISTENT, auto_delete: true, ..Default::default() };
     let queue = channel.queue_declare("".into(), options, FieldTable::default()).await?;
     let (bind, no_arguments) = (QueueBindOptions::default(), FieldTable::default());
     channel.queue_bind(queue.name().clone(), TOPIC.into(), "".into(), bind, no_arguments).await?;
-    let mut messages = consume(&channel, queue.name().as_str(), ACKNOWLEDGE).await?;
+    let mut messages = consume(channel, queue.name().as_str(), ACKNOWLEDGE).await?;
     println!("ready");
     let mut count = 0;
     while count < COUNT {
@@ -82,14 +82,14 @@ async fn receive(channel: Channel) -> Outcome {
     Ok(())
 }
 
-async fn call(channel: Channel) -> Outcome {
-    let mut replies = consume(&channel, REPLIES, false).await?;
+async fn call(channel: &Channel) -> Outcome {
+    let mut replies = consume(channel, REPLIES, false).await?;
     let mut count = 0;
     let begin = Instant::now();
     for number in 0..COUNT {
         sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
         let properties = BasicProperties::default().with_reply_to(REPLIES.into());
-        publish(&channel, "", TOPIC, &vec![0; PAYLOAD_BYTES], properties).await?;
+        publish(channel, "", TOPIC, &vec![0; PAYLOAD_BYTES], properties).await?;
         let Ok(Some(reply)) = timeout(PATIENCE, replies.next()).await else { break };
         count += u32::from(reply?.data.len() == PAYLOAD_BYTES);
     }
@@ -97,17 +97,17 @@ async fn call(channel: Channel) -> Outcome {
     Ok(())
 }
 
-async fn serve(channel: Channel) -> Outcome {
+async fn serve(channel: &Channel) -> Outcome {
     let options = QueueDeclareOptions { exclusive: true, auto_delete: true, ..Default::default() };
     channel.queue_declare(TOPIC.into(), options, FieldTable::default()).await?;
-    let mut requests = consume(&channel, TOPIC, ACKNOWLEDGE).await?;
+    let mut requests = consume(channel, TOPIC, ACKNOWLEDGE).await?;
     println!("ready");
     let mut count = 0;
     while count < COUNT {
         let Ok(Some(request)) = timeout(PATIENCE, requests.next()).await else { break };
         let request = request?;
         let Some(client) = request.properties.reply_to() else { continue };
-        publish(&channel, "", client.as_str(), &request.data, BasicProperties::default()).await?; // the reply is the request
+        publish(channel, "", client.as_str(), &request.data, BasicProperties::default()).await?; // the reply is the request
         if ACKNOWLEDGE {
             request.ack(BasicAckOptions::default()).await?;
         }
@@ -122,10 +122,10 @@ async fn run(side: &str) -> Outcome {
     let channel = connection.create_channel().await?;
     channel.basic_qos(PREFETCH, BasicQosOptions::default()).await?;
     match side {
-        "send" => send(channel).await?,
-        "call" => call(channel).await?,
-        "serve" => serve(channel).await?,
-        _ => receive(channel).await?,
+        "send" => send(&channel).await?,
+        "call" => call(&channel).await?,
+        "serve" => serve(&channel).await?,
+        _ => receive(&channel).await?,
     }
     connection.close(200, "".into()).await?;
     Ok(())
