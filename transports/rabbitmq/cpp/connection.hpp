@@ -121,8 +121,8 @@ class Connection {
     if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) require(reply.library_error, doing);
     const auto* closed = static_cast<const amqp_channel_close_t*>(reply.reply.decoded);
     const bool is_channel = reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD;
-    const auto why = is_channel ? closed->reply_text
-                                : static_cast<const amqp_connection_close_t*>(reply.reply.decoded)->reply_text;
+    const auto why =
+        is_channel ? closed->reply_text : static_cast<const amqp_connection_close_t*>(reply.reply.decoded)->reply_text;
     throw hopmeter::Error(doing + ": " + text_of(why));
   }
 
