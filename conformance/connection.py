@@ -151,9 +151,9 @@ def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [frame for frame in seen if frame["seq"] < PROBE_SEQ]
 
 
-def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[str, Any]]:
+def receive_frames(receiver: ScriptedNode, name: str, count: int, within_ms: int = 10_000) -> list[dict[str, Any]]:
     """Receive `count` frames in addition to late probes."""
-    return replace_probes(receiver, name, receiver.receive(name, count))
+    return replace_probes(receiver, name, receiver.receive(name, count, within_ms))
 
 
 def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str, Any]]:

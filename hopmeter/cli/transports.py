@@ -105,7 +105,7 @@ def _print_list(console: Console, known: Mapping[str, Manifest], ready: Mapping[
 def _line(offer: Offer, state: Readiness) -> list[str]:
     mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
     library = escape(state.version if state.ready else offer.library)
-    traits = f"[dim]{' '.join(offer.waits)}; {' '.join(offer.patterns)}[/dim]"
+    traits = f"[dim]{' '.join(offer.asked_waits)}; {' '.join(offer.patterns)}[/dim]"
     return [offer.language, mark, library if state.ready else f"[dim]{library}[/dim]", traits]
 
 

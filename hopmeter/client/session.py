@@ -106,9 +106,9 @@ def _to_fill_in(template: str) -> str:
 
 
 def _wait(offer: Offer, asked: str | None) -> str:
-    if asked is not None and asked not in offer.waits:
-        raise UsageError("E-VALUE-CHOICE", f"{offer.transport}: wait {one_of(asked, offer.waits)}")
-    return asked or next(way for way in WAITS if way in offer.waits)
+    if asked is not None and asked not in offer.asked_waits:
+        raise UsageError("E-VALUE-CHOICE", f"{offer.transport}: wait {one_of(asked, offer.asked_waits)}")
+    return offer.wait_for(asked) if asked else next(way for way in WAITS if way in offer.waits)
 
 
 def _largest(manifest: Manifest, asked: int | None) -> int:

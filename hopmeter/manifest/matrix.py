@@ -99,9 +99,13 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
         "yes" if "pubsub" in offer.patterns else NONE,
         str(manifest.rpc) if "rpc" in offer.patterns else NONE,
         ", ".join(offer.placements),
-        ", ".join(offer.waits),
+        ", ".join(_wait_words(offer)),
         *installer(manifest.languages[offer.language], offer),
     ]
+
+
+def _wait_words(offer: Offer) -> list[str]:
+    return [f"{wait} ({offer.event_loop})" if wait == "callback" and offer.event_loop else wait for wait in offer.waits]
 
 
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:

@@ -312,7 +312,7 @@ class Manifest(Strict):
 
 
 PLAIN = (
-    *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
+    *("waits", "event_loop", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
     *("build_variables", "environment", "interpreter", "objects", "types"),
 )
 """Keys that occur only in a language's table."""

@@ -85,7 +85,7 @@ class Conditions:
     wait: Annotated[
         str,
         Condition(
-            option="spin, block, callback; callback+block sets the wait of each sink.",
+            option="spin, block, callback, or asyncio (callback in Python); callback+block sets the wait of each sink.",
             meaning="How a receiver waits; `callback+block` gives one wait for each sink, in order.",
             default="block",
             form="wait",

@@ -9,9 +9,11 @@ from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, find_transports, select_transports
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
+from hopmeter.model.cell_parts import waits_of
 from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
@@ -105,6 +107,7 @@ def cell_of(
     parts = language_parts(language, axes["relays"])
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
+    axes = {**axes, "wait": resolve_wait(axes["wait"], manifest.offers.get(parts[-1]))}
     core_list, no_cores = _cores(machine, axes["cores"])
     cell = Cell.of(
         id="",
@@ -129,6 +132,12 @@ def cell_of(
         **_manner(scenario),
     )
     return cell if ask.duration else cell.with_values(limit_s=cell.schedule.limit_s + _worked_s(cell))
+
+
+def resolve_wait(asked: str, receiver: Offer | None) -> str:
+    """Return the waits of a receiver's adapter for a user's words. An event loop that the adapter does not have stays
+    in the cell, as the reason to drop the cell."""
+    return "+".join(receiver.wait_for(each) for each in waits_of(asked)) if receiver else asked
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:

@@ -88,4 +88,6 @@ def is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
         return False
     placements = (*offer.placements, "apart")
     waits = waits_of(axes["wait"])
-    return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)
+    return (
+        axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.asked_waits)
+    )

@@ -78,7 +78,7 @@ def _check_offer(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
         asked: list[tuple[str, str, Sequence[str]]] = [
             ("pattern", cell.axes.pattern, offer.patterns),
             ("placement", cell.axes.placement, offer.placements),
-            *(("wait", wait, offer.waits) for wait in cell.axes.waits),
+            *(("wait", wait, offer.asked_waits) for wait in cell.axes.waits),
         ]
         for axis, value, listed in asked:
             if value not in listed:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
+from hopmeter.manifest.tables.allowed_words import EventLoop
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import PARAMETERS
-from hopmeter.model.workload import PER_FLOW, Carrier, Flow
+from hopmeter.model.workload import PER_FLOW, Carrier, Flow, Workload
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
@@ -266,8 +267,14 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
     """Return how the receivers of a node wait. If some receivers are polled, return how the polled receivers wait."""
     if cell.workload is not None:
-        return cell.workload.participants[hosted[0].participant].wait
+        return _participant_wait(cell.workload, hosted[0])
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
+
+
+def _participant_wait(workload: Workload, one: Endpoint) -> str:
+    """Return how a participant waits. Only one that receives nothing may have an event loop that its adapter lacks."""
+    wait = workload.participants[one.participant].wait
+    return "callback" if wait in get_args(EventLoop) else wait
 
 
 def _polled_wait(waits: Sequence[str]) -> str:
@@ -286,7 +293,7 @@ def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
 def _own_wait(cell: Cell, one: Endpoint) -> str:
     """Return how an endpoint waits. Only sinks may wait in different ways within one cell."""
     if cell.workload is not None:
-        return cell.workload.participants[one.participant].wait
+        return _participant_wait(cell.workload, one)
     return cell.axes.waits[(one.place - 1) % len(cell.axes.waits)]
 
 

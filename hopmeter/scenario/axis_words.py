@@ -16,7 +16,7 @@ MOST_NAMES = 2
 UNITS = {"m": "min"}
 TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
 COUNT = re.compile(r"\d+")
-WAITS = {"spin": "spin", "block": "block", "callback": "are called back"}
+WAITS = {"spin": "spin", "block": "block", "callback": "are called back", "asyncio": "are called by asyncio"}
 CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs of languages"}
 
 

@@ -11,6 +11,7 @@ from hopmeter.manifest.tables.allowed_words import LANGUAGES
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.scenario.flow_faults import causes, flow_faults, receivers
 from hopmeter.scenario.pace_parameters import Fault
+from hopmeter.scenario.values import WAITS
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
@@ -80,7 +81,7 @@ def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
             yield "E-VALUE-CHOICE", f"language: in a workload, {one_of(language, ['one', *LANGUAGES])}"
     for wait in getattr(scenario, "wait", None) or []:
         if "+" in wait:
-            yield "E-VALUE-CHOICE", f"wait: in a workload, {one_of(wait, ['spin', 'block', 'callback'])}"
+            yield "E-VALUE-CHOICE", f"wait: in a workload, {one_of(wait, WAITS)}"
 
 
 def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:

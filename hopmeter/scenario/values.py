@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.tables.allowed_words import LANGUAGES, Wait
+from hopmeter.manifest.tables.allowed_words import LANGUAGES, AskedWait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
 from hopmeter.model.conditions import MOST_MESSAGES
@@ -25,7 +25,7 @@ from hopmeter.scenario import patterns, requirement
 from hopmeter.system.toml_files import nearest, one_of
 
 Item = TypeVar("Item")
-WAITS: tuple[str, ...] = get_args(Wait)
+WAITS: tuple[str, ...] = get_args(AskedWait)
 MOST_SEED = 2**63 - 1
 MOST_SPIN_US = 1_000_000
 LEARNED = "learned"

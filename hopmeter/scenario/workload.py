@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest.tables.allowed_words import AskedWait
 from hopmeter.scenario.condition_keys import add_flow_keys
 from hopmeter.scenario.values import (
     Cores,
@@ -53,9 +54,7 @@ class Participant(Keys):
         None, description="The host on which it runs: a name in the file of `--hosts`, or a worker of `--cluster`."
     )
     language: OneLanguage | None = Field(None, description="rust, c++ or python; by default that of the scenario.")
-    wait: Literal["spin", "block", "callback"] | None = Field(
-        None, description="How it waits for messages; by default as the scenario says."
-    )
+    wait: AskedWait | None = Field(None, description="How it waits for messages; by default as the scenario says.")
     cores: Cores | None = Field(None, description="The cores of its threads; by default as the scenario says.")
     fifo: Annotated[int, Field(ge=0, le=99)] | None = Field(
         None, description="SCHED_FIFO priority, 0 for the ordinary scheduler; by default as the scenario says."

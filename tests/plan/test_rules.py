@@ -274,3 +274,30 @@ def test_a_cell_whose_settings_choose_another_installation_needs_its_node(
         ("rust", "edition=old"),
     }
     assert lacking(dropped["python", "edition=old"], "D-NOT-BUILT hopmeter build bus --set edition=old") == []
+
+
+AWAITED = {"rust": LANGUAGE | {"waits": ["block", "callback"]}, "python": LANGUAGE | {"waits": ["block", "callback"]}}
+LOOP = transport("loop", languages=AWAITED | {"python": AWAITED["python"] | {"event_loop": "asyncio"}})
+
+
+@pytest.mark.parametrize(
+    ("language", "wait", "planned"),
+    [
+        ("one", "asyncio", [("python", "callback")]),
+        ("python", ["callback", "asyncio"], [("python", "callback")]),
+        ("rust>python", "asyncio", [("rust>python", "callback")]),
+        ("one", "block", [("rust", "block")]),
+    ],
+)
+def test_asyncio_is_the_callback_of_an_adapter_with_this_event_loop(
+    language: str, wait: Any, planned: list[tuple[str, str]]
+) -> None:
+    plan = make_plan(capabilities(LOOP), transport="loop", language=language, wait=wait)
+    cells = [cell for cell in plan.cells if cell.axes.transport == "loop"]
+    assert [(cell.axes.language, cell.axes.wait) for cell in cells] == planned
+
+
+@pytest.mark.parametrize(("name", "language"), [("loop", "rust"), ("loop", "python>rust"), ("bus", "python")])
+def test_asyncio_is_dropped_where_receivers_have_no_event_loop(name: str, language: str) -> None:
+    cell = make_plan(capabilities(LOOP, BUS), transport=name, language=language, wait="asyncio").cells[0]
+    assert lacking(cell.dropped, "D-NOT-OFFERED asyncio") == []

@@ -212,6 +212,18 @@ def test_a_participant_has_its_own_threads_wait_cores_and_priority() -> None:
     assert {each["core"] for each in specs()[2]["endpoints"]} == {0}
 
 
+def test_asyncio_is_the_callback_of_a_participant_in_python() -> None:
+    waits = {"waits": ["block", "callback"], "library": "L"}
+    bus = transport("bus", languages={"rust": waits, "python": waits | {"event_loop": "asyncio"}})
+    flows = {"frames": {"from": "camera", "to": "detector", "rate": 30}}
+    rust, python = {"language": "rust"}, {"language": "python"}
+    found = cell(bus, wait="asyncio", participant={"camera": rust, "detector": python}, flow=flows, path={})
+    assert not found.dropped
+    assert [spec["wait"] for _, spec in node_specs(found, PLACE)] == ["callback", "callback"]
+    found = cell(bus, participant={"camera": python, "detector": rust | {"wait": "asyncio"}}, flow=flows, path={})
+    assert lacking(found.dropped, "D-NOT-OFFERED (rust) asyncio") == []
+
+
 def test_a_node_knows_the_flows_of_its_endpoints_alone() -> None:
     numbers = [[flow["number"] for flow in spec["flows"]] for spec in specs()]
     assert numbers == [[0, 2, 3, 5], [0, 1, 3, 4], [0, 1, 2, 4, 5]]

@@ -52,7 +52,7 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
     for offer in offers:
         state = ready[offer.transport, offer.language]
         mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
-        words = (" ".join(each) for each in (offer.waits, offer.patterns, offer.placements))
+        words = (" ".join(each) for each in (offer.asked_waits, offer.patterns, offer.placements))
         table.add_row(offer.language, mark, state.version or offer.library, *words, _size(offer.max_payload_bytes))
     return table
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.tables.allowed_words import Language, Pattern, Placement, Wait
+from hopmeter.manifest.tables.allowed_words import EventLoop, Language, Pattern, Placement, Wait
 from hopmeter.manifest.tables.build_cost import BuildCost
 from hopmeter.manifest.tables.installation import Installation
 from hopmeter.manifest.tables.strict import Strict
@@ -41,6 +41,8 @@ class LanguagePart(Strict):
     """A transport in one language: its library, its installation, and its differences from other languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
+    event_loop: EventLoop | None = None
+    """For Python: the kind of event loop that calls back with the wait `callback`; None if the library's threads do."""
     library: str
     pip: list[str] = []
     apt: list[str] = []
@@ -93,6 +95,7 @@ class Offer(BaseModel):
     transport: str
     language: Language
     waits: list[Wait]
+    event_loop: EventLoop | None = None
     placements: list[Placement]
     patterns: list[str]
     loan: bool
@@ -119,6 +122,15 @@ class Offer(BaseModel):
     build_variables: dict[str, str | dict[str, str]] = {}
     objects: list[str] = []
     types: MessageTypes | None = None
+
+    @property
+    def asked_waits(self) -> list[str]:
+        """Return the waits that a user may ask for, including the event loop's name."""
+        return [*self.waits, *([self.event_loop] if self.event_loop else [])]
+
+    def wait_for(self, asked: str) -> str:
+        """Return the wait that a user's word means here: `callback` for the name of the adapter's event loop."""
+        return "callback" if asked == self.event_loop else asked
 
     @property
     def node(self) -> str:

@@ -20,6 +20,7 @@ from hopmeter.plan.expand import (
     cell_of,
     idle_states,
     join_languages,
+    resolve_wait,
     settings_of,
     transports_of,
 )
@@ -134,19 +135,28 @@ def _participants(
     own: Mapping[str, Carrier],
     capabilities: Capabilities,
 ) -> tuple[Participant, ...]:
+    def used_by(participant: str) -> list[Manifest]:
+        mine = [name for name, flow in scenario.flow.items() if participant in (flow.sender, *receivers(flow))]
+        return [capabilities.manifests[own[name].transport] if name in own else manifest for name in mine]
+
     def language(participant: str) -> str:
         """Return the language that suits all transports of a participant."""
         if axes["language"] != "one":
             return str(axes["language"])
-        mine = [name for name, flow in scenario.flow.items() if participant in (flow.sender, *receivers(flow))]
-        used = [capabilities.manifests[own[name].transport] if name in own else manifest for name in mine]
-        return preferred_language(used, participant_axes(scenario, participant, axes["wait"]), capabilities.ready)
+        asked = participant_axes(scenario, participant, axes["wait"])
+        return preferred_language(used_by(participant), asked, capabilities.ready)
 
+    def wait(participant: str, language: str, asked: str) -> str:
+        """Return the wait of a participant. All of its transports must have the event loop that a user asks for."""
+        waits = {resolve_wait(asked, each.offers.get(language)) for each in used_by(participant)}
+        return next(iter(waits)) if len(waits) == 1 else asked
+
+    spoken = {name: each.language or language(name) for name, each in scenario.participant.items()}
     return tuple(
         Participant(
             name=name,
-            language=each.language or language(name),
-            wait=each.wait or axes["wait"],
+            language=spoken[name],
+            wait=wait(name, spoken[name], each.wait or axes["wait"]),
             core_list=_core_list(each.cores, capabilities),
             fifo=scenario.fifo if each.fifo is None else each.fifo,
             host=each.host or "",

@@ -3,6 +3,7 @@ requests and replies."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from typing import Any
@@ -12,8 +13,9 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from hopmeter.node.calls import BlockingCalls, CalledServer, Parts
-from hopmeter.node.contract import Link, Setup, network_device
+from hopmeter.node.calls import BlockingCalls, CalledServer, Parts, ReplyQueue
+from hopmeter.node.contract import Fill, Link, Setup, network_device
+from hopmeter.node.event_loop import EventLoop
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .bodies import KINDS, add_route
@@ -48,8 +50,7 @@ class Client(BlockingCalls):
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind = transport.kind
         self._url = f"http://{link.address}/{link.name}"
-        closes = {} if transport.settings["keep_alive"] else {"Connection": "close"}
-        self._client = httpx.Client(headers=closes, trust_env=False)
+        self._client = httpx.Client(headers=transport.headers, trust_env=False)
         super().__init__(self._kind.write, self._post)
 
     def _post(self, request: Any) -> Parts | None:
@@ -65,13 +66,45 @@ class Client(BlockingCalls):
         self._client.close()
 
 
+class AsyncClient(ReplyQueue):
+    """A client in an event loop of its own. A task makes each call, so several calls may be in progress, each on its
+    own connection."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        super().__init__()
+        self._kind = transport.kind
+        self._url = f"http://{link.address}/{link.name}"
+        self._loop = EventLoop()
+        self._client = httpx.AsyncClient(headers=transport.headers, trust_env=False)
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        self._loop.start(self._post(self._kind.write(payload_bytes, fill)))
+        return True
+
+    async def _post(self, request: Any) -> None:
+        """Queue the parts of the reply, unless the server has gone or has not answered."""
+        with contextlib.suppress(httpx.HTTPError):
+            reply = await self._client.post(self._url, **self._kind.request(request))
+            if reply.status_code == httpx.codes.OK:
+                self.put(self._kind.read(reply))
+
+    def close(self) -> None:
+        self._loop.run(self._client.aclose())
+        self._loop.close()
+
+
+def open_client(transport: Transport, link: Link) -> Client | AsyncClient:
+    return AsyncClient(transport, link) if link.wait == "callback" else Client(transport, link)
+
+
 class Transport(CallbackTransport):
     called_server = opens(Server)
-    client = opens(Client)
+    client = opens(open_client)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self.kind = KINDS[self.settings["body"]]
+        self.headers = {} if self.settings["keep_alive"] else {"Connection": "close"}
         self.path = f"HTTP/1.1 over TCP on {network_device(setup)}"
 
     @staticmethod

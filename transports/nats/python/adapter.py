@@ -1,8 +1,7 @@
 """The adapter for NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
-nats-py runs in an event loop. Every link end has its own connection and event loop, which runs on the endpoint's thread
-during a send or a wait. This adapter offers no callbacks, because a relay's callback would run inside such a loop and
-could not run the loop of its next link.
+nats-py runs in an event loop. With `block`, every link end has its own connection and event loop, which runs on the
+endpoint's thread during a send or a wait. With `callback`, the loop has a thread of its own (asyncio_ends.py).
 """
 
 from __future__ import annotations
@@ -15,8 +14,10 @@ import nats
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from hopmeter.node.base import BaseTransport, opens, package_version
-from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Take
+from hopmeter.node.base import BaseTransport, package_version
+from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Handle, Link, Take
+
+from . import asyncio_ends
 
 R = TypeVar("R")
 
@@ -127,7 +128,18 @@ class Server(Receiver):
 class Transport(BaseTransport):
     version = package_version("nats-py")
     path = "TCP through nats-server"
-    publisher = opens(Publisher)
-    subscriber = opens(Subscriber)
-    server = opens(Server)
-    client = opens(Client)
+
+    def publisher(self, link: Link) -> Publisher | asyncio_ends.Publisher:
+        return (asyncio_ends.Publisher if link.wait == "callback" else Publisher)(self, link)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self, link)
+
+    def subscribe(self, link: Link, on_frame: Take) -> Closable:
+        return asyncio_ends.Subscription(self, link, on_frame)
+
+    def server(self, link: Link) -> Server | asyncio_ends.Server:
+        return (asyncio_ends.Server if link.wait == "callback" else Server)(self, link)
+
+    def client(self, link: Link) -> Client | asyncio_ends.Client:
+        return (asyncio_ends.Client if link.wait == "callback" else Client)(self, link)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import redis
+import redis.asyncio
 
 from hopmeter.node.base import BaseTransport, package_version
-from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Link, Setup, Take
+
+from . import asyncio_ends
 
 
 class Publisher:
@@ -59,18 +64,24 @@ class Transport(BaseTransport):
         self._is_unix = self.settings["endpoint"] == "unix"
         self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 
-    def _client(self) -> redis.Redis:
-        """Return a connection for one link end. The connection is made when its first command is sent."""
+    @property
+    def _connection(self) -> dict[str, Any]:
+        """Return the arguments of one link end's connection, which is made when its first command is sent."""
         credentials, _, place = self._tcp.rpartition("@")
         user, _, password = credentials.partition(":")
         known = {"username": user, "password": password} if credentials else {}
         if self._is_unix:
-            return redis.Redis(unix_socket_path=self._unix, **known)
+            return {"unix_socket_path": self._unix, **known}
         host, _, port = place.partition(":")
-        return redis.Redis(host, int(port), **known)
+        return {"host": host, "port": int(port), **known}
 
-    def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._client(), link.name)
+    def publisher(self, link: Link) -> Publisher | asyncio_ends.Publisher:
+        if link.wait == "callback":
+            return asyncio_ends.Publisher(redis.asyncio.Redis(**self._connection), link.name)
+        return Publisher(redis.Redis(**self._connection), link.name)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._client(), link.name)
+        return Subscriber(redis.Redis(**self._connection), link.name)
+
+    def subscribe(self, link: Link, on_frame: Take) -> Closable:
+        return asyncio_ends.Subscription(redis.asyncio.Redis(**self._connection), link.name, on_frame)

@@ -1,4 +1,4 @@
-"""The adapter for WebSocket in Python, with the threading API of websockets.
+"""The adapter for WebSocket in Python, with the threading API of websockets, or with its asyncio API for callbacks.
 
 ../README.md describes the wire format and the threads.
 """
@@ -7,17 +7,29 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import websockets.version
 from websockets.sync.client import ClientConnection, connect
 
 from hopmeter.node.base import BaseTransport
-from hopmeter.node.contract import Link, Setup, network_device
+from hopmeter.node.contract import Closable, Link, Setup, Take, network_device
 
 from .calls import Client, Server
 from .connections import options
 from .patient import Listener, connect_to
 from .topics import Publisher, Subscriber
+
+if TYPE_CHECKING:
+    from . import asyncio_ends
+
+
+def called_ends() -> ModuleType:
+    """Return the module of the link ends for callbacks. Only they import asyncio, because the import is slow."""
+    from . import asyncio_ends
+
+    return asyncio_ends
 
 
 class Transport(BaseTransport):
@@ -30,16 +42,25 @@ class Transport(BaseTransport):
     def version() -> str:
         return f"websockets {websockets.version.version}"
 
-    def publisher(self, link: Link) -> Publisher:
+    def publisher(self, link: Link) -> Publisher | asyncio_ends.Publisher:
+        if link.wait == "callback":
+            return called_ends().Publisher(self.setup, link)
         return Publisher(self.setup, link, self._listener(link))
 
     def subscriber(self, link: Link) -> Subscriber:
         return Subscriber(self._connection(link))
 
-    def server(self, link: Link) -> Server:
+    def subscribe(self, link: Link, on_frame: Take) -> Closable:
+        return called_ends().Subscription(self.setup, link, on_frame)
+
+    def server(self, link: Link) -> Server | asyncio_ends.Server:
+        if link.wait == "callback":
+            return called_ends().Server(self.setup, link)
         return Server(self.setup, link, self._listener(link))
 
-    def client(self, link: Link) -> Client:
+    def client(self, link: Link) -> Client | asyncio_ends.Client:
+        if link.wait == "callback":
+            return called_ends().Client(self.setup, link)
         return Client(link, self._connection(link))
 
     def _listener(self, link: Link) -> Listener:

@@ -88,13 +88,13 @@ class Subscriber(End):
 
     def subscribe(self, on_frame: Take) -> Closable:
         """Call `on_frame` from an event loop. asyncio is imported only for this wait, because the import is slow."""
-        from .asyncio_loop import EventLoop
+        from .asyncio_ends import CalledEnd
 
         async def receive(socket: Any) -> None:
             frame = await socket.recv(copy=self._copies)
             on_frame(frame, native=frame)
 
-        return EventLoop(self._socket, receive, owner=self)
+        return CalledEnd(self._socket, receive, owner=self)
 
 
 class Client(Subscriber):
@@ -109,13 +109,13 @@ class Server(Subscriber):
 
     def serve(self, on_request: Handle) -> Closable:
         """Call `on_request` from an event loop. The instrument closes this server after the event loop has ended."""
-        from .asyncio_loop import EventLoop
+        from .asyncio_ends import CalledEnd
 
         async def receive(socket: Any) -> None:
             client, request = await socket.recv_multipart(copy=self._copies)
             on_request(request, self._reply_to(client))
 
-        return EventLoop(self._socket, receive, owner=None)
+        return CalledEnd(self._socket, receive, owner=None)
 
     def _reply_to(self, client: Frame) -> Callable[[int, Fill], bool]:
         def reply(payload_bytes: int, fill: Fill) -> bool:
