@@ -14,8 +14,8 @@ from hopmeter import codecs
 from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs
 
 NAMES = [
-    *("arrow-ipc", "cdr", "flatbuffers", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf"),
-    "safetensors",
+    *("arrow-ipc", "cdr", "flatbuffers", "json-base64", "msgpack", "msgspec", "pickle-in-band", "pickle-out-of-band"),
+    *("protobuf", "safetensors"),
 ]
 SAFE = [name for name in NAMES if not name.startswith("pickle")]
 
@@ -36,7 +36,7 @@ def test_arrays_come_back_equal(name: str, array: Any) -> None:
 
 def test_what_holds_arrays_comes_back_where_there_is_a_form_for_it() -> None:
     sent: Any = {"a": np.arange(3), "b": np.ones(2)}
-    for name in ("msgpack", "json-base64", "safetensors", "pickle-in-band"):
+    for name in ("msgpack", "msgspec", "json-base64", "safetensors", "pickle-in-band"):
         back = comparison_codec(name).decode(copy_frames(comparison_codec(name).encode(sent)))
         assert {key: value.tolist() for key, value in back.items()} == {"a": [0, 1, 2], "b": [1, 1]}
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
@@ -62,7 +62,7 @@ def test_what_has_no_form_and_what_was_damaged_is_refused(name: str) -> None:
             continue
 
 
-@pytest.mark.parametrize("name", ["msgpack", "protobuf"])
+@pytest.mark.parametrize("name", ["msgpack", "msgspec", "protobuf"])
 def test_text_of_what_is_no_character_is_refused(name: str) -> None:
     codec = comparison_codec(name)
     (frame,) = codec.encode(np.array(["abc"]))
@@ -70,6 +70,29 @@ def test_text_of_what_is_no_character_is_refused(name: str) -> None:
     forged = bytes(frame).replace("a".encode("utf-32-le"), b"\xff" * 4)
     with pytest.raises(CodecError, match=r" 0x.*E-TEXT"):
         codec.decode([forged])
+
+
+def test_msgspec_decodes_an_array_in_the_memory_of_its_frame() -> None:
+    codec = comparison_codec("msgspec")
+    (frame,) = copy_frames(codec.encode(np.arange(1000)))
+    assert np.shares_memory(codec.decode([frame]), np.frombuffer(frame, "u1"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (7, b"unknown code"),
+        (1, b""),
+        (1, b"\xff\xff\xff\xff"),
+        (1, b"\x01\0\0\0\xc0"),
+        (1, b"\x0c\0\0\0" + b"\x92\xa3<i8\x91\xce\xff\xff\xff\xff" + b"1" * 8),
+    ],
+)
+def test_an_extension_value_of_msgspec_that_is_no_array_is_refused(value: tuple[int, bytes]) -> None:
+    import msgspec
+
+    with pytest.raises(CodecError, match="E-UNDECODABLE"):
+        comparison_codec("msgspec").decode([msgspec.msgpack.encode([msgspec.msgpack.Ext(*value)])])
 
 
 @pytest.mark.parametrize(("old", "new"), [("named", "comparison_codec"), ("names", "comparison_codecs")])

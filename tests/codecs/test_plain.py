@@ -125,7 +125,7 @@ def test_headers_do_not_depend_on_the_run() -> None:
 
 def test_no_framework_is_imported_before_an_object_of_it_turns_up() -> None:
     heavy = ["torch", "tensorflow", "jax", "paddle", "pandas", "polars", "pyarrow", "xarray", "PIL"]
-    heavy += ["dask", "zarr", "pint", "cupy", "msgpack"]
+    heavy += ["dask", "zarr", "pint", "cupy", "msgpack", "msgspec"]
     program = (
         "import sys, hopmeter.codecs as c, numpy as n; c.decode(c.encode([n.arange(3), {'a': 1}]));"
         f"[c.missing(name) for name in c.frameworks()]; print([m for m in {heavy} if m in sys.modules])"

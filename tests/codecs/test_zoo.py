@@ -71,7 +71,7 @@ def test_what_numpy_calls_equal_is_not_taken_for_each_other() -> None:
         encode(np.zeros(3, META))
 
 
-COMPARED = ("msgpack", "json-base64", "arrow-ipc", "safetensors", "flatbuffers", "protobuf", "cdr")
+COMPARED = ("msgpack", "msgspec", "json-base64", "arrow-ipc", "safetensors", "flatbuffers", "protobuf", "cdr")
 
 
 def change_of(codec: Any, sent: Any) -> str:
@@ -95,6 +95,11 @@ def test_a_codec_for_comparison_carries_an_object_exactly_or_refuses_it(name: st
 
 CARRIED: dict[str, list[Any]] = {
     "msgpack": [{"a": [1, -0.0, None, True, "ü", b"b"], 2**64 - 1: {}}, {"image": np.zeros((2, 2)), b"k": 1}],
+    "msgspec": [
+        {"a": [1, -0.0, None, True, "ü", b"b"], 2**64 - 1: {}},
+        {"image": np.zeros((2, 2)), b"k": 1},
+        {"data": 1},
+    ],
     "json-base64": [{"a": [1, -0.0, None, True, "\ud800", 2**70]}, [np.array(["ü"]), np.zeros((0, 2), ">f8")]],
     "arrow-ipc": [np.array(5.0), np.asfortranarray(np.ones((2, 3), "f2")), np.arange(9.0)[::-2]],
     "safetensors": [np.array(5.0), {}, {"b": np.ones((2, 3)), "a": np.zeros(2, "u1")}, np.arange(9)[::-2]],
@@ -123,6 +128,8 @@ def test_what_a_codec_for_comparison_can_represent_still_arrives(name: str) -> N
         ("msgpack", {"a": 2**64}, r"int \(the integer is too large\)"),
         ("msgpack", {"a": np.float64(1)}, r"numpy.float64"),
         ("msgpack", ["\ud800"], r"surrogate\), at obj\[0\]"),
+        ("msgspec", {"a": [1, (2,)]}, r'msgspec cannot represent tuple, at obj\["a"\]\[1\]'),
+        ("msgspec", {"a": 2**64}, r"int \(the integer is too large\)"),
         ("json-base64", {1: 2}, r"int \(as a key\), at obj\[1\]"),
         ("json-base64", {"a": {"__numpy__": "x"}}, r'array\), at obj\["a"\]'),
         ("json-base64", [float("nan")], r"JSON has no such number\), at obj\[0\]"),
