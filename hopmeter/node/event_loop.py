@@ -93,8 +93,9 @@ class EventLoop:
 class Outbox:
     """The messages that one link end sends from any thread, one at a time."""
 
-    def __init__(self, loop: EventLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: EventLoop, patience_s: float | None = PATIENCE_S) -> None:
+        """Create an outbox whose sends wait at most `patience_s`, or without a limit if it is None."""
+        self._loop, self._patience_s = loop, patience_s
         self._last: concurrent.futures.Future[object] | None = None
 
     @property
@@ -108,14 +109,14 @@ class Outbox:
     def put(self, work: Work[object]) -> bool:
         """Send a message with a coroutine of the library. Return True, as a publisher's `send` does.
 
-        From another thread, wait briefly until the library accepts the message. Raises the library's error.
+        From another thread, wait until the library accepts the message. Raises the library's error.
         """
         if self._loop.is_here:
             self._loop.send_later(work)
         else:
             self._last = self._loop.start(work)
             with contextlib.suppress(concurrent.futures.TimeoutError):
-                self._last.result(PATIENCE_S)
+                self._last.result(self._patience_s)
         return True
 
 

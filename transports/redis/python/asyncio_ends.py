@@ -33,7 +33,7 @@ class Publisher(End):
 
     def __init__(self, client: Redis, channel: str) -> None:
         super().__init__(client, channel)
-        self._outbox = Outbox(self._loop)
+        self._outbox = Outbox(self._loop, patience_s=None)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if not self._outbox.is_ready:
