@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hopmeter.manifest.readiness import environment
-from hopmeter.manifest.tables.broker import BrokerTable, fill, without_secret
+from hopmeter.manifest.tables.broker import BrokerTable, fill, find_program, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.stops import is_stopped
@@ -181,8 +181,8 @@ class BrokerProcess:
         """Return the version that the broker reports, as one line, or the broker's title if it reports no version."""
         if not self._told.version:
             return self.title
-        own = self._told.version[0] == self._told.command[0] and self._told.program
-        command = [own or self._told.version[0], *self._told.version[1:]]
+        program, *options = self._told.version
+        command = [find_program(program) or self._told.program or program, *options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False)
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
