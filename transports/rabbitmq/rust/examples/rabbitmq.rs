@@ -5,10 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use lapin::options::{
-    BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
-    ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions,
-};
+use lapin::options::*;
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer, ExchangeKind};
 use tokio::runtime::Runtime;
@@ -62,8 +59,8 @@ async fn send(channel: &Channel) -> Outcome {
 
 async fn receive(channel: &Channel) -> Outcome {
     declare_exchange(channel).await?;
-    let options =
-        QueueDeclareOptions { durable: PERSISTENT, exclusive: !PERSISTENT, auto_delete: true, ..Default::default() };
+    let (durable, exclusive) = (PERSISTENT, !PERSISTENT);
+    let options = QueueDeclareOptions { durable, exclusive, auto_delete: true, ..Default::default() };
     let queue = channel.queue_declare("".into(), options, FieldTable::default()).await?;
     let (bind, no_arguments) = (QueueBindOptions::default(), FieldTable::default());
     channel.queue_bind(queue.name().clone(), TOPIC.into(), "".into(), bind, no_arguments).await?;
@@ -71,8 +68,7 @@ async fn receive(channel: &Channel) -> Outcome {
     println!("ready");
     let mut count = 0;
     while count < COUNT {
-        let Ok(Some(message)) = timeout(PATIENCE, messages.next()).await else { break };
-        let message = message?;
+        let Ok(Some(Ok(message))) = timeout(PATIENCE, messages.next()).await else { break };
         count += u32::from(message.data.len() == PAYLOAD_BYTES);
         if ACKNOWLEDGE {
             message.ack(BasicAckOptions::default()).await?;
@@ -84,8 +80,7 @@ async fn receive(channel: &Channel) -> Outcome {
 
 async fn call(channel: &Channel) -> Outcome {
     let mut replies = consume(channel, REPLIES, false).await?;
-    let mut count = 0;
-    let begin = Instant::now();
+    let (mut count, begin) = (0, Instant::now());
     for number in 0..COUNT {
         sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
         let properties = BasicProperties::default().with_reply_to(REPLIES.into());
@@ -104,8 +99,7 @@ async fn serve(channel: &Channel) -> Outcome {
     println!("ready");
     let mut count = 0;
     while count < COUNT {
-        let Ok(Some(request)) = timeout(PATIENCE, requests.next()).await else { break };
-        let request = request?;
+        let Ok(Some(Ok(request))) = timeout(PATIENCE, requests.next()).await else { break };
         let Some(client) = request.properties.reply_to() else { continue };
         publish(channel, "", client.as_str(), &request.data, BasicProperties::default()).await?; // the reply is the request
         if ACKNOWLEDGE {
@@ -132,6 +126,5 @@ async fn run(side: &str) -> Outcome {
 }
 
 fn main() -> Outcome {
-    let side = std::env::args().nth(1).unwrap_or_default();
-    Runtime::new()?.block_on(run(&side))
+    Runtime::new()?.block_on(run(&std::env::args().nth(1).unwrap_or_default()))
 }
