@@ -164,6 +164,14 @@ def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
     return _parametrize(cases, nightly=[case for case in cases if not is_in_ring(case)])
 
 
+def for_first_wait(cases: list[Case]) -> pytest.MarkDecorator:
+    """Run a test, which does not depend on how a receiver waits, for a ring of language pairs with the first wait.
+
+    `make nightly` runs the other waits and pairs.
+    """
+    return _parametrize(cases, nightly=[case for case in cases if not (has_first_wait(case) and is_in_ring(case))])
+
+
 def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator:
     assert READY, "no transport is built: run `make all`"
     return pytest.mark.parametrize(
@@ -176,6 +184,11 @@ def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
     is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]
+
+
+def has_first_wait(case: Case) -> bool:
+    """Return whether the receiver uses the first wait in its manifest, as all cases of `language_pairs` do."""
+    return case.wait == case.manifest.offers[case.receiver].waits[0]
 
 
 def is_in_ring(case: Case) -> bool:

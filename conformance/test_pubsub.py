@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from conformance.cases import Case, adapters, for_each, for_ring, language_pairs
+from conformance.cases import Case, adapters, for_each, for_first_wait, for_ring, language_pairs
 from conformance.connection import (
     Connection,
     await_topic,
@@ -58,7 +58,7 @@ VARYING = [60_000, 1, 0, 30_000, 59_999, 63, 7, 60_000, 64, 1000, 2, 20_000]
 VARIABLE = [case for case in adapters() + language_pairs() if case.manifest.varying_sizes]
 
 
-@for_ring(VARIABLE)
+@for_first_wait(VARIABLE)
 def test_sizes_may_vary_from_frame_to_frame(case: Case, pool: NodePool) -> None:
     sizes = [case.limit(size) for size in VARYING]
     connection = connect(pool, case, frame_bytes=64 + max(sizes))
@@ -71,7 +71,7 @@ def test_sizes_may_vary_from_frame_to_frame(case: Case, pool: NodePool) -> None:
 TYPED = [case for case in adapters() + language_pairs() if case.manifest.carriage == "typed"]
 
 
-@for_ring(TYPED)
+@for_first_wait(TYPED)
 def test_images_of_typed_transports_arrive_whole(case: Case, pool: NodePool) -> None:
     rows = min(240, case.max_bytes // (3 * 320))
     size = 3 * 320 * rows
@@ -85,14 +85,14 @@ def _while_receiving(connection: Connection, seq: int, size: int) -> list[dict[s
     return send_while_receiving(connection.sender, connection.receivers[0], ("out", "in0"), seq, size)
 
 
-@for_each(adapters())
+@for_first_wait(adapters())
 def test_payloads_of_the_caller_arrive_whole(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
     assert connection.sender.send("out", 0, 5, case.limit(7000), parts=True)["accepted"] == 5
     assert seqs(receive_frames(connection.receivers[0], "in0", 5)) == [0, 1, 2, 3, 4]
 
 
-@for_each(adapters())
+@for_first_wait(adapters())
 def test_many_topics_do_not_mix(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, frame_bytes=64 + 1000)  # the system may limit the memory of all links
     sender, receiver = connection.sender, connection.receivers[0]
@@ -108,7 +108,7 @@ def test_many_topics_do_not_mix(case: Case, pool: NodePool) -> None:
         assert seqs(receive_frames(receiver, f"topic{topic}", 3)) == [1000 * topic + step for step in range(3)]
 
 
-@for_each(adapters())
+@for_first_wait(adapters())
 def test_every_receiver_gets_every_frame(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, receivers=3)
     assert connection.sender.send("out", 0, 8, 500)["accepted"] == 8
@@ -116,7 +116,7 @@ def test_every_receiver_gets_every_frame(case: Case, pool: NodePool) -> None:
         assert seqs(receive_frames(receiver, f"in{index}", 8)) == list(range(8))
 
 
-@for_each(adapters())
+@for_first_wait(adapters())
 def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
     connection.sender.send("out", 0, 5, 100)
@@ -131,7 +131,7 @@ def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, pool: NodePool
     assert seqs(receive_frames(connection.receivers[0], "in0", 5)) == list(range(100, 105))
 
 
-@for_each([case for case in adapters() if not case.one_process])
+@for_first_wait([case for case in adapters() if not case.one_process])
 def test_a_killed_receiver_does_not_stop_the_others(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, receivers=2)
     connection.receivers[1].kill()
@@ -168,7 +168,7 @@ def test_a_full_transport_says_busy_or_drops_but_never_mangles_or_hangs(case: Ca
     prove(connection)
 
 
-@for_each([case for case in adapters() if case.wait != "callback"])
+@for_first_wait([case for case in adapters() if case.wait != "callback"])
 def test_a_relay_forwards_frames_unaltered(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
     relay = connection.receivers[0]

@@ -7,7 +7,7 @@ import time
 from itertools import count
 from typing import Any
 
-from conformance.cases import READY, Case, adapters, for_each, for_ring, language_pairs
+from conformance.cases import READY, Case, adapters, for_each, for_first_wait, for_ring, language_pairs
 from conformance.connection import PROBE_SEQ, frames, seqs
 from conformance.node_pool import NodePool
 from conformance.resource_count import assert_no_growth
@@ -98,7 +98,7 @@ def test_replies_carry_what_was_asked(case: Case, pool: NodePool) -> None:
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
 
 
-@for_ring([case for case in rpc_cases() if case.manifest.varying_sizes])
+@for_first_wait([case for case in rpc_cases() if case.manifest.varying_sizes])
 def test_sizes_may_vary_from_call_to_call(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
     for seq, size in enumerate(case.limit(size) for size in VARYING):
@@ -121,7 +121,7 @@ def open_client(client: ScriptedNode, server: ScriptedNode, link: dict[str, Any]
     discard_calls(client, server)
 
 
-@for_ring([case for case in rpc_cases() if not case.one_process])
+@for_first_wait([case for case in rpc_cases() if not case.one_process])
 def test_a_killed_client_does_not_stop_the_server(case: Case, pool: NodePool) -> None:
     server = pool.node(case.manifest, case.receiver, case.wait)
     link = server.open("server", "answer", pool.link())
