@@ -1,5 +1,5 @@
-"""Choose the rounds of a run with a time budget. Tables alternate until every question is answered or the time is used
-up."""
+"""Choose the rounds of a run with a time budget. The rounds alternate between the tables until every question is
+answered or the time is used up."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class BudgetedRounds:
     ) -> None:
         """Create the planner; `done` and `looks` restore the state of an interrupted run.
 
-        `in_question` selects the workloads with flows that are also measured separately. If `in_question` is None, all
-        workloads are selected.
+        `in_question` tells which transports may still be the best for a workload, so that flows are measured separately
+        only over these transports. If `in_question` is None, flows are measured separately over all transports.
         """
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
@@ -152,10 +152,10 @@ class BudgetedRounds:
         return self._planned_round(min(possible, key=Table.urgency))
 
     def _repetitions(self) -> list[PlannedTrial]:
-        """Return repetitions of disturbed trials, or an empty list if too little time is left.
+        """Return a repetition of each trial during which the hypervisor took too much CPU time, or an empty list if too
+        little time is left.
 
-        If the disturbed cell has a counterpart on the other side of a comparison, the trials of both cells are
-        repeated.
+        If the run compares two versions, the trial of the other version is repeated too.
         """
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
@@ -188,8 +188,8 @@ class BudgetedRounds:
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
         """Return whether a cell still needs trials.
 
-        A separately measured flow needs no more trials if its workload is no longer measured, or if another transport
-        is better for the workload.
+        The separate measurement of a flow ends once its whole workload is no longer measured over the same transport.
+        It also ends once another transport is significantly better for the workload.
         """
         beside = cell.comparison.beside
         if not beside:
@@ -222,7 +222,7 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Estimate the total number of rounds of a table within the budget, past rounds included. All unfinished tables
+        """Estimate how many rounds of a table fit into the budget, including the finished rounds. All unfinished tables
         share the remaining time."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
@@ -256,7 +256,8 @@ class BudgetedRounds:
         )
 
     def _look_last(self) -> None:
-        """Run a final look at each table with new rounds. The final look uses the remaining significance level."""
+        """Run a final interim analysis of each table that has new rounds since the previous analysis. The final
+        analysis uses the whole remaining significance level."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
             if is_new and table.rounds and table.asks and not table.is_decided:
@@ -264,6 +265,6 @@ class BudgetedRounds:
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all looks by table, for `run.json`. Each look lists its rounds, its significance level and its open
-        questions."""
+        """Return all interim analyses (looks), keyed by table, for `run.json`. Each look lists its rounds, its
+        significance level and its open questions."""
         return {table.group: table.looks for table in self._tables if table.looks}

@@ -1,4 +1,5 @@
-"""The state of one table in a run with a time budget: finished rounds, open questions and upcoming looks."""
+"""The state of one table in a run with a time budget: finished rounds, open questions and the next interim analysis
+(look)."""
 
 from __future__ import annotations
 
@@ -48,13 +49,13 @@ class Table:
 
     @property
     def asks(self) -> bool:
-        """Return whether looks answer this table's question. A workload has no looks, because rounds of a workload
-        continue until the budget is used up."""
+        """Return whether interim analyses (looks) answer this table's question. A workload has no interim analyses,
+        because its rounds continue until the budget is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
     def is_decided(self) -> bool:
-        """Return whether more rounds would answer no further question."""
+        """Return whether the table needs no more rounds."""
         if self.level_only:
             return self.rounds >= LEVEL_ROUNDS
         if self.is_alone:
@@ -68,18 +69,18 @@ class Table:
 
     @property
     def spent_level(self) -> float:
-        """Return the significance level that all looks so far have used."""
+        """Return the significance level that all interim analyses (looks) so far have used."""
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
         """Return the sort key for choosing the next table. The table with the smallest sort key gets the next round.
 
         At first, all tables get equal numbers of rounds. A table pauses once it has as many rounds as the noise of its
-        open pairs requires. Once all tables have the required rounds, further rounds are divided in proportion to the
-        required numbers.
+        open pairs requires. Once every table has its required number of rounds, further rounds are divided in
+        proportion to these required numbers.
 
-        The estimated differences between cells do not affect which table is next. If tables with apparent differences
-        were measured longer, false differences would be found.
+        The estimated differences between cells do not affect which table is next. Measuring tables with apparent
+        differences for longer would lead to false significant differences.
         """
         if self.level_only:
             return False, self.rounds * self.least / LEVEL_ROUNDS
@@ -108,8 +109,8 @@ def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
 
 
 def _rare(cells: list[Cell], until: str) -> frozenset[str]:
-    """Return the references that skip rounds. The set is empty unless the table's question compares pairs of
-    choices."""
+    """Return the references that take part in only some of the rounds. The set is empty unless the table's question
+    compares pairs of choices."""
     chosen = {cell.id for cell in choices(cells)}
     is_special = any(cell.workload is not None or cell.comparison.counterpart for cell in cells)
     if UNITS.get(until) != "pairs" or len(chosen) < 2 or is_special:

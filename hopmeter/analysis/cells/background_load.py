@@ -18,13 +18,13 @@ UNITS = {"background_cpu_percent": "% of each core", "background_memory_gb_s": "
 
 
 def columns(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """Return the median of each achieved load over all trials, or None for a load that was not requested."""
+    """Return the median over all trials of each kind of background load, or None for a kind that was not requested."""
     known = {name: [value for each in trials if (value := getattr(each, name)) is not None] for name in ACHIEVED}
     return {name: median(values) if values else None for name, values in known.items()}
 
 
 def shortfalls(row: Mapping[str, Any], asked: Mapping[str, Any] | None) -> list[str]:
-    """Return a warning for each kind of load that fell short of the request."""
+    """Return a warning for each kind of background load that fell short of the requested load."""
     request = Background.model_validate(asked) if asked else None
     wanted = {name: getattr(request, given) for name, given in ACHIEVED.items()} if request else {}
     return [

@@ -54,7 +54,8 @@ def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dic
 
 
 def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
-    """Measure a trial from its samples. A trial without usable samples is returned as failed, with a reason."""
+    """Compute the measurements of a trial from its samples. A trial without usable samples is returned as failed, with
+    a reason."""
     trial = reject_altered(trial)
     if not trial.good:
         return Judged(trial, None)
@@ -108,7 +109,8 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
 
 
 def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
-    """Return how fast the age of messages grew. Return None if the receiver did not fall behind in most trials."""
+    """Return how fast the age of the messages grew during a trial, in ms per second. Return None if the receiver did
+    not fall behind in most trials."""
     grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
     return 1000 * median(grown) if grown and _most(trials, "backlog") else None
 
@@ -191,8 +193,7 @@ def _overload(cell: Cell, good: Sequence[Judged]) -> str:
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
-    """Return a warning if messages waited in a full or constant queue throughout most trials, or an empty string if
-    they did not."""
+    """Return a warning if messages waited in a queue throughout most trials, or an empty string otherwise."""
     if not any(trial.paces for trial in trials):
         return ""
     period_ns = max(1.0, median(pace.period_ns for trial in trials for pace in trial.paces))
@@ -264,7 +265,7 @@ def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
-    """Return, for each trial, the number of messages that lack an end time for this latency."""
+    """Return, for each trial, the number of messages that lack an end time for the latency with this name."""
     return [trial.missing[latency] for trial in trials]
 
 

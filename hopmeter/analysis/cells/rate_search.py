@@ -27,7 +27,7 @@ def why_not(row: Row, search: Search) -> str:
         return str(row["reason"])
     if row["lost"]:
         return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
-    # If there are too few messages for a p99, the maximum latency must stay within the bound.
+    # If there are too few messages for a p99, the maximum latency must stay within the search's latency bound.
     name = "p99" if row["response_p99_us"] is not None else "max"
     took, error = row[f"response_{name}_us"], row.get("clock_uncertainty_us") or 0.0
     if took is None:

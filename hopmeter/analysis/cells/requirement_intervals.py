@@ -40,8 +40,8 @@ class Evidence:
 def sample_evidence(
     cell: Cell, trials: Sequence[Judged], wanted: Sequence[Requirement], alpha: float
 ) -> dict[str, Evidence]:
-    """Return the evidence on tail percentiles, loss and missed deadlines from samples, keyed by the requirement's
-    text."""
+    """Return the evidence that samples provide on tail percentiles, loss and missed deadlines, keyed by the text of
+    each requirement."""
     measured = [each.measured for each in trials if each.measured]
     if not measured:
         return {}
@@ -64,7 +64,7 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence on the median or the CPU use from a row's columns, or evidence without values for any other
+    """Return the evidence on the median or the CPU use from the columns of a row, or empty evidence for any other
     metric."""
     if wanted.metric not in COLUMNS:
         return Evidence()
@@ -75,7 +75,7 @@ def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
 
 
 def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float) -> Evidence:
-    """Convert a 95 % interval to the significance level of a look.
+    """Convert a 95 % interval to the significance level of an interim analysis (look).
 
     The converted interval may be too wide but never too narrow, because the half-width of the 95 % interval also
     contains the bias.
@@ -119,8 +119,8 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
 
 
 def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the interval of the share of missed deadlines. If no deadline may be missed, the interval is the exact
-    share."""
+    """Return the confidence interval of the share of missed deadlines. If the requirement allows no missed deadline,
+    the bounds differ only by the clock uncertainty."""
     counts = [trial.missed for trial in trials if trial.missed]
     messages = sum(each.messages for each in counts)
     if not messages:
@@ -132,7 +132,8 @@ def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float)
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
-    """Return the interval of the share of lost messages. If no message may be lost, the interval is the exact share."""
+    """Return the confidence interval of the share of lost messages. If the requirement allows no loss, both bounds are
+    the observed share."""
     lost, expected = ([getattr(trial.counts, name) for trial in trials] for name in ("lost", "expected"))
     if not sum(expected):
         return Evidence()

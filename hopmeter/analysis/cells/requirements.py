@@ -29,8 +29,8 @@ class Judge:
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
 
     def columns(self, row: Values) -> dict[str, Any]:
-        """Return the `require…` columns, or no columns if no requirement applies. `row` provides the median and the CPU
-        use."""
+        """Return the `require…` columns, or no columns if no requirement applies. `row` is the cell's row, which
+        contains the median and the CPU use."""
         if not self._wanted:
             return {}
         found = [self._from_samples.get(each.text) or row_evidence(each, row, self._alpha) for each in self._wanted]
@@ -78,5 +78,5 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
 
 
 def look_levels(looks: Mapping[str, Sequence[Values]]) -> dict[str, float]:
-    """Return the significance level of each table's last look."""
+    """Return the significance level of each table's last interim analysis (look)."""
     return {group: float(each[-1]["alpha"]) for group, each in looks.items()}

@@ -22,7 +22,7 @@ REST = "calls and waking"
 
 @dataclass(frozen=True)
 class Echo:
-    """One transport and language in a row in which all pairs echo at once."""
+    """A row with several echo pairs that run at once, over one transport and in one language."""
 
     row: Row
     cores: int
@@ -60,7 +60,8 @@ class Echo:
 
     @property
     def is_short_of_cores(self) -> bool:
-        """Whether the cores limit the pairs: 90 % are busy, or 75 % if the pairs want more cores than exist."""
+        """Whether the cores limit the pairs: at least 90 % of the cores are busy, or at least 75 % if the pairs could
+        use more cores than exist."""
         least = NEARLY_FULL if (self.wanted_cores or 0.0) > self.cores else FULL
         return self.busy >= least * self.cores
 
@@ -76,8 +77,8 @@ class Echo:
 
     @property
     def tcp(self) -> float | None:
-        """The fraction of CPU time that the same measurement without TCP saves, or None if the run has no row without
-        TCP."""
+        """The fraction of CPU time that TCP takes, computed from a row without TCP, or None if the run has no row
+        without TCP."""
         if self.without_tcp is None:
             return None
         own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))
@@ -99,8 +100,8 @@ def _busy(row: Row) -> float:
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
-    """Return all echo rows, ordered by their numbers of pairs. Rows are included only if a run varies the number of
-    pairs."""
+    """Return all echo rows, ordered by their numbers of pairs. The rows of a run are included only if the run varies
+    the number of pairs."""
     return [echo for run in runs for echo in _of(run)]
 
 

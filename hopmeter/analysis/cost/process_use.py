@@ -103,8 +103,8 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
-    """Combine the readings of all trials into one process. If a workload participant has several processes, combine
-    these processes too."""
+    """Summarise the readings of one process over all trials. If a workload participant has several processes, their
+    readings are added up."""
     first, *others = trials[0]
     name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
     roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
@@ -146,7 +146,7 @@ def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
 
 
 def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
-    """Yield all processes, merging the processes of a role if it has many."""
+    """Yield all processes; if a role has many processes, merge them into one."""
     alike: dict[tuple[str, str], list[Process]] = {}
     for each in processes:
         alike.setdefault((each.roles, each.language), []).append(each)

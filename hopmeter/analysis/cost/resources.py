@@ -19,7 +19,7 @@ SENDERS = ("source", "client", "relay")
 
 
 def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials, keeping only the nodes that use the cell's transport if the cell is a flow."""
+    """Return the trials; if the cell is a flow, keep only the nodes that use its transport."""
 
     def is_used(node: Mapping[str, Any]) -> bool:
         return not cell.flow or str(node.get("carrier", cell.axes.transport)).split()[0] == cell.axes.transport
@@ -114,8 +114,8 @@ def _sum(trials: Sequence[TrialResult], name: str) -> int:
 
 
 def _loopback(trial: TrialResult) -> int:
-    """Return the number of bytes on the loopback device. Every node counts the bytes of the whole machine, so the
-    largest count is the most complete one."""
+    """Return the number of bytes that crossed the loopback device. Every node counts the bytes of the whole machine, so
+    the largest count is the most complete one."""
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 

@@ -36,7 +36,7 @@ RUNNING, CORE_WAIT, WAKING, BEHIND, WORK_SLEEP, STOLEN = range(len(PARTS))
 
 @dataclass(frozen=True)
 class Explained:
-    """The latencies of a pair's messages, with their parts and page faults."""
+    """The latency of each message of a pair, divided into parts, and the number of page faults per message."""
 
     latency_ns: Numbers
     parts_ns: Numbers
@@ -66,8 +66,8 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, result: TrialResult) -> str:
-    """Return why the extra trial failed. The extra trial fails with a node of an older version, because such a node
-    rejects the key `readings` in its spec."""
+    """Return why the extra trial for the `why_…` columns failed. A node of an older version makes the extra trial fail,
+    because it rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"
@@ -117,7 +117,7 @@ NO_SCHEDSTAT = (
 
 
 def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, float | None]:
-    """Return what fraction of the messages' total latency each part takes."""
+    """Return the fraction of the messages' total latency that each part of the latency takes."""
     whole = max(1.0, latency.sum())
     shares: dict[str, float | None] = {f"why_{name}": parts[:, at].sum() / whole for at, name in enumerate(PARTS)}
     shares["why_unknown"] = max(0.0, 1 - parts.sum() / whole)
@@ -133,7 +133,8 @@ def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
 
 
 def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTime]) -> Explained:
-    """Explain every message of a pair that reached all its receivers, except trimmed messages."""
+    """Divide the latency of each message of a pair into parts. Trimmed messages, and messages that did not reach every
+    receiver, are left out."""
     ids = [each.id for each in topology(cell).flows[number]]
     start = pair.due_times if headline(cell) == "response" else pair.send_times
     done = pair.completion_times
@@ -197,8 +198,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add what a thread did between `start` and `end`. Before the time `own`, the thread handles other messages;
-        from `own` on, the thread handles this message."""
+        """Add the time in each state of a thread between `start` and `end`. Before the time `own`, the thread handles
+        other messages; from `own` on, the thread handles this message."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))
@@ -226,8 +227,8 @@ class _Way:
         chosen: NDArray[np.intp],
         own: Times | None = None,
     ) -> None:
-        """Add the parts of one hop. If the receiver sleeps while the sender is still in its send call, the sender's
-        state explains the delay."""
+        """Add the parts of one hop's latency. If the receiver sleeps while the sender is still in its send call, the
+        sender's state explains the delay."""
         waking = self._add(receiver, left, arrived, arrived if own is None else own, chosen)
         seqs = self._seqs[chosen]
         handing = sender.between(left[seqs], np.clip(returned[seqs], left[seqs], np.maximum(left[seqs], arrived[seqs])))

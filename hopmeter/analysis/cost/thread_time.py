@@ -46,8 +46,8 @@ class ThreadTime:
     """The time that an endpoint's thread spent in each state, as cumulative functions of time.
 
     Only the total time per state between two readings is known. The model assumes that a waiting thread first sleeps,
-    then runs and then waits for a core. The states of an acting thread are assumed to be spread evenly over the
-    interval.
+    then runs and then waits for a core. For a thread that handles a message, the model spreads the states evenly over
+    the interval.
     """
 
     def __init__(self, readings: Readings) -> None:
@@ -75,7 +75,7 @@ class ThreadTime:
 
     @cached_property
     def _curves(self) -> tuple[Numbers, Numbers]:
-        """Return the time of each knot, and the cumulative time in each state at that knot."""
+        """Return the start and end times of all model steps, and the cumulative time in each state at these times."""
         if len(self._at) < 2:
             return np.zeros(1), np.zeros((1, len(Use)))
         acting = np.isin(self._readings["mark"][1:], (Mark.SENT, Mark.DONE))
@@ -105,7 +105,8 @@ class ThreadTime:
         return out
 
     def faults(self, name: str, messages: int) -> Numbers:
-        """Return the number of page faults for each message. `name` is the counter of minor or major faults."""
+        """Return the number of page faults for each message. `name` is the name of the counter: minor or major page
+        faults."""
         out = np.zeros(messages)
         seqs, counts = self._readings["seq"][1:], np.diff(self._readings[name].astype(np.int64))
         same = (np.diff(self._readings["thread"].astype(np.int64)) == 0) & (seqs < messages)
@@ -114,7 +115,7 @@ class ThreadTime:
 
 
 def _even(sums: Numbers) -> Numbers:
-    """Return the time that an acting thread spends in each state during one step of each interval."""
+    """For a thread that handles a message, return the time in each state during one step of each interval."""
     asleep, running, stolen, queued = (sums[:, use] / STEPS for use in range(STEPS))
     nothing = np.zeros(len(sums))
     return np.stack([nothing, nothing, stolen, queued, running, asleep], axis=1)

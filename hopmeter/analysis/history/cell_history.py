@@ -68,7 +68,8 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    """All series of a set of runs. The significance test for changes accounts for the number of series."""
+    """All series of a set of runs. The significance of each change is corrected for multiple comparisons across all
+    series."""
 
     runs: list[Run]
     series: list[Series]
@@ -166,7 +167,7 @@ def _points(rows: Sequence[Row], metric: str) -> Iterator[Point]:
 
 
 def differences(before: Row, after: Row) -> list[str]:
-    """Return which versions and operating-system properties differ after a change."""
+    """Return which versions and operating-system properties differ between the runs before and after a change."""
     versions = [
         (f"{before['transport']}", before["library_version"], after["library_version"]),
         ("hopmeter", before.run.text("hopmeter"), after.run.text("hopmeter")),

@@ -1,12 +1,12 @@
 """Find level changes in many series, and limit the rate of false changes over all series together.
 
-The test statistic is the largest standardised difference between the means before and after any split, with clipped
-outliers. Random shuffles of the series show how likely such a difference is without a change, for any distribution of
-the values.
+The test statistic is the largest standardised difference between the means on both sides of a split, with outliers
+clipped. Random shuffles of the series show how likely such a difference is without a change, so no distribution of the
+values is assumed.
 
 A series with a significant change is split at the change, and both parts are tested again. At each step, the
 Benjamini-Hochberg procedure corrects the p-values over all series. Finally, a change is removed if a steady drift
-explains the values about as well. docs/method.md has the measured error rates.
+explains the values about as well as the change does. docs/method.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
 
 
 def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
-    """Remove each change whose values a steady drift explains about as well, starting with the least convincing change.
+    """Remove each change if a steady drift explains the values about as well as the change, starting with the least
+    convincing change.
 
-    Each change is judged by the values between its neighbouring changes.
+    Each change is judged by the values between the previous and the next change.
     """
     while changes:
         ends = [0, *(change.index for change in changes), len(values)]
@@ -105,8 +106,8 @@ def least_length(series: int) -> int:
     """Return the approximate minimum length of a series in which a change can be found, given the number of tested
     series.
 
-    A change in the middle of a series is easiest to detect, because only two orders of the values show the change as
-    clearly.
+    A change in the middle of a series is easiest to detect, because only two of all orders of the values separate low
+    from high values as clearly.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):

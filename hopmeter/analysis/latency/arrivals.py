@@ -36,7 +36,8 @@ class Arrivals:
 
     @cached_property
     def _tidy(self) -> bool:
-        """Return whether all arrivals are in order and without duplicates, which is common and cheap to process."""
+        """Return whether all arrivals are in order and without duplicates: the usual case, which is cheap to
+        process."""
         return len(self._seqs) < 2 or bool((np.diff(self._seqs) > 0).all())
 
     @cached_property

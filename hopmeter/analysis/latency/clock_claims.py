@@ -1,9 +1,9 @@
 """Limit hopmeter's claims about one-way latencies between hosts to the accuracy of the hosts' clocks. docs/method.md
 has the rules.
 
-Apart from the clock residual, the clock offset's error is the same for all cells with the same hosts. Claims about
-differences between cells are therefore limited only by the residual. Claims about levels, ratios and deadlines are
-limited by the full uncertainty.
+Apart from the clock residual, all cells with the same hosts share the same error of the clock offset. The residual
+alone therefore limits claims about differences between cells. The full clock uncertainty limits claims about levels,
+ratios and deadlines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def largest(trials: Iterable[Mapping[str, ClockUncertainty]]) -> dict[str, Clock
 
 
 def largest_of_rows(rows: Iterable[Values]) -> ClockUncertainty | None:
-    """Return the largest clock uncertainty of these rows, or None if no row compares two clocks."""
+    """Return the largest clock uncertainty in the given rows, or None if no row compares two clocks."""
     found = [row for row in rows if row.get("clock_uncertainty_us") is not None]
     if not found:
         return None
@@ -50,13 +50,13 @@ def clock_residual_us(clock: ClockUncertainty) -> float:
 
 
 def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
-    """Return the interval, widened by the clock uncertainty at both ends."""
+    """Return the interval with both ends widened by the clock uncertainty."""
     low, high = bounds
     return None if low is None else low - uncertainty_us, None if high is None else high + uncertainty_us
 
 
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
-    """Return new column values for latencies that start on one clock and end on another clock.
+    """Return new column values for each latency that starts on one clock and ends on another.
 
     The intervals of these latencies are widened by the clock uncertainty. If a latency's median is below the clock
     uncertainty, its columns become None, unless the latency is the headline.
@@ -120,8 +120,8 @@ def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
 
 
 def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: float) -> CellPair:
-    """Widen the interval of a pair. A significant difference stays significant only if clock errors alone cannot
-    explain the difference of the medians."""
+    """Widen the confidence interval of a pair's ratio or difference by the clock errors. A significant difference stays
+    significant only if clock errors alone cannot explain the difference of the medians."""
     here, there = ranking.levels[pair.a][0], ranking.levels[pair.b][0]
     decided = pair.decided and there - here > residual_us
     if pair.ratio is None:
@@ -132,7 +132,7 @@ def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: 
 
 
 def widen_ratio(bounds: Bounds, a_us: float, whole_us: float, residual_us: float) -> Bounds:
-    """Return the interval of the ratio `b / a` after allowing for clock errors: (b ± d) / (a ± d).
+    """Return the interval of the ratio `b / a`, widened by the possible clock errors: (b ± d) / (a ± d).
 
     Both medians share an error of at most `whole_us`, and their difference has a further error of at most
     `residual_us`. The upper bound is None if `a_us` may be zero.
@@ -146,7 +146,7 @@ def widen_ratio(bounds: Bounds, a_us: float, whole_us: float, residual_us: float
 
 
 def _ratios(b_us: float, a_us: float, whole_us: float, residual_us: float) -> list[float]:
-    """Return the ratio for each extreme combination of clock errors that keeps the divisor positive."""
+    """Return the ratio of two medians for each extreme combination of clock errors that keeps the divisor positive."""
     corners = product((-whole_us, whole_us), (-residual_us / 2, residual_us / 2))
     parts = [(b_us + common + own, a_us + common - own) for common, own in corners]
     return [above / below for above, below in parts if below > 0]

@@ -34,7 +34,7 @@ class MissedCount:
     """The number of messages that count as being in time but may be late, given the clock uncertainty."""
 
     def __add__(self, other: MissedCount) -> MissedCount:
-        """Return the sums over two flows or paths; `longest` is the larger of the two."""
+        """Return the sums of two counts; `longest` is the larger of the two values."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
         return MissedCount(**sums | {"longest": max(self.longest, other.longest)})
 
@@ -60,8 +60,7 @@ def count_missed(late: Missed) -> MissedCount:
 def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> MissedCount:
     """Count the missed deadlines of a trial.
 
-    If the times come from two hosts, the messages whose outcome is open because of the clock uncertainty are counted
-    too.
+    If the times come from two hosts, also count the messages whose outcome is open because of the clock uncertainty.
     """
     counted = count_missed(find_missed(due, done, deadline_s))
     if not uncertainty_ns:
@@ -74,7 +73,7 @@ def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: f
 def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> dict[str, Any]:
     """Return the deadline columns of `cells.parquet`, or no columns if there is no deadline.
 
-    A whole workload has a `deadline_s` of None, and sums the missed deadlines of its flows and paths.
+    For a whole workload, `deadline_s` is None, and the columns sum the missed deadlines of all flows and paths.
     """
     if not trials:
         return {}

@@ -22,7 +22,7 @@ def trend_of(start: Times, done: Times) -> Trend | None:
     """Return the trend of the median latency during a trial. A lost message counts as later than all messages that
     arrived.
 
-    Return None if the trial is too short or if a block has too few messages.
+    Return None if the trial is too short or if any section of the trial has too few messages.
     """
     known = start != NONE_NS
     due = start[known]
@@ -37,8 +37,8 @@ def trend_of(start: Times, done: Times) -> Trend | None:
 
 
 def set_growth(rows: Sequence[dict[str, Any]], trends: Mapping[str, Sequence[Trend]]) -> None:
-    """Fill in `growth` and its confidence interval in each row that has trends. The intervals of all rows hold
-    simultaneously."""
+    """Fill in `growth` and its confidence interval in each row that has trends. The intervals are simultaneous: the
+    confidence level applies to all rows together."""
     found = {cell: combine(each) for cell, each in trends.items() if each}
     for row in rows:
         if (trend := found.get(row["cell"])) is not None:

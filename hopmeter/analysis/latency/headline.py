@@ -6,8 +6,8 @@ from hopmeter.model.cell import Cell
 
 
 def headline(cell: Cell) -> str:
-    """Return the name of the latency that ranks a cell. If the pace has a schedule, the latency starts at the due
-    time."""
+    """Return the name of the latency that ranks a cell. If messages are sent on a schedule, the latency starts at the
+    due time."""
     if cell.path:
         return "reaction"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:

@@ -65,7 +65,7 @@ class HostClocks:
 
 
 def translate(times: Times, route: Route) -> Times:
-    """Return the given times on the clock of the other host. Missing times (NONE_NS) stay unchanged."""
+    """Return the given times, converted to the clock of another host. Missing times (NONE_NS) stay unchanged."""
     return np.where(times == NONE_NS, NONE_NS, route.apply(times)) if route.steps else times
 
 

@@ -26,9 +26,10 @@ def interval(
     """Return the confidence interval of a pooled percentile from the percentiles of the trials, or None if there are
     too few trials.
 
-    The method is Student's t around the mean of the trials, on logarithms if all samples are `positive`. The interval
-    also covers the visible bias: the distance between the pooled percentile and the mean of the trials. Positive
-    percentiles alone do not justify logarithms, because samples around zero may have positive percentiles by chance.
+    The interval is Student's t interval around the mean of the trials, computed from logarithms if all samples are
+    `positive`. The interval also covers the visible bias: the distance between the pooled percentile and the mean of
+    the trials. Positive percentiles alone do not justify logarithms, because samples around zero may have positive
+    percentiles by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
@@ -63,8 +64,8 @@ class Spread:
     tail: Tail | None
 
     def bounds(self, point: float | None, positive: bool, alpha: float = ALPHA) -> Ends:
-        """Return the interval in nanoseconds. Unknown bounds are None; the upper bound is infinite if too many messages
-        were lost."""
+        """Return the confidence interval of the percentile in nanoseconds. Unknown bounds are None; the upper bound is
+        infinite if too many messages were lost."""
         if self.tail is None:
             return interval(self.per_trial, point, positive, alpha) or (None, None)
         low, high = self.tail.bounds(alpha)

@@ -32,8 +32,8 @@ Pieces = dict[str, list[Times]]
 def trim(messages: int) -> int:
     """Return how many messages are excluded from latencies at each end of a trial.
 
-    A trimmed trial still resolves the same percentiles. Trials that are too short for p99 are not trimmed, because all
-    trials together may resolve p99.
+    Trimming leaves enough messages to resolve the same percentiles as without trimming. Trials that are too short for
+    p99 are not trimmed, because all trials together may resolve p99.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0

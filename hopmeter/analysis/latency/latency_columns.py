@@ -22,8 +22,9 @@ def summary(
     """Return the columns of one latency from the samples of the good trials. If there are no samples, return only the
     number of lost messages.
 
-    The percentiles in `bounded` also get interval columns. `lost` is the number of messages without this latency in
-    each trial. Percentiles count lost messages as later than all others; other statistics ignore lost messages.
+    The percentiles in `bounded` also get columns for their confidence intervals. For each trial, `lost` is the number
+    of messages that lack this latency. Percentiles count lost messages as later than all others; other statistics
+    ignore lost messages.
     """
     pooled, parts = join(trials)
     if not len(pooled):
@@ -59,8 +60,8 @@ def _moments(values: Nanoseconds) -> dict[str, float | None]:
 
 
 def _squares(values: Nanoseconds, mean: float) -> float:
-    """Sum the squared deviations block by block. Converting all samples to floating point at once would need a large
-    copy."""
+    """Sum the squared deviations from the mean, one block of samples at a time. Converting all samples to floating
+    point at once would need a large copy."""
     stretch = 1 << 18
     parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
     return math.fsum(float(np.dot(part, part)) for part in parts)

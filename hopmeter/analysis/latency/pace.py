@@ -86,8 +86,8 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median response. A median is 0 unless the times were long in each fifth of the
-    messages."""
+    """Return the median wait and the median response. Each median is 0 unless the times exceed the limit in every fifth
+    of the messages."""
     limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -104,7 +104,7 @@ def _earliest(due: Times) -> int:
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
-    """Return the rate since the first due time, and the time span.
+    """Return the rate since the first due time, and the time span over which the rate was measured.
 
     The span starts at the first due time, so a source that starts late and catches up does not appear faster than
     requested.
@@ -129,7 +129,7 @@ def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[fl
 
 
 def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
-    """Return whether the response grows steadily, by at least 1 % of the schedule and by more than one period."""
+    """Return whether the response time grows steadily, by at least 1 % of the schedule and by more than one period."""
     if not responses:
         return False
     growth = responses[-1] - responses[0]

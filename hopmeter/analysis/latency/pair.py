@@ -106,7 +106,7 @@ class Pair:
 
     @property
     def delivery_times(self) -> list[Times]:
-        """The time at which each message had reached each sink or server, including decoding."""
+        """The time at which each sink or server had received and decoded each message."""
         return [self._at_origin(end, _decode_times(end.arrived, end.decoded)) for end in self.ends]
 
     @property
@@ -124,7 +124,7 @@ class Pair:
 
     @property
     def expected_count(self) -> int:
-        """The number of final arrivals if no message is lost."""
+        """The number of arrivals at sinks, or of arriving replies, if no message is lost."""
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:

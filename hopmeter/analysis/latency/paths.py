@@ -73,11 +73,11 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
 
 
 def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
-    """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows are
-    `latest`, the earliest time counts.
+    """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows of
+    the path look up the newest message (`latest`), the earliest time is used.
 
-    A message that is due after this time may have its effect only after the trial. The reaction time of such a message
-    would say nothing about the transport.
+    If a message is due after this time, its effect may come only after the trial. The reaction time of a message
+    without an effect in the trial would say nothing about the transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
@@ -112,8 +112,8 @@ def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numb
 
 
 def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
-    """Return the arrival time of each message's first effect. The effect of a newer message counts if it arrived
-    earlier. The time of a message without effect is NONE_NS."""
+    """Return the arrival time of each message's first effect. If the effect of a newer message arrived earlier, the
+    earlier arrival is used. The time of a message without effect is NONE_NS."""
     earliest = np.full(messages, NEVER)
     np.minimum.at(earliest, origin, done)
     effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]

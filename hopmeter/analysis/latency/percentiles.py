@@ -41,7 +41,7 @@ def least_count(permille: int) -> int:
 def state(arrived: int, lost: int, permille: int) -> State:
     """Return whether a percentile of all messages is known, lost or unresolved.
 
-    The state is "lost" if so many messages were lost that more messages would not resolve the percentile.
+    The state is "lost" if so many messages were lost that a longer trial would not resolve the percentile either.
     """
     count, share = arrived + lost, permille / 1000
     if not count:
@@ -64,8 +64,8 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
-    """Estimate quantiles of all messages, resolved or not, with type 8 of Hyndman and Fan. All quantiles that hopmeter
-    computes use type 8.
+    """Estimate quantiles of all messages with type 8 of Hyndman and Fan, even if there are too few messages to resolve
+    them. All quantiles that hopmeter computes use type 8.
 
     `values` contains the messages that arrived; the `lost` messages count as later than all messages that arrived. A
     quantile that falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of

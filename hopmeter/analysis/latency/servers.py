@@ -22,8 +22,8 @@ the latencies."""
 
 
 def by_server(pair: Pair) -> Pieces:
-    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds, and the index of the last server. Return an empty
-    dict unless the pattern is scatter."""
+    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds. For parallel calls, also return which server
+    answered last. Return an empty dict unless the pattern is scatter."""
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)
@@ -39,8 +39,8 @@ def by_server(pair: Pair) -> Pieces:
 
 
 def lost_by_server(pair: Pair) -> Counter[str]:
-    """Count the requests without a reply, under the names `roundtrip 0`, …. The counter is empty unless the pattern is
-    scatter."""
+    """Count each server's requests without a reply, under the names `roundtrip 0`, …. The counter is empty unless the
+    pattern is scatter."""
     if pair.cell.axes.pattern != "scatter":
         return Counter()
     cut = trim_slice(pair)
@@ -52,7 +52,7 @@ def lost_by_server(pair: Pair) -> Counter[str]:
 def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
     """Return the `servers_…` columns. Return no columns unless the pattern is scatter.
 
-    `missing(name)` returns the number of lost messages without the latency `name`, for each trial.
+    For each trial, `missing(name)` returns the number of messages that lack the latency `name`.
     """
     if cell.axes.pattern != "scatter":
         return {}

@@ -83,7 +83,7 @@ class Measured:
 
 
 def measure(cell: Cell, path: Path) -> Measured:
-    """Measure a trial from its samples.
+    """Compute all measured values of a trial from its samples.
 
     Raises StoreError if the samples are missing or damaged, and ClockError if the times of two hosts cannot be
     compared.
@@ -117,7 +117,7 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate is constant. If the rate changes, a growing latency may be caused by the rate."""
+    """Return whether the rate is constant. If the rate changes, the changing rate itself may make the latency grow."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 

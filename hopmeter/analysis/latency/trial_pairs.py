@@ -74,8 +74,8 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 
 def _codec(cell: Cell) -> list[str]:
-    """Return the columns that a codec fills. Return an empty list if there is no codec, or if the transport itself
-    encodes messages."""
+    """Return the sample columns that a codec fills. Return an empty list if there is no codec, or if the transport
+    itself encodes messages."""
     return [] if cell.axes.codec == "none" or cell.carriage.own_encoders else ["encoded_ns", "decoded_ns"]
 
 

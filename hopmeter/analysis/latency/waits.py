@@ -39,7 +39,7 @@ def limit_ns(pair: Pair, period_ns: float) -> float:
 def waiting_times(pair: Pair) -> Spans:
     """Return how long each message waited: at the source after its due time, and in the queue of each hop.
 
-    The fastest messages show how long a hop takes without a queue; any additional time counts as waiting. If messages
+    The fastest messages show how long a hop takes without a queue; any time beyond that counts as waiting. If messages
     overtake each other, their delays are jitter, so only the wait at the source counts.
     """
     late = _span(pair.send_times, pair.due_times)
@@ -52,8 +52,8 @@ def waiting_times(pair: Pair) -> Spans:
 
 
 def throughout(spans: Spans, limit: float, parts: int) -> bool:
-    """Return whether the median exceeds the limit in every part of a trial, because a single stall cannot cause long
-    times in every part."""
+    """Return whether the median exceeds the limit in every part of a trial. A single stall cannot cause long times in
+    every part."""
     return all(median(each) > limit for each in np.array_split(spans, parts))
 
 
