@@ -84,8 +84,7 @@ class Advice:
 
     @property
     def named_rows(self) -> list[Row]:
-        """The result rows of the recommended transport and of the user's current transport, as far as these rows
-        exist."""
+        """The result rows of the recommended transport and of the user's current transport, if they exist."""
         return [row for row in (self._found.take, self._found.now_row) if row is not None]
 
     @property

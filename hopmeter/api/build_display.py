@@ -99,7 +99,8 @@ def build_message(
 
 
 def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool) -> int | None:
-    """Build the code of a message type. Return its encoded size in bytes, or None if no codec encodes it."""
+    """Build the code of a message type. Return the encoded size of the message in bytes, or None if no codec encodes
+    the message."""
     if isinstance(target, TypeTarget):
         build_types(target, log)
         return None
@@ -143,7 +144,7 @@ def show_host_outcome(console: Console, outcome: HostOutcome) -> None:
 def _row(
     target: MessageTarget | TypeTarget, size: int | None, error: HopmeterError | None, seconds: float
 ) -> dict[str, object]:
-    """Return one line of `hopmeter build --message … --json`."""
+    """Return one line of the output of `hopmeter build --message … --json`."""
     return {
         "message": target.payload if isinstance(target, MessageTarget) else target.wanted.name,
         "codec": target.codec,

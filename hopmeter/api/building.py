@@ -51,7 +51,7 @@ def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes:
 
 
 def mark(prepared: Prepared, made: Plan) -> Prepared:
-    """Replace the plan of a prepared run, and record in its cells why their parts could not be built."""
+    """Replace the plan of a prepared run, and record in each cell why the parts that it needs could not be built."""
     return replace(prepared, plan=mark_failures(made, prepared.capabilities, prepared.failures))
 
 
@@ -62,7 +62,7 @@ def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
 
 
 def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
-    """Announce and build parts on this machine. Return the reason for each failed part, by title."""
+    """Announce and build parts on this machine. Return why each part could not be built, keyed by the part's title."""
     adapters = [part for part in parts if isinstance(part, Target)]
     messages = [part for part in parts if isinstance(part, MessageTarget)]
     types = [part for part in parts if isinstance(part, TypeTarget)]
@@ -87,7 +87,7 @@ def _failures(
     codecs: Sequence[FrameworkTarget],
     console: Console,
 ) -> Iterator[tuple[str, str]]:
-    """Build all parts, and yield the title and the reason of each failed part."""
+    """Build all parts, and yield the title of each part that could not be built, with the reason."""
     with closing(build_display.build_adapters(console, adapters)) as outcomes:
         for outcome in outcomes:
             if not outcome.good:
@@ -105,8 +105,8 @@ def _words(error: HopmeterError) -> str:
 
 
 def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
-    """Build every part that a host lacks on all hosts. If a host cannot build a part, the reason is recorded in the
-    cells that need the part."""
+    """Build each part on all hosts if any host lacks the part. If a host cannot build a part, the reason is recorded in
+    the cells that need the part."""
     every = {part.title: part for each in parts.values() for part in each}
     adapters = [part for part in every.values() if isinstance(part, Target)]
     messages = [part for part in every.values() if isinstance(part, MessageTarget)]

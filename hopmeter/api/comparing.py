@@ -49,12 +49,12 @@ class Comparison:
 
     @property
     def changes(self) -> pa.Table:
-        """A table with a row for each cell and metric, and the keys of `hopmeter compare --json`."""
+        """A table with a row for each cell and metric; its columns are the keys of `hopmeter compare --json`."""
         return table((each.as_json() for each in self.all_changes), tables.CHANGES)
 
     @property
     def answer(self) -> list[str]:
-        """A sentence for each metric that summarizes its changes."""
+        """For each metric, a sentence that summarizes its changes."""
         return [words.sentence(own, between_runs.drift(own)) for own in self.by_metric.values()]
 
     @property

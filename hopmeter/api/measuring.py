@@ -160,7 +160,7 @@ def _prepare_again(
 
 
 def sweep_leftovers(console: Console) -> None:
-    """Clean up after hopmeter commands that were killed, and print each removed directory."""
+    """Clean up after hopmeter commands that were killed, and print the path of each removed directory."""
     for directory in scratch_dir.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 

@@ -61,8 +61,8 @@ def prepare(
 ) -> Prepared:
     """Plan a run on this machine or on the given hosts, and prepare the old side that `against` names.
 
-    A dry plan without hosts assumes that the scenario's hosts are like this machine. With `build`, the missing parts of
-    the cells are built first.
+    A dry plan without hosts assumes that all hosts of the scenario have the same properties as this machine. With
+    `build`, the missing parts of the cells are built first.
     """
     if against and hosts:
         remedy = "measure one side after the other on these hosts, then use `hopmeter compare`"
@@ -133,7 +133,7 @@ def name_question(
 
 
 def fixed_options(asked: str) -> dict[str, str]:
-    """Return the options that a scenario fixes, each with the reason."""
+    """Return the options that a scenario fixes, each with the reason why it is fixed."""
     wanted, _ = scenario.load(scenario.find(asked))
     return {"rate": "a search sets the rates"} if wanted.search else {}
 
@@ -160,7 +160,7 @@ def prepare_old_side(name: str, made: Plan, capabilities: Capabilities, console:
 
 
 def is_measurable(made: Plan) -> bool:
-    """Return whether this machine can measure at least one cell that answers the question."""
+    """Return whether this machine can measure at least one cell that answers the scenario's question."""
     named = _requested_transports(made)
     return any(cell.comparison.ranked or named & set(cell.axes.transport.split("+")) for cell in made.runnable)
 
@@ -168,7 +168,7 @@ def is_measurable(made: Plan) -> bool:
 def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
     """Raise UsageError if this machine can measure no cell. The error names a command that builds the missing parts.
 
-    If `command` is given, the error names `command` with an additional option.
+    If `command` is given, the error names this command with an option that builds the missing parts.
     """
     if not is_measurable(made):
         raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made, command))

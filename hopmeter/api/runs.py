@@ -124,7 +124,8 @@ class Run:
         return write(folders, Path(out), None if figures is None else Path(figures))
 
     def boxes(self, *others: Run) -> alt.TopLevelMixin:
-        """Return an Altair chart with a box for each codec, transport and language in these runs."""
+        """Return an Altair chart with a box for each codec, transport and language in this run and in the runs
+        `others`."""
         from hopmeter.report import boxes
 
         return boxes(self.path, *(each.path for each in others))

@@ -33,15 +33,15 @@ def run(
     `set={"hwm": [10, 1000]}`. Each value is a command-line string, a number, or a list. With `progress`, notes and
     progress are printed on stderr; by default, nothing is printed.
 
-    With `build`, hopmeter first builds the missing parts of the cells: adapters, message code and codec frameworks.
-    Cells are dropped, with the reason, if a part that they need could not be built.
+    With `build`, hopmeter first builds the missing parts of the cells: adapters, message code and codec frameworks. If
+    a part could not be built, the cells that need the part are dropped, and the reason is recorded.
 
     `hosts` is a file that lists other machines, and `cluster` is the address of a Dask scheduler. The Dask
     configuration names the TLS certificates for the scheduler.
 
-    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. The exception's
-    message and its attribute `folder` name the directory with the finished trials. Ctrl-C ends a run only if `run` was
-    called from the main thread.
+    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. On Ctrl-C, the
+    message and the attribute `folder` of KeyboardInterrupt name the directory with the finished trials. Ctrl-C ends a
+    run only if `run` was called from the main thread.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)
@@ -75,7 +75,7 @@ def join_settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
 def command_words(
     scenario: str, options: Mapping[str, Any], settings: Iterable[str], full: bool, against: str | None
 ) -> list[str]:
-    """Return the arguments of the equivalent `hopmeter run` command."""
+    """Return the arguments of the `hopmeter run` command that has the same effect as these options."""
     words = ["hopmeter", "run", scenario, *option_words(options)]
     words += [word for each in settings for word in ("--set", each)]
     return [*words, *(["--full"] if full else []), *(["--against", against] if against else [])]

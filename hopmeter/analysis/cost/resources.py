@@ -158,8 +158,8 @@ def _library_version(trials: Sequence[TrialResult]) -> str | None:
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Return how messages were carried according to the transport (such as shared memory), or None if no node reports
-    it."""
+    """Return the route that the transport reports for the messages, such as shared memory, or None if no node reports a
+    route."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 

@@ -106,8 +106,8 @@ def least_length(series: int) -> int:
     """Return the approximate minimum length of a series in which a change can be found, given the number of tested
     series.
 
-    A change in the middle of a series is easiest to detect, because only two of all orders of the values separate low
-    from high values as clearly.
+    A change in the middle of a series is easiest to detect, because only two of all orders of the values show so large
+    a difference.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):

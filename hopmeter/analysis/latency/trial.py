@@ -1,4 +1,4 @@
-"""Measure a trial from its samples."""
+"""Compute all measured values of a trial from its samples."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Answer:
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
     """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
 
-    Unranked cells are ignored, unless no cell is ranked. References take part in the rounds until they differ
+    Unranked cells are ignored, unless no cell is ranked. References are measured in further rounds until they differ
     significantly from the best cell. Only the choices, not the references, determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
@@ -50,7 +50,7 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
 
 
 def _open_references(result: Ranking) -> set[str]:
-    """Return the references without a significant difference from the best cell so far."""
+    """Return the references that do not yet differ significantly from the best cell."""
     compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
     return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 

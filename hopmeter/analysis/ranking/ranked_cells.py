@@ -1,4 +1,4 @@
-"""Select the ranked cells of a table, and fit the whole table."""
+"""Select the ranked cells of a table, and fit one model to the whole table."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def choices(cells: Iterable[Cell]) -> list[Cell]:
 def fit_table(
     cells: Sequence[Cell], observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None
 ) -> Ranking:
-    """Fit all choices and references of a table together."""
+    """Fit one model to all choices and references of a table."""
     chosen = {cell.id for cell in choices(cells)}
     return fit(observations, alpha, versus, {cell.id for cell in cells} - chosen)

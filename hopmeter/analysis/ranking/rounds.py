@@ -22,8 +22,8 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. Each of these numbers is None
-    if it is unknown."""
+    """The ratio of two cells' medians, `b` divided by `a`, with its confidence interval. The ratio and its bounds are
+    None if they are unknown."""
 
     a: str
     b: str
@@ -59,7 +59,7 @@ class TableRanking:
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """All compared pairs. In each pair, `a` is the faster cell."""
+        """All compared pairs. In each compared pair, `a` is the faster cell."""
         return [_compare(self.ranking, each) for each in self.ranking.pairs]
 
     def compare(self, a: str, b: str) -> Comparison | None:
@@ -110,8 +110,8 @@ class TableRanking:
 def _compare(ranking: Ranking, pair: CellPair) -> Comparison:
     """Convert a fitted pair to a comparison that shows the ratio of the two medians in the table.
 
-    In a small table each pair is fitted separately, so the pair's own estimate may differ slightly from the ratio of
-    the medians.
+    In a small table each pair is fitted separately, so the estimate for the pair may differ slightly from the ratio of
+    the two medians.
     """
     if pair.ratio is None:
         return Comparison(pair.a, pair.b, None, None, None, pair.decided, pair.family, pair.stopped_early)
@@ -137,9 +137,9 @@ def rank_tables(
     """Return the ranking of each table, by table id. `trials` must contain `median_us`; `rows` maps cells to their
     results.
 
-    In a run with a budget, `looks` lists the looks of each table, and `until` is the run's question. Runs of old
-    versions did not record rounds. If each round of such a run covered the whole run, a trial's number is its round;
-    otherwise the run has no ranking.
+    In a run with a budget, `looks` contains the interim analyses (looks) of each table, and `until` is the run's
+    question. Older versions of hopmeter did not record rounds. If each round of a run covered all cells before the next
+    round began, the number of a trial is its round. Otherwise, a run without recorded rounds has no ranking.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -160,7 +160,8 @@ def _rank_table(
     looks: Sequence[Mapping[str, Any]],
     versus: str | None,
 ) -> TableRanking:
-    """Rank a table. In a run with a budget, all looks are repeated, because a decision of an earlier look is final."""
+    """Rank a table. In a run with a budget, all interim analyses (looks) are repeated, because a decision of an earlier
+    look is final."""
     seen = [each for cell in cells for each in observed[cell.id]]
     rounds = max(len(observed[cell.id]) for cell in cells)
     rankings = [_repeat_look(cells, seen, each, versus) for each in looks]
@@ -173,8 +174,8 @@ def _rank_table(
 def _repeat_look(
     cells: Sequence[Cell], seen: Iterable[Observation], look: Mapping[str, Any], versus: str | None
 ) -> Ranking:
-    """Repeat a look with the rounds that were finished when the look was taken. Runs of old versions did not store
-    `last_round`."""
+    """Repeat an interim analysis (look) with the rounds that were finished at that time. Runs of old versions did not
+    store `last_round`."""
     last = look.get("last_round", look["rounds"] - 1)
     return fit_table(cells, [each for each in seen if each.round <= last], look["alpha"], versus)
 
@@ -194,8 +195,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial.
 
-    Runs of old versions did not record rounds. If each round of such a run covered the whole run, a trial's number is
-    its round; otherwise an empty dict is returned.
+    Older versions of hopmeter did not record rounds. If each round of a run covered all cells before the next round
+    began, the number of a trial is its round. Otherwise, an empty dict is returned for a run without recorded rounds.
     """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

@@ -1,4 +1,4 @@
-"""Describe how the adapters of result rows were built, so that comparisons can mention differences between builds."""
+"""Describe how the adapters of result rows were built, so that comparisons can mention different builds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def has_debug_build(row: Row) -> bool:
 
 
 def are_of_one_version(rows: Sequence[Row]) -> bool:
-    """Return whether the libraries of these rows report a common version, ignoring rows without a version.
+    """Return whether the libraries of the given rows report the same version, ignoring rows without a version.
 
     Different languages may report the same version as different texts, such as `v1.10.2-release` and `1.10.2`.
     """

@@ -73,8 +73,8 @@ def box(pooled: Numbers, lost: int) -> Box | None:
 
 
 def _thin(ordered: Numbers) -> list[float]:
-    """Return at most `DOTS` values: the smallest, the largest, and others that are evenly spaced on a logarithmic
-    axis."""
+    """Return at most `DOTS` values: the smallest, the largest, and values between them that are evenly spaced on a
+    logarithmic axis."""
     if len(ordered) <= DOTS:
         return [float(value) for value in ordered]
     wanted = np.geomspace(ordered[0], ordered[-1], DOTS)
@@ -105,7 +105,7 @@ def percentile_curve(row: Row) -> list[tuple[float, float]]:
     """Return (fraction of messages, latency in µs) for all resolved percentiles. The curve has more points in the tail
     than near the median.
 
-    The curve ends before the lost messages, which count as slower than all others.
+    The curve ends before the lost messages, which count as slower than all messages that arrived.
     """
     pooled, lost = _pool(row)
     count = len(pooled) + lost

@@ -93,8 +93,8 @@ class Group:
         return self.labels[id(row)]
 
     def short_label(self, row: Row) -> str:
-        """Return the row's transport, with its build if builds differ. If that name is not unique, return the full
-        label."""
+        """Return the row's transport, followed by its build if the rows have different builds. If the short label is
+        not unique, return the full label."""
         label, transport = self.label(row), str(row["transport"])
         alone = sum(other["transport"] == transport for other in self.rows) == 1
         if not alone or not label.startswith(transport):
@@ -156,7 +156,8 @@ def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
-    """Combine groups that have the same machine and the same conditions, apart from `free`."""
+    """Combine groups that have the same machine and the same conditions; only the conditions named in `free` may
+    differ."""
     found: dict[tuple[Any, ...], list[Group]] = {}
     alike = [key for key in CONDITIONS if key not in set(free)]
     for group in groups:
@@ -168,7 +169,7 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
     """Return a label for each row, by the row's `id()`: the transport, and every other property in which the rows
     differ.
 
-    Rows that differ in `columns` may have the same label.
+    Rows that differ in one of `columns` may have the same label.
     """
     parts = {id(row): {part: str(row[part] or "") for part in ("transport", "side", "cell")} for row in rows}
     for row in rows:
@@ -197,11 +198,12 @@ def name_in_table(row: Row, rows: Iterable[Row]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """Return the settings of a row that differ from its transport's defaults. A value is followed by its version if the
-    library reports one: `rmw=rmw_zenoh_cpp 0.6.1`.
+    """Return the settings of a row that differ from its transport's defaults. If the library reports a version for a
+    value, the version follows the value: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    If a row has only defaults, its profile depends on how many settings the other `rows` of its transport vary. The
-    profile is the default of a single varied setting, or the word `defaults` if several settings vary.
+    If a row has only default settings, its profile depends on how many settings vary between the other `rows` of its
+    transport. If a single setting varies, the profile is the default value of that setting; if several settings vary,
+    it is the word `defaults`.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")

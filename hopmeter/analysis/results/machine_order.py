@@ -20,7 +20,7 @@ Rows = dict[str, Row]
 
 @dataclass(frozen=True)
 class Flip:
-    """A pair of rows in a different order on two machines."""
+    """A pair of rows that two machines rank in a different order."""
 
     one: str
     other: str
@@ -72,7 +72,8 @@ def _comparison(family: list[Group]) -> Comparison:
 
 
 def _rows(group: Group) -> Rows:
-    """Return the rows by name, fastest first. If several runs of a machine contain a row, the first run is used."""
+    """Return the rows by name, fastest first. If several runs of a machine contain the same row, the row of the first
+    run is used."""
     found: Rows = {}
     for row in group.candidates:
         parts = [str(row["transport"]), f"({language_name(str(row['language']))})", str(row["profile"] or "")]

@@ -103,7 +103,8 @@ class Delivered:
 
 
 def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
-    """Yield every delivered message of a row with its headline latency. `on_damage` handles unreadable samples."""
+    """Yield every delivered message of a row, each with its headline latency. `on_damage` is called for unreadable
+    samples."""
     for trial, found in _read(row, on_damage):
         for number, pair in enumerate(found):
             start, done = _ends(row, pair)
@@ -142,7 +143,7 @@ def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]
 
 
 def _hops(pair: Pair) -> list[list[Hop]]:
-    """Return the messages of each hop. The last hop has one entry per sink."""
+    """Return the latencies of each hop. The last hop has one entry per sink."""
     cut = trim_slice(pair)
     found: list[list[Hop]] = [[] for _ in range(pair.cell.axes.hops)]
     for place, (arrived, left) in enumerate(pair.hops()):

@@ -45,8 +45,8 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
 
 
 def faster(one: Row, other: Row) -> bool:
-    """Return whether `one` is significantly faster than `other`. If the rows have no common rounds, their confidence
-    intervals must not overlap."""
+    """Return whether `one` is significantly faster than `other`. If the rows have no common rounds, `one` counts as
+    faster only if the confidence intervals do not overlap."""
     if table := _common_table(one, other):
         return table.is_faster(one.id, other.id)
     here, there = one.bounds, other.bounds
@@ -54,7 +54,7 @@ def faster(one: Row, other: Row) -> bool:
 
 
 def compare(one: Row, other: Row) -> Comparison | None:
-    """Return the ratio of `other` to `one` by rounds, or None if they have no common rounds."""
+    """Return the ratio of `other` to `one`, compared round by round, or None if they have no common rounds."""
     table = _common_table(one, other)
     return table.compare(one.id, other.id) if table else None
 

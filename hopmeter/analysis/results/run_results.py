@@ -123,8 +123,8 @@ class Row(TypedColumns):
     def state(self, column: str) -> State:
         """Return whether a percentile of the headline latency is known, lost or unresolved.
 
-        Runs of old versions stored only the total number of lost messages. For such runs, the state is estimated from
-        the number of lost messages.
+        Older versions of hopmeter stored only the total number of lost messages. For a run of an older version, the
+        state is estimated from the number of lost messages.
         """
         arrived = self.get(f"{self.headline}_count") or 0
         lost = self.get(f"{self.headline}_lost")
@@ -136,8 +136,8 @@ class Row(TypedColumns):
         return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
-        """Return a tail percentile, or None if the percentile has no confidence interval, because the value alone would
-        look reliable.
+        """Return a tail percentile, or None if it has no confidence interval. Without an interval, the value alone
+        would look reliable.
 
         One bound of the confidence interval may be missing.
         """
@@ -186,15 +186,15 @@ class Run:
     def findings(self) -> list[dict[str, Any]]:
         """The findings of `hopmeter doctor`, each with subject, level, text and remedy.
 
-        The finding on stolen time since boot is left out, because each trial has its own value. The finding on idle
-        states is left out if the cells kept the cores awake.
+        The finding on stolen time since boot is left out, because the stolen time of each trial is recorded as well.
+        The finding on idle states is left out if the cells kept the cores awake.
         """
         found = self.about.get("doctor")
         return self._without_known(found.get("findings") if isinstance(found, dict) else found)
 
     @property
     def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """The findings that distort results on the run's other hosts. Each entry lists the hosts that have the
+        """The problems that distort results on the run's other hosts. Each entry lists the hosts that have the
         problem."""
         grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
         for name, host in self.part("hosts").items():

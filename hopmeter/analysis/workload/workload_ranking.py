@@ -67,7 +67,8 @@ class WorkloadRanking:
     def columns(self, cell: str, first: str | None) -> dict[str, Any]:
         """Return the ranking columns of one cell: ranks, deciding criterion, rounds and worst flow.
 
-        `first` is the cell at the top of the table. The deciding criterion separates the cell from `first`.
+        `first` is the cell at the top of the table. The deciding criterion is the one that separates the cell from
+        `first`.
         """
         low, high = self.ranks.get(cell, (None, None))
         decided_by = self.decides(first, cell) if first and first != cell else ""
@@ -114,7 +115,8 @@ def _rank(
 
 
 def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
-    """Return which criteria apply. A workload may have no deadline, or too few messages for a p99."""
+    """Return the criteria that apply to the workload. A workload may have no deadline, or too few messages for a
+    p99."""
     return {DEADLINES: cell.has_deadline, TAIL: bool(worst.flows), CPU: True}
 
 

@@ -44,8 +44,8 @@ class WorstFlows:
         flow_trials: Sequence[Values],
         rows: Mapping[str, Values],
     ) -> WorstFlows:
-        """Compare the flows of whole workloads. `trials` contains their good trials, and `rows` maps the cells of flows
-        to their results.
+        """Compare the flows of whole workloads. `trials` contains the good trials of the workloads, and `rows` maps the
+        cells of flows to their results.
 
         A flow is left out if all its trials together are too short to resolve a p99.
         """
@@ -101,7 +101,7 @@ class WorstFlows:
 
     def _claim(self, pair: CellPair) -> CellPair:
         """Widen a pair's interval by the clock uncertainty. A significant difference stays significant only if the
-        interval still excludes 1."""
+        widened interval still excludes 1."""
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
         first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""
@@ -115,15 +115,16 @@ class WorstFlows:
         return replace(pair, decided=pair.decided and (low or 0.0) > 1, low=low, high=high)
 
     def _clock_factors(self, cell: str) -> tuple[float, float | None]:
-        """Return the factors by which the clock uncertainty may change the ratio of a cell's p99 to the best p99, for
-        the cell's worst flow."""
+        """For a cell's worst flow, return the factors by which clock errors may change the ratio of the cell's p99 to
+        the best p99."""
         name = self.flow(cell) or ""
         best, ratio = self.flows[name].best or cell, self._ratio(name, cell)
         low, high = self._widen(name, (ratio, ratio), best)
         return (low or 0.0) / ratio, None if high is None else high / ratio
 
     def _widen(self, flow: str, bounds: tuple[float, float], below: str) -> tuple[float | None, float | None]:
-        """Return the interval of a ratio to the p99 of the cell `below`, widened by the clock uncertainty."""
+        """Widen the interval `bounds` of a ratio by the clock uncertainty; the ratio's divisor is the p99 of the cell
+        `below`."""
         clock = self.clocks.get(flow)
         if clock is None:
             return bounds
@@ -132,8 +133,8 @@ class WorstFlows:
     def _question(self, one: str, other: str) -> Question:
         """Return the observations that compare two cells, each by its own worst flow.
 
-        A cell's p99 is relative to the best transport for its worst flow. Each round therefore multiplies each cell's
-        p99 by the best p99 of the other cell's flow, so that the best transports cancel out.
+        Each cell's p99 is divided by the best transport's p99 for the same flow. To compare these two ratios, multiply
+        each cell's p99 by the best p99 of the other cell's flow.
         """
         flows = [self.flow(cell) or "" for cell in (one, other)]
         best = [self.flows[name].best or "" for name in flows]
@@ -148,14 +149,14 @@ class WorstFlows:
         )
 
     def _products(self, cell: str, flow: str, best: str, its_flow: str) -> Iterator[tuple[int, float]]:
-        """Yield the product of two p99 values for each round that has both: a cell's flow, and the best transport's
-        flow."""
+        """For each round that has both values, yield the product of the p99 of a cell's flow and the p99 of the best
+        transport's flow."""
         own, its = self.tails[cell, flow], self.tails[best, its_flow]
         yield from ((at, value * its[at]) for at, value in own.items() if at in its)
 
 
 def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
-    """Return the interval of the ratio of a cell's value to the value of the pair's other cell."""
+    """Return the interval of the ratio of a cell's value to the value of the other cell in the pair."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
     return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)
