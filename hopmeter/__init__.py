@@ -39,7 +39,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name of the package, or look up `__version__`, on first use, so that a node starts sooner."""
+    """Import a public name of the package, or look up `__version__`, only when it is first used, so that a node starts
+    sooner."""
     if name in HOMES:
         from importlib import import_module
 

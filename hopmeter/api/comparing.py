@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def answer(self) -> list[str]:
-        """For each metric, a sentence that summarizes its changes."""
+        """For each metric, a sentence that summarises its changes."""
         return [words.sentence(own, between_runs.drift(own)) for own in self.by_metric.values()]
 
     @property

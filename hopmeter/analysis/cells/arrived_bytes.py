@@ -1,4 +1,5 @@
-"""Compute the mean size of the frames that arrived. The messages of workloads and recordings differ in size."""
+"""Compute the mean size of the frames that arrived. The mean is computed because the messages of workloads and
+recordings differ in size."""
 
 from __future__ import annotations
 

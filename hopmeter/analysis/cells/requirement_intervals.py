@@ -1,5 +1,5 @@
-"""The evidence for or against a requirement: the interval of its metric, and the number of rounds needed for a
-verdict."""
+"""The evidence for or against a requirement: the confidence interval of its metric, and the number of rounds needed for
+a verdict."""
 
 from __future__ import annotations
 

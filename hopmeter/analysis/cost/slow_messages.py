@@ -1,5 +1,5 @@
-"""Explain why a cell's slowest messages are slow: divide the latency by what the threads did while the message was on
-its way."""
+"""Explain why a cell's slowest messages are slow: attribute their latency to what the threads did while the messages
+were on their way."""
 
 from __future__ import annotations
 

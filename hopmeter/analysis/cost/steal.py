@@ -25,7 +25,7 @@ class Steal:
 
 
 def steal_of(runs: Sequence[Run]) -> Steal | None:
-    """Return the shares of stolen time in these runs, or None if no trial was started."""
+    """Return the shares of stolen time in the given runs, or None if no trial was started."""
     known = [(_share(run, trial), trial, row) for run in runs for row in run.measured_rows for trial in row.trials]
     shares = [(share, trial, row) for share, trial, row in known if share is not None]
     seconds = sum(trial["wall_s"] for _, trial, _ in shares)

@@ -108,8 +108,8 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the name of each pair of machine and scenario, leaving out the machine or scenario that all pairs have in
-    common."""
+    """Return a name for each combination of machine and scenario. The name leaves out the machine or the scenario if
+    all combinations share it."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 

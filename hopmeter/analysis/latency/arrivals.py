@@ -25,8 +25,8 @@ class Arrivals:
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
-        """Return a mask of the arrivals of recorded messages, or None if the source recorded the messages of all
-        arrivals."""
+        """Return a mask of the arrivals whose messages the source recorded, or None if all arrivals belong to recorded
+        messages."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 

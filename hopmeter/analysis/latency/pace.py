@@ -122,7 +122,7 @@ def _medians(end: Times, start: Times) -> list[float]:
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
     """Return whether the rate is too low and the last messages are late. A single late message at the end of the trial
-    does not count."""
+    does not count as being behind."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

@@ -11,7 +11,7 @@ from hopmeter.model.cell import Cell
 
 @dataclass(frozen=True)
 class EndpointTimes:
-    """The times that a relay, sink or server recorded, by message."""
+    """The times that a relay, sink or server recorded for each message."""
 
     arrivals: Arrivals
     arrived: Times
@@ -27,7 +27,7 @@ class EndpointTimes:
 
 @dataclass(frozen=True)
 class Lane:
-    """The times that a source or client recorded, by message. A scatter client has one lane per server."""
+    """The times that a source or client recorded for each message. A scatter client has one lane per server."""
 
     due: Times
     sent: Times

@@ -26,8 +26,8 @@ arrays are as long as the highest sequence number."""
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
     """Yield the pairs of a trial one at a time, so that only one pair is in memory.
 
-    Raises StoreError if the samples are damaged or contain an unknown endpoint. If the trial ran on several hosts,
-    their times are compared with the clock file in the run folder.
+    Raises StoreError if the samples are damaged or contain an unknown endpoint. If the trial ran on several hosts, the
+    clock file in the run folder makes their times comparable.
     """
     strangers = set(samples.endpoints) - {each.id for each in topology(replace(cell, flow="")).endpoints}
     if strangers:

@@ -1,5 +1,5 @@
-"""Detect messages that wait in a queue throughout a trial. A queue that filled during warm-up shows no trend
-(docs/method.md)."""
+"""Detect messages that wait in a queue throughout a trial. A queue that filled during warm-up shows no trend, so the
+trend test cannot detect it (docs/method.md)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def throughout(spans: Spans, limit: float, parts: int) -> bool:
 
 
 def median(spans: Spans) -> float:
-    """Return the median over the messages that arrived, or 0 if none arrived."""
+    """Return the median time of the messages that arrived, or 0 if none arrived."""
     there = spans[~np.isnan(spans)]
     return float(np.median(there)) if len(there) else 0.0
 

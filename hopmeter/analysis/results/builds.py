@@ -18,8 +18,8 @@ NOT_OPTIMISED = ("0", "1", "g")
 
 
 def is_debug_build(build: str) -> bool:
-    """Return whether a build has no compiler optimisation. `build` contains the compiler and its flags, as stored in
-    `run.json`."""
+    """Return whether a build was compiled without optimisation. `build` contains the compiler and its flags, as stored
+    in `run.json`."""
     levels, words = _LEVEL.findall(build), build.split()
     return (bool(levels) and levels[-1] in NOT_OPTIMISED) or ("-g" in words and "-DNDEBUG" not in words)
 
@@ -33,7 +33,7 @@ def has_debug_build(row: Row) -> bool:
     """Return whether any adapter of a row is a debug build."""
     builds = row.run.part("builds")
     names = [f"{row['transport']} ({language}" for language in languages_in(str(row["language"]))]
-    # A key may end with the settings that select the node's environment, such as a library version.
+    # A key of `builds` may end with the settings that select the node's environment, such as a library version.
     found = [str(how or "") for name, how in builds.items() if name.partition(",")[0].rstrip(")") in names]
     return any(map(is_debug_build, found))
 

@@ -82,8 +82,8 @@ def _thin(ordered: Numbers) -> list[float]:
 
 
 def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
-    """Return the approximate 95 % interval of the median of independent messages, or None if the upper quartile falls
-    on a lost message."""
+    """Return the approximate 95 % interval of the median, or None if the upper quartile falls on a lost message. The
+    messages are assumed to be independent."""
     q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75), lost)
     if q1 is None or p50 is None or q3 is None:
         return None
@@ -92,7 +92,7 @@ def notch(pooled: Numbers, lost: int) -> tuple[float, float] | None:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """Return (hop, p50, p90) of each hop in µs over all good trials, starting at the source. A hop is left out if the
+    """For each hop, starting at the source, return (hop, p50, p90) in µs over all good trials. A hop is left out if the
     p90 of the hop falls on a lost message."""
     found = trials(row)
     many = min((len(trial.hops) for trial in found), default=0)

@@ -128,15 +128,15 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table. The payload size in these conditions is the size of the largest encoded
+    """Return the conditions of a table. The payload size in the conditions is the size of the largest encoded
     object."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
-    """Return the sort key of a group, which mainly depends on its payload size. A workload comes before its flows, and
-    the flows before the paths."""
+    """Return the sort key of a group, which mainly depends on its payload size. A workload is sorted before its flows,
+    and the flows before the paths."""
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0

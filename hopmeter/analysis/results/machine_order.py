@@ -1,4 +1,4 @@
-"""Compare how several machines rank the same rows, by rank correlation and by pairs in a different order."""
+"""Compare how several machines rank the same rows, by rank correlation and by the pairs whose order differs."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def compare(one: Row, other: Row) -> Comparison | None:
 
 
 def _common_table(one: Row, other: Row) -> TableRanking | None:
-    """Return the ranking that compares both rows by rounds, or None if no ranking contains both rows."""
+    """Return the ranking that compares both rows round by round, or None if no ranking contains both rows."""
     table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
     compared = table.ranking.cells if table else ()
     return table if one.id in compared and other.id in compared else None

@@ -243,7 +243,7 @@ def read(folder: Path, trials: bool = True) -> Run:
     measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
     flow_trials = _stored_rows(stored.path / "flows.parquet") if trials else []
     run = Run(stored.path, stored.about, measured, flow_trials=flow_trials)
-    # If a flow was also measured separately, the result is stored in the flow's row of the whole workload.
+    # A separately measured flow has no row of its own: the result is stored in the flow's row of the whole workload.
     planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
@@ -259,7 +259,7 @@ def _rank_again(run: Run) -> None:
 
 
 def read_finished(folder: Path, trials: bool = True) -> Run:
-    """Read a finished run with its trials, which comparisons and histories need.
+    """Read a finished run with its trials, because comparisons and histories need the trials.
 
     Raises UsageError if there is no run or the run was interrupted, and StoreError if the run is damaged.
     """

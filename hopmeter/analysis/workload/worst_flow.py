@@ -174,7 +174,7 @@ def _part(cell: Cell, flow: str) -> Cell:
 def _count_messages(
     cells: Sequence[Cell], flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
 ) -> Counter[tuple[str, str]]:
-    """Count the messages of each flow in these trials, including lost messages."""
+    """Count the messages of each flow in the given trials, including lost messages."""
     found: Counter[tuple[str, str]] = Counter()
     for cell in cells:
         for name, part in _parts(cell):
