@@ -54,8 +54,8 @@ HISTORY = {
 
 
 def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Return the rows that were ranked by rounds. In each ranking table, the choices come first, by rank, and then the
-    references."""
+    """Return a table of the rows that are ranked by their rounds of measurement. In each group, the ranked rows come
+    first, ordered by rank, and the reference rows follow."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row.get("rounds") is not None:
@@ -65,5 +65,6 @@ def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, int, int, float]:
-    """Return a row's sort key. A reference has no rank, and a row with a single round may have no median."""
+    """Return a row's sort key. A reference row has no rank and comes last. If a row has no median, because only one
+    round was measured, its median counts as infinite."""
     return row["rank_low"] is None, row["rank_low"] or 0, row["rank_high"] or 0, row["median_us"] or math.inf

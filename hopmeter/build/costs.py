@@ -1,4 +1,4 @@
-"""Estimates the cost of a build in advance."""
+"""Estimates the time and the download size of a build in advance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopmeter.system import humanize
 
 
 def format_costs(targets: Sequence[Target]) -> str:
-    """Describe the total build cost, and name the slow targets.
+    """Describe the time and the download size of all builds together, and name the targets that take long to build.
 
     Returns an empty string if no manifest states a build cost.
     """

@@ -1,4 +1,4 @@
-"""Installs frameworks for codecs, and reports the frameworks' cost and state."""
+"""Installs the frameworks of codecs, and reports which frameworks are installed and how large the others are."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def format_cost(name: str) -> str:
 
 
 def install(name: str, log: Path, manifest: Manifest | None = None) -> None:
-    """Install a framework, into a transport's environment if a manifest is given.
+    """Install a framework. If a manifest is given, install the framework into the environment of the manifest's
+    transport.
 
     Raises BuildError if a tool fails, or if only the user can install the framework.
     """
@@ -113,7 +114,7 @@ def _alone(name: str) -> str | None:
 
 
 def states() -> list[State]:
-    """Return the state of every codec."""
+    """Return, for each codec, whether its framework is installed and how to install it."""
     return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
@@ -128,12 +129,13 @@ def _state(name: str) -> State:
 
 
 def command(name: str, manifest: Manifest | None = None) -> str:
-    """Return the command that installs a framework, for one transport's nodes if a manifest is given."""
+    """Return the command that installs a framework. If a manifest is given, the command installs the framework for the
+    nodes of the manifest's transport."""
     return f"hopmeter build {manifest.reference} --framework {name}" if manifest else lookup.command(name)
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Return the given transports that need this framework in an environment of their own."""
+    """Return those of the given transports whose environments need a copy of the framework."""
     if name in EXTRAS:
         return []
     offers = [(manifest, manifest.offers["python"]) for manifest in manifests if "python" in manifest.offers]

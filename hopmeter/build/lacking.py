@@ -40,8 +40,8 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the missing parts of dropped cells by host, without duplicates. The key of this machine is an empty
-    string."""
+    """Return the parts that dropped cells lack, grouped by host and without duplicates. For parts that this machine
+    lacks, the key is an empty string."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -63,7 +63,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
 
 
 def _types(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield the message types without generated code, for languages with ready adapters."""
+    """Yield the message types that have no generated code, in the languages whose adapters are ready."""
     for found, offer in missing_types(cell, capabilities.manifests):
         state = capabilities.node(found.carrier.transport, offer.language, found.carrier.settings)
         if state is not None and state.ready:
@@ -124,9 +124,9 @@ def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> It
 
 
 def mark_failures(made: Plan, capabilities: Capabilities, failures: Mapping[str, str]) -> Plan:
-    """Return the plan after failed builds. Each cell that needs a part that could not be built states the reason.
+    """Return the plan, in which each cell that needs a part that could not be built states the reason.
 
-    `failures` maps part titles to reasons.
+    `failures` maps the titles of parts to the reasons why their builds failed.
     """
     return replace(made, cells=[_mark(cell, capabilities, failures) for cell in made.cells])
 

@@ -4,8 +4,9 @@
 packages of codecs that need an older NumPy. The lock files do not record package sources. The lock files accept source
 archives, and wheels for CPython on Linux.
 
-python.lock contains all packages. numpy1.lock contains only the packages that differ for codecs that conflict with
-current NumPy. TRANSPORT-INSTALLATION.lock contains only the packages that differ for an installation.
+python.lock contains all packages. numpy1.lock serves codecs that conflict with current NumPy, and contains only the
+packages that differ from python.lock. TRANSPORT-INSTALLATION.lock serves one installation, and contains only the
+packages that differ from python.lock.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ PROCESSORS = ("x86_64", "aarch64")
 def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
     """Return the `uv pip install` arguments for the first lock file that satisfies the packages, or an empty list.
 
-    The lock file of the environment itself is tried first.
+    The environment's own lock file is tried first.
     """
     tree = paths.checkout()
     wanted = [*packages]

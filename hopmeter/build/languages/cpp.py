@@ -63,7 +63,8 @@ def install(project: Project, log: Path, remedy: str) -> None:
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path, mark: str = "") -> None:
     """Build a transport's node in `folder`, and copy it to `node`.
 
-    A build directory that has a different mark is removed first.
+    `mark` identifies the libraries that the node is built against. A build directory with a different mark is removed
+    first.
     """
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
@@ -90,7 +91,8 @@ def options(kit: Kit) -> list[str]:
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
     """Remove the build directory if it belongs to a different source tree or has a different mark.
 
-    CMake would reject such a build directory. It may exist because all hopmeter installations share the user's cache.
+    CMake would reject a build directory that belongs to a different source tree. All hopmeter installations share the
+    user's cache, so the build directory may come from another installation.
     """
     cached = folder / "CMakeCache.txt"
     if not cached.exists():

@@ -16,7 +16,8 @@ SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
 
 
 def provide_instrument(python: Interpreter, log: Path) -> None:
-    """Build the instrument for a Python that is too old for the common build. Raises BuildError if the build fails."""
+    """Build the instrument for a Python that is too old for the limited-API build. Raises BuildError if the build
+    fails."""
     if python.version >= LIMITED:
         return
     tree, version = paths.checkout(), ".".join(map(str, python.version))

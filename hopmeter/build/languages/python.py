@@ -54,14 +54,14 @@ def _packages(offer: Offer) -> list[str]:
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
     """Install packages into a Python, in their locked versions unless these versions conflict with the requirements.
 
-    `environment` may have a lock file of its own.
+    `environment` names an environment that may have a lock file of its own.
     """
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages, environment), *packages]
     run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(manifest: Manifest, offer: Offer, found: Interpreter | None) -> None:
-    """Raise BuildError for a package that is not published for this processor and Python.
+    """Raise BuildError for a package that is not published for this processor and Python version.
 
     A package that the user built is accepted.
     """
@@ -92,5 +92,6 @@ def is_installed(distribution: str, found: Interpreter) -> bool:
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:
-    """Create an environment. An existing environment is replaced, so that no outdated packages remain in it."""
+    """Create an environment. If the environment already exists, it is replaced, so that no outdated packages remain in
+    it."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

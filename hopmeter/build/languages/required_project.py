@@ -68,7 +68,7 @@ def system_python() -> Interpreter:
 def mark(offer: Offer, *more: str) -> str:
     """Return a hash of the library that an adapter is built against.
 
-    Return an empty string if the system can have only one library of this kind.
+    Return an empty string if the system can contain only one version of the library.
     """
     library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
     return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

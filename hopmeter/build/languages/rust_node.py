@@ -1,5 +1,5 @@
-"""Builds a Rust node for the library in the transport's manifest: a crate, a library that the user installed, or an
-installation."""
+"""Builds a Rust node with the library that the transport's manifest names: a crate, a library that the user installed,
+or one of the manifest's installations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.system import paths
 def build(target: Target, checkout: Path, workshop: Path, log: Path) -> None:
     """Build the CMake project that the node needs, and then the node.
 
-    The CMake project of an installation is in the installation's environment.
+    If the library comes from an installation, its CMake project is installed into the installation's environment.
     """
     manifest, offer, nodes = target.manifest, target.offer, paths.node_build_dir()
     if offer.environment != "own":

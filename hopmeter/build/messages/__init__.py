@@ -1,6 +1,6 @@
 """Builds codec libraries, which contain the generated code for one schema message.
 
-This package also generates code for transports that carry messages as their own types.
+This package also generates message types in a transport's own type system, such as that of ROS 2.
 """
 
 from hopmeter.build.messages.libraries import MessageTarget, build_library, library_log, select_messages

@@ -35,7 +35,7 @@ type Message = generated::Message;"""
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
     """Write the definitions and the encoded object to a directory.
 
-    A service has an encoded request and an encoded response.
+    For a service, both the encoded request and the encoded response are written.
     """
     definitions = _sent_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
@@ -45,7 +45,7 @@ def write_object(schema: Schema, folder: Path, _log: Path) -> None:
 
 
 def _make_object(schema: Schema, name: str) -> bytes:
-    """Return a schema's message in encoded form, with the values to send."""
+    """Return the encoded message of a schema, filled with the values to send."""
     definitions = ordered_definitions(schema, name)
     if isinstance(schema.values, Path):
         return encode_values(definitions, name, read_values(definitions, name, schema.values))
@@ -59,8 +59,8 @@ def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]
 
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions for generated code. The type wstring is replaced with a type that has the same
-    encoding."""
+    """Return the message definitions from which code is generated. The type wstring is replaced with a type that has
+    the same encoding."""
     return replace_wide_texts(ordered_definitions(schema))
 
 
@@ -72,7 +72,7 @@ def encode_values(definitions: dict[str, Definition], name: str, values: dict[st
 
 
 def check_encoded(schema: Schema, folder: Path, _log: Path) -> None:
-    """Raise BuildError if the generated code encodes the object to different bytes."""
+    """Raise BuildError if the generated code and rosbags encode the object to different bytes."""
     wanted, found = ((folder / name).read_bytes() for name in (OBJECT, ENCODED))
     if wanted != found:
         at = next((at for at, (one, two) in enumerate(zip(wanted, found, strict=False)) if one != two), len(wanted))
@@ -100,5 +100,6 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return no facts, because Python needs no generated code: it creates the message classes from the definitions."""
+    """Return an empty dict, because Python needs no generated code: it creates the message classes from the
+    definitions."""
     return {}

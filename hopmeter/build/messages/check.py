@@ -1,5 +1,5 @@
 """`python -m hopmeter.build.messages.check FOLDER` encodes and decodes a codec library's object, and compares the
-result.
+decoded object with the original.
 
 The check runs in a separate process, because generated code may crash. The module also writes the encoded object to
 FOLDER.

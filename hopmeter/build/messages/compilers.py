@@ -1,4 +1,4 @@
-"""Runs schema compilers and code compilers. The compiler's first error becomes the build error."""
+"""Runs schema compilers and code compilers. If a schema compiler fails, its first error becomes the BuildError."""
 
 from __future__ import annotations
 

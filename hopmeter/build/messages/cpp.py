@@ -21,7 +21,7 @@ def compiler() -> list[str]:
 
 
 def library_command(codec: str, header: Path) -> list[str | Path]:
-    """Return the command that compiles a codec library with the probe schema's generated header."""
+    """Return the command that compiles a codec library with the header that was generated from the probe schema."""
     root = paths.cpp_folder()
     source = root / "codecs" / f"{codec}.cpp"
     return [*compiler(), *FLAGS, "-I.", f"-I{root / 'include'}", f'-DHOPMETER_GENERATED="{header}"', source]

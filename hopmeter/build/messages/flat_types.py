@@ -41,8 +41,8 @@ class FlatTypes:
 
 
 def flatc_words(schema: Schema, folder: Path) -> list[Word]:
-    """Return the beginning of a flatc command that writes to a directory. The caller adds output options and input
-    files."""
+    """Return the beginning of a flatc command that writes to a directory. The caller appends output options and input
+    files to the command."""
     steps = len(Path(schema.name).parts)
     search = [*schema.imports.search, schema.file.parents[steps - 1]]
     return [FLATC, *(word for each in search for word in ("-I", each)), "-o", folder]

@@ -76,7 +76,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def _name_types(code: str, schema: Schema) -> str:
-    """Return the generated code, extended with aliases for the message types in the module of the probe schema."""
+    """Return the generated code, with two type aliases for the message added to the module of the probe schema."""
     table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
     if table is None or obj is None:
         what = f"the code that flatc generates for {schema.type} has a form that hopmeter does not support"
@@ -86,9 +86,9 @@ def _name_types(code: str, schema: Schema) -> str:
 
 
 def _crate_version() -> str:
-    """Return the crate version that matches this flatc.
+    """Return the crate version that matches the installed flatc.
 
-    The version numbers of crate and flatc are equal since 22.9.29. flatc 2.0 needs crate 2.1.2.
+    From version 22.9.29 on, the crate and flatc have the same version number. flatc 2.0 needs crate 2.1.2.
     """
     said = subprocess.run([FLATC, "--version"], capture_output=True, text=True, check=False).stdout
     version = said.split()[-1] if said.split() else ""
@@ -98,7 +98,8 @@ def _crate_version() -> str:
 def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Generate a schema's Python modules.
 
-    Return the table's module name, and all modules, because a program can load only one version of each module.
+    Return the name of the table's module, and the names of all modules. A program can load only one version of each
+    module.
     """
     generated = folder / GENERATED
     generated.mkdir()

@@ -1,6 +1,6 @@
 """Writes a probe schema with one field of the message's type.
 
-The generated code for this field reveals the type's name in each language. hopmeter therefore need not know the naming
+The code that is generated for this field reveals the type's name in each language, so hopmeter need not know the naming
 rules.
 """
 

@@ -1,6 +1,6 @@
 """Builds a C++ library for each file of a Protocol Buffers schema.
 
-A program may define each file only once. Messages from the same file therefore share a library, which is loaded once.
+A program may define each file only once, so messages from the same file share a library, which is loaded once.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def _generate(schema: Schema, files: Mapping[str, ProtoFile], work: Path, log: P
     generated, empty = work / "all", work / "empty"
     generated.mkdir()
     empty.mkdir()
-    # protoc treats a name as a path if a file of this name exists. The directory is empty, so that every name is an
-    # import.
+    # protoc treats a name as a path if a file of this name exists. The working directory is empty, so that protoc
+    # treats every name as an import.
     words = [PROTOC, *search_words(schema.imports.search), f"--cpp_out={generated}", *files]
     run_compiler(words, schema, log, cwd=empty)
     for name, file in files.items():
@@ -154,7 +154,7 @@ def _closure(file: ProtoFile) -> list[ProtoFile]:
 
 
 def link_words(headers: Iterable[ProtoFile], libraries: Iterable[ProtoFile]) -> list[Word]:
-    """Return the flags for the given headers and libraries."""
+    """Return the compiler and linker flags for the given headers and libraries."""
     flags, links = library_flags()
     folder = f"-Wl,--no-as-needed,-rpath,$ORIGIN,-rpath,$ORIGIN/../{_files_folder().name}"
     return [*flags, *(f"-I{each.folder}" for each in headers), folder, *(each.library for each in libraries), *links]

@@ -44,7 +44,7 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
     inner = field["type_name"][0]
     if inner in above or _is_map_of_full(types, inner, above):
         return
-    # In the text format, a group has the name of its type.
+    # In the text format, a group is written under the name of its type.
     name = inner.rpartition(".")[2] if field["type"][0] == "TYPE_GROUP" else field["name"][0]
     for each in range(chosen.many(len(above))) if repeated else [at]:
         yield f"{name} {{"
@@ -53,7 +53,7 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
 
 
 def _is_map_of_full(types: Types, entry: str, above: tuple[str, ...]) -> bool:
-    """Return whether a type is a map entry with a recursive value that has required fields."""
+    """Return whether a type is a map entry whose value has a recursive type with required fields."""
     tree = types.messages[entry]
     named = (field.get("type_name", [""])[0] for field in (tree["field"] if is_map_entry(tree) else ()))
     return any(name in above and _needs_values(types.messages[name]) for name in named)

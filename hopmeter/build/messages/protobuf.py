@@ -68,8 +68,8 @@ def _types(schema: Schema, folder: Path) -> Types:
 
 
 def _write_probe(schema: Schema, types: Types, folder: Path) -> tuple[Path, list[Word]]:
-    """Write a schema with the message as a field. Return the path of the probe schema, and the protoc command without
-    output options."""
+    """Write a probe schema with one field of the message's type. Return the path of the probe schema, and the protoc
+    command without output options."""
     probe = write_probe(folder, ".proto", types.homes[f".{schema.type}"], schema.type)
     return probe, [PROTOC, *search_words([*schema.imports.search, folder])]
 
@@ -89,7 +89,8 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def check_encoded(schema: Schema, folder: Path, log: Path) -> None:
-    """Raise BuildError if the generated code encodes different values. For example, prost loses extensions.
+    """Raise BuildError if the generated code does not encode all values of the object. For example, prost loses
+    extensions.
 
     prost also loses the sign of a zero in a map, but this loss is ignored.
     """
@@ -133,9 +134,9 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
 
 
 def _is_beside_well_known(name: str, package: str) -> bool:
-    """Return whether a file extends the package of the well-known types.
+    """Return whether a file adds types to the package of the well-known types.
 
-    prost provides these types in a separate crate.
+    prost provides the well-known types in a separate crate.
     """
     return f"{package}.".startswith("google.protobuf.") and not name.startswith(WELL_KNOWN)
 
