@@ -43,7 +43,7 @@ def _messages_of(ask: Ask) -> list[MessageTarget]:
 
 
 def _select(payloads: Sequence[str], codecs: Sequence[str], languages: Sequence[str] = ()) -> list[MessageTarget]:
-    """Return the codec libraries of those payloads that are schema messages."""
+    """Return the codec libraries for those of the given payloads that are schema messages."""
     messages, known = [each for each in payloads if is_message(each)], [each for each in codecs if each in CODECS]
     return select_messages(messages, known, languages) if messages and known else []
 
@@ -61,7 +61,7 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _installations(target: Target, ask: Ask) -> list[Target]:
-    """Return an adapter once per installation that the settings select."""
+    """Return one target for each installation that the settings select."""
     if not target.manifest.languages[target.offer.language].installations:
         return [target]
     chosen = choices(target.manifest, ask.settings.get(target.transport, {}))
@@ -69,7 +69,7 @@ def _installations(target: Target, ask: Ask) -> list[Target]:
 
 
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
-    """Yield the adapters of each participant.
+    """Yield the adapters that each participant needs.
 
     All adapters of a participant have the same language, which supports all transports of the participant's flows.
     """
@@ -86,6 +86,7 @@ def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _transports_of(scenario: Scenario, participant: str, axis: str) -> Sequence[str]:
-    """Return the transports of a participant's flows. `axis` is the transport of flows that do not name a transport."""
+    """Return the transports of a participant's flows. `axis` is the transport that a flow uses if the flow does not
+    name a transport."""
     mine = [flow for flow in scenario.flow.values() if participant in (flow.sender, *receivers(flow))]
     return list(find_transports(dict.fromkeys(flow.transport or axis for flow in mine)))

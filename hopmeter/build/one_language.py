@@ -18,7 +18,7 @@ AXES = ("pattern", "placement", "wait", "payload", "codec")
 
 
 def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any]]) -> Iterator[Target]:
-    """Yield the adapter to build for each transport and each combination of axes that the transport offers."""
+    """For each transport and each combination of axis values that the transport offers, yield the adapter to build."""
     manifests = {target.transport: target.manifest for target in targets}
     for manifest in manifests.values():
         for values in itertools.product(*(axes[name] for name in AXES)):
@@ -31,7 +31,7 @@ def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any
 def one_language_for_all(targets: Sequence[Target], axes: Mapping[str, Any]) -> Iterator[Target]:
     """Yield the adapters of several transports in a common language.
 
-    If the transports have no common language, each transport gets its own language.
+    If the transports have no common language, the language is chosen for each transport separately.
     """
     manifests = list({target.transport: target.manifest for target in targets}.values())
     language = _choose(manifests, axes) if manifests else ""

@@ -34,7 +34,7 @@ CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
 def stage(checkout: Path, data: Path) -> list[str]:
-    """Recreate `data`, and return the names of its nodes."""
+    """Recreate the directory `data`, and return the names of the nodes in it."""
     shutil.rmtree(data, ignore_errors=True)
     _copy_transports(checkout / "transports", data / "transports")
     shutil.copytree(checkout / "scenarios", data / "scenarios", ignore=CLUTTER)

@@ -53,7 +53,7 @@ def select_targets(
 ) -> list[Target]:
     """Return the requested targets, or all targets if the user named none. Raises UsageError for an unknown name.
 
-    `settings` (`NAME=A,B`) limit the targets to the installations that they select.
+    If `settings` (`NAME=A,B`) are given, only the targets of the selected installations are returned.
     """
     for language in languages:
         if language not in LANGUAGES:
@@ -93,7 +93,7 @@ def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
-    """Return the manifest once per installation that the setting values select. Settings that select no installation
+    """Return one manifest for each installation that the setting values select. Settings that select no installation
     are ignored."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))

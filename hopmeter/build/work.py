@@ -76,12 +76,12 @@ LACKS = re.compile(
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Build all targets, and yield each outcome as soon as its build ends. The function `begin` is called before each
-    build, on another thread.
+    """Build all targets, and yield each outcome as soon as its build ends. Before each build, the function `begin` is
+    called on another thread.
 
-    Rust and Python targets are built one after another, because Cargo uses all cores and uv locks an environment. With
-    `system_packages`, missing system packages are installed in the meantime. Targets that need system packages wait for
-    this installation.
+    Rust and Python targets are built one after another, because Cargo uses all cores and uv locks an environment. If
+    `system_packages` is set, missing system packages are installed while other targets are built. Targets that need
+    system packages wait until these packages are installed.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
@@ -169,7 +169,8 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
         return
     missing = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
     if LACKS.search(f"{error.what}\n{error.detail}"):
-        # A compiler's message about a missing header would not help the user.
+        # The missing package is reported instead of the compiler's message about a missing header, which would not help
+        # the user.
         outcome.error, outcome.detail = missing, error.what
         outcome.code, outcome.remedy = "E-PACKAGES-MISSING", system.line_for(outcome.missing)
     else:

@@ -1,7 +1,8 @@
 """`hopmeter.connect`: publishers, subscribers, clients and servers for objects, over any transport with a Python
 adapter.
 
-docs/connect.md explains their use, how two programs find each other, and the rules for all transports.
+docs/connect.md explains how to use `hopmeter.connect`, how two programs find each other, and which rules apply to all
+transports.
 """
 
 from __future__ import annotations

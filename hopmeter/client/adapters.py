@@ -70,8 +70,8 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
 
 
 def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
-    """Raise UsageError if this program lacks an environment variable that a setting needs. A library reads such
-    variables only when the library is loaded."""
+    """Raise UsageError if this program lacks an environment variable that a setting needs. A transport's library reads
+    its environment variables only when the library is loaded."""
     lacking = {
         name: text for name, text in manifest.for_settings(settings).variables.items() if os.environ.get(name) != text
     }

@@ -1,4 +1,4 @@
-"""The client side of calls: over the transport's own calls or, if it has none, over two links."""
+"""Implements the client side of calls, with the transport's own calls or, if the transport has none, with two links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROBE_S = 0.05
 
 
 class Native:
-    """The client side of calls over the transport's own calls."""
+    """A client that uses the transport's own calls."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         self.name = name
@@ -46,8 +46,8 @@ class Native:
 
 
 class Duplex:
-    """The client side of calls over two links. The client binds the request link, and the server binds the reply
-    link."""
+    """A client that uses two links instead of the transport's own calls. The client binds the request link, and the
+    server binds the reply link."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)

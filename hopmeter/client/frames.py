@@ -1,5 +1,5 @@
 """Frames: hopmeter's 64-byte header, followed by an object's packed frames. Adapters transport these frames unchanged,
-because the header is the same as in measurements."""
+because measurements use the same header."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
 
 
 def plain(data: Any) -> memoryview:
-    """Return any buffer as contiguous bytes without a copy, even if a memoryview cannot cast its ctypes format."""
+    """Return the bytes of any buffer, without a copy, as a contiguous memoryview. Buffers with a ctypes format that
+    memoryviews cannot cast are supported."""
     view = memoryview(data)
     if view.format == "B" and view.ndim == 1:
         return view

@@ -48,7 +48,8 @@ class Asked:
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the setup of an adapter: this program's settings, with the binding side's values as defaults."""
+        """Return the setup that an adapter receives. Settings that this program does not set have the binding side's
+        values."""
         settings = {**record.settings, **self.settings}
         ends = (record.run, record.directory, self.broker, settings, record.frame_bytes)
         return Setup(*ends, bind=self.host, advertised=self.host)
@@ -135,8 +136,7 @@ class TransportCache:
         uses it."""
         with self._lock:
             if record.run not in self._open:
-                # The object is created before the transport opens files, so that it leaves out files that are already
-                # open.
+                # `OpenFiles` is created before the transport opens files, so that it omits files that are already open.
                 open_files = OpenFiles(asked.manifest.open_leftovers, not_of=os.getpid())
                 transport = adapter(asked.manifest, asked.offer)(asked.setup(record))
                 self._open[record.run] = _OpenTransport(transport, open_files)

@@ -116,7 +116,7 @@ class Publisher:
 
 
 class Polled:
-    """The messages of a polled link end."""
+    """Receives the messages of a link end by polling."""
 
     def __init__(self, end: End) -> None:
         self._end = end
@@ -135,14 +135,14 @@ class Polled:
 
 
 class Called:
-    """The messages of a link end in callback mode."""
+    """Receives the messages of a link end in callback mode."""
 
     def __init__(self) -> None:
         self._messages: queue.Queue[Message] = queue.Queue(WAITING)
         self._over = threading.Event()
 
     def put(self, message: Message) -> None:
-        """Queue a message. The call runs on the transport's thread and blocks if the queue is full."""
+        """Queue a message. `put` runs on the transport's thread, and blocks if the queue is full."""
         while not self._over.is_set():
             with suppress(queue.Full):
                 self._messages.put(message, timeout=LOOK_S)

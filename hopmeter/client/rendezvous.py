@@ -57,7 +57,8 @@ class Record:
 
     @property
     def lives(self) -> bool:
-        """Whether the process may still be running. The value is False only if the process is known to have exited."""
+        """Whether the process that wrote the record may still be running. The value is False only if that process is
+        known to have exited."""
         return self.owner.may_run(Path(self.directory))
 
 

@@ -1,4 +1,5 @@
-"""The server side of calls: over the transport's own calls or, if it has none, over two links for each client."""
+"""Implements the server side of calls, with the transport's own calls or, if the transport has none, with two links for
+each client."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ log = logging.getLogger("hopmeter.connect")
 
 
 class Answering:
-    """Runs the user's handler for one call at a time, regardless of the transport's threads."""
+    """Runs the user's handler for one call at a time, even if the transport delivers calls on several threads."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -54,8 +55,8 @@ class Answering:
 
 
 class NativeServer:
-    """A server over the transport's own calls. A hopmeter thread polls for requests, or a transport thread delivers
-    them."""
+    """A server that uses the transport's own calls. A hopmeter thread polls for requests, or a transport thread
+    delivers them."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()

@@ -50,15 +50,15 @@ def connect(
     kept: int = KEPT,
     **settings: Any,
 ) -> Session:
-    """Open a session over one transport, with any settings of its manifest.
+    """Open a session over one transport. `settings` are values for the settings in the transport's manifest.
 
     `folder` is the rendezvous directory, by default the user's own. `largest_bytes` is the maximum size of an encoded
     object. The default is 8 MiB, or the transport's maximum if that is less. `wait` is how receivers wait: `block`,
     `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's broker.
 
-    `host` is this machine's address. Link ends bind to this address instead of the loopback device, so that other
-    machines can reach them. You must copy the records of the link ends to the other machines. `share="cuda-ipc"` sends
-    handles of GPU tensors instead of copies. Each sending link end retains the newest `kept` tensors.
+    `host` is this machine's address. Link ends bind to `host` instead of the loopback device, so that other machines
+    can reach them. You must copy the records of the link ends to the other machines. `share="cuda-ipc"` sends handles
+    of GPU tensors instead of copies. Each sending link end retains the newest `kept` tensors.
 
     Raises UsageError for an unknown name, and ConnectError if a transport or package is not installed.
     """
@@ -137,7 +137,7 @@ class Session:
         return str(self._asked.meeting.folder)
 
     def publisher(self, name: str) -> Publisher:
-        """Open a publisher. No other running program may use its name."""
+        """Open a publisher. No other running program may use the publisher's name."""
         return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(

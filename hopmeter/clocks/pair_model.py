@@ -120,9 +120,9 @@ class PairModel:
     @cached_property
     def residual_ns(self) -> float:
         """The largest deviation of a batch's offset from the line between its neighbours. If there are fewer than three
-        batches, the value is the largest error bound.
+        batches, the residual is the largest error bound of any batch.
 
-        The error of one trial may differ by this residual from the error that all trials share.
+        The error of one trial may differ by up to the residual from the error that all trials share.
         """
         whole = float(self._bound.max())
         if len(self._at) < 3:
@@ -133,8 +133,8 @@ class PairModel:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest uncertainty of all intervals in which no clock was set. If there is only one batch, the value is
-        the error bound of this batch."""
+        """The largest uncertainty of all intervals in which no clock was set. If there is only one batch, the
+        uncertainty is the error bound of that batch."""
         found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
         return max(found, default=float(self._bound.max()))
 
@@ -148,8 +148,8 @@ class PairModel:
     def translation(self, origin: str, begin_ns: int, end_ns: int) -> Translation:
         """Return the translation of times of the host `origin` between `begin_ns` and `end_ns`.
 
-        Raises ClockError if there is no batch before or after these times, or if a clock was set or corrected between
-        the batches.
+        Raises ClockError if there is no batch before `begin_ns` or after `end_ns`, or if a clock was set or corrected
+        between these batches.
         """
         knots, offsets = self._seen_from(origin)
         first, last = self._place(knots, begin_ns, end_ns)
@@ -222,10 +222,11 @@ def _later(one: Batch, other: Batch) -> bool:
 
 
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
-    """Return the change of an offset that the drift of the nearest other intervals does not explain.
+    """Return the part of an offset's change that the drift of the nearest other intervals does not explain.
 
-    Each nearby interval gives an expected drift and thus an unexplained change. The result is the median of these
-    changes, weighted by interval length. If there are no other intervals, any drift up to `MOST_DRIFT` is accepted.
+    The drift of each nearby interval predicts a change, and the rest of the actual change is unexplained. The result is
+    the median of these unexplained changes, weighted by interval length. If there are no other intervals, a drift of up
+    to `MOST_DRIFT` counts as explained.
     """
     near = range(max(0, place - NEIGHBOURS), min(len(spans), place + NEIGHBOURS + 1))
     others = [each for each in near if each != place]

@@ -44,7 +44,7 @@ HERE = Route(())
 @dataclass(frozen=True)
 class Closure:
     """The sum of three offsets around a triangle of hosts. The sum would be 0 if all offsets were exact. The sum is
-    shown to the user, but narrows no error bound."""
+    shown to the user, but is not used to narrow error bounds."""
 
     hosts: tuple[str, str, str]
     sum_ns: int
@@ -75,7 +75,7 @@ class RunClocks:
         """Return the route that translates times from `begin_ns` to `end_ns` on the host `origin` to the host `target`.
 
         If the two hosts were never compared, the route uses a third host that was compared with both. Raises ClockError
-        if no comparison covers this period, or if a clock was set or corrected.
+        if no comparison covers the time from `begin_ns` to `end_ns`, or if a clock was set or corrected in that time.
         """
         if origin == target:
             return HERE
@@ -93,7 +93,8 @@ class RunClocks:
         return found[0]
 
     def closures(self) -> list[Closure]:
-        """Return the offset sums around all triangles of hosts, at a time in the middle of the hosts' batches."""
+        """Return, for each triangle of hosts, the sum of the three offsets at a time in the middle of the hosts'
+        batches."""
         return [
             closure
             for models in self.sessions.values()
@@ -159,8 +160,8 @@ def _unknown(origin: str, target: str, why: str) -> ClockError:
 
 
 def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str, target: str) -> ClockError:
-    """Return the error to raise if there is no unique route between two hosts. A clock that was set or corrected takes
-    precedence over a missing comparison."""
+    """Return the error to raise if there is no unique route between two hosts. If a clock was set or corrected, the
+    error reports that cause rather than a missing comparison."""
     if found:
         why = "were compared in two sessions of the run that cannot be told apart at this time"
         return _unknown(origin, target, why)
@@ -169,7 +170,8 @@ def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str
 
 
 def _closure(models: Models, hosts: tuple[str, str, str]) -> Closure | None:
-    """Translate a time around a triangle of hosts. Return None if two of the hosts were not compared at that time."""
+    """Translate a time around a triangle of hosts, and return the difference between the result and the original time.
+    Return None if two of the hosts were not compared at that time."""
     one, two, three = hosts
     first = models[frozenset((one, two))]
     if not first.intervals:

@@ -142,6 +142,6 @@ def _is_beside_well_known(name: str, package: str) -> bool:
 
 
 def describe_python(*_: object) -> dict[str, object]:
-    """Return no facts, because Python creates its classes from the descriptors. Modules that protoc generates create
-    their classes in the same way."""
+    """Return an empty dict, because Python creates its classes from the descriptors, as do the modules that protoc
+    generates."""
     return {}

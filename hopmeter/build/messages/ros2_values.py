@@ -41,13 +41,13 @@ ITEMS = "!items"
 
 
 class _Items(int):
-    """The length of a list if hopmeter chooses its values."""
+    """The length of a list whose values hopmeter chooses."""
 
 
 def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:
     """Return values for every field of a message.
 
-    Sequences of numbers have the given length, or the length of their bound if it is smaller.
+    A sequence of numbers has the given length, unless its bound is smaller.
     """
     return {field.name: _choose_field(definitions, field, length, depth, at) for field in definitions[name].fields}
 
@@ -114,8 +114,8 @@ class Reader:
         self._file = file
 
     def message(self, name: str, given: Any, path: str) -> Values:
-        """Return a message's values, validated and completed with defaults. The argument `path` locates errors in the
-        file."""
+        """Return a message's values, validated and completed with defaults. Error messages use `path` to state where in
+        the file an invalid value is."""
         given = _expand_words(name, given)
         if not isinstance(given, dict):
             raise self._wrong(path, f"{name} is a mapping of fields, not {_excerpt(given)}", "write {field: value, …}")
@@ -214,7 +214,8 @@ def _is_float(kind: FieldType) -> bool:
 
 
 def _expand_words(name: str, given: Any) -> Any:
-    """Return the values, with `auto` for a header and `now` for a time expanded as by `ros2 topic pub`."""
+    """Return the values, in which `auto` for a header and `now` for a time are expanded in the same way as by `ros2
+    topic pub`."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
     return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given

@@ -65,8 +65,8 @@ def _manifest(name: str, dependencies: Mapping[str, str], has_script: bool) -> s
 
 
 def _share_versions(crate: Path) -> None:
-    """Use the versions in the checkout's lock file. Cargo removes the lock-file entries that this crate does not
-    need."""
+    """Copy the checkout's lock file into the crate, so that the crate uses the same versions of its dependencies. Cargo
+    removes the lock-file entries that the crate does not need."""
     tree = paths.checkout()
     if tree is not None:
         shutil.copy2(tree / "Cargo.lock", crate / "Cargo.lock")

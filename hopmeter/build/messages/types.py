@@ -1,4 +1,5 @@
-"""Generates the code of a message type for transports that carry messages as their own types."""
+"""Generates the code of a message type for transports that send messages in their own type system, such as that of ROS
+2."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ class TypeTarget:
 def select_types(
     payloads: Sequence[str], languages: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> list[TypeTarget]:
-    """Return a target for each message and each built transport that carries messages as its own types. Raises
+    """Return a target for each message and each built transport that sends messages in its own type system. Raises
     UsageError for an unknown name.
 
     By default, all languages are selected. `settings` select the installations of the transports.
@@ -126,7 +127,8 @@ def _fill(folder: Path, target: TypeTarget, log: Path) -> None:
 
 
 def _exclusive(wanted: RosType, missing: Sequence[str]) -> dict[str, str]:
-    """Return the packages to generate with content ids, because a program can load only one version of a package."""
+    """Return the packages to generate, each with its content id, because a program can load only one version of a
+    package."""
     return {package: f"{package} {framed_package(_part(wanted, package))}" for package in missing}
 
 
@@ -176,7 +178,8 @@ def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
 def _part_texts(wanted: RosType, folder: Path) -> Iterator[str]:
     """Yield the definitions of a service's request and response, each with a frame header.
 
-    If the request or response has no header, it is written as a separate message, which the definition wraps.
+    A request or response without a header is written as a separate message, which is combined with a header in the
+    yielded definition.
     """
     for word, part in zip(PARTS, wanted.parts, strict=True):
         lines = (f"{field.type.text} {field.name}\n" for field in part.fields if field.name != PLACEHOLDER)
@@ -239,13 +242,14 @@ def header_name(word: str) -> str:
 
 
 def _variables(prefix: Path, target: TypeTarget, python: Interpreter) -> dict[str, str]:
-    """Return the environment variables that let ROS 2 find the generated packages too."""
+    """Return the environment variables that let ROS 2 find the generated packages in addition to the installed
+    packages."""
     given = {"AMENT_PREFIX_PATH": os.environ.get("AMENT_PREFIX_PATH", ""), **python.fill(target.offer.variables)}
     return {**given, "AMENT_PREFIX_PATH": os.pathsep.join(filter(None, [str(prefix), given["AMENT_PREFIX_PATH"]]))}
 
 
 def _explain(failed: BuildError, package: str, target: TypeTarget, log: Path) -> BuildError:
-    """Return an error with the first message of the ROS 2 generators."""
+    """Return an error that contains the first error message of the ROS 2 generators."""
     missing = system.missing(target.offer.apt)
     if failed.code == "E-NO-TOOL" or missing:
         return BuildError(

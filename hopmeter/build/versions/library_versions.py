@@ -65,7 +65,7 @@ def _packages(manifest: Manifest) -> list[str]:
 
 
 def _installations(manifest: Manifest) -> Mapping[str, Installation]:
-    """Return the transport's installations, from which a setting selects."""
+    """Return the transport's installations, one of which is selected by a setting."""
     part = manifest.languages.get("python")
     return part.installations if part else {}
 
@@ -95,9 +95,9 @@ def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable
 
 
 def _whole(library: Library) -> str:
-    """Return the reason why an installation's packages have fixed versions.
+    """Return the reason why the packages of a transport's installations have fixed versions.
 
-    The reason names an installation with the requested version, if such an installation exists.
+    The reason names the installation that contains the requested version, if such an installation exists.
     """
     wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
     made = _installations(library.manifest)
@@ -142,8 +142,8 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return a node with the library version in its environment. An existing environment is reused if it is
-    complete."""
+    """Return a node in an environment that contains the chosen library version. An existing environment is reused if it
+    is complete."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():

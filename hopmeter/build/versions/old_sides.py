@@ -1,4 +1,4 @@
-"""Prepares the old side of a run with `--against`."""
+"""Prepares the old side of a comparison that was started with `--against`."""
 
 from __future__ import annotations
 

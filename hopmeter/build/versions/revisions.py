@@ -146,7 +146,8 @@ def _make_environment(revision: Revision) -> None:
 def _cargo(revision: Revision) -> dict[str, str]:
     """Return the environment variables that give each revision its own target directory.
 
-    In a shared directory, Cargo would reuse crates of other revisions, because it only compares file times.
+    If revisions shared a target directory, Cargo would reuse crates of other revisions, because Cargo compares only
+    file times.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
@@ -221,7 +222,8 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell under the old manifest. The cell contains only those settings that differ from their defaults."""
+    """Return the cell for the old side, as the old manifest describes the transport. The returned cell contains only
+    the settings whose values differ from the defaults."""
     if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):
