@@ -1,6 +1,6 @@
 """Checks whether a comparison codec can represent an object.
 
-Rejects objects that the codec would change, or that would make the codec's library fail.
+The check rejects objects that the codec would change, or that would make the codec's library fail.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ def _check_part(obj: Any, profile: Profile, check_array: Callable[[Any], None], 
 
 
 def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], array: Any) -> None:
-    """Raise CodecError if encoding and decoding change a small array with the same dtype and number of dimensions."""
+    """Raise CodecError if a small array with the given array's dtype and number of dimensions does not survive encoding
+    and decoding."""
     node = dtypes.to_node(array.dtype)
     probe = _probe(array.dtype, tuple(min(length, 2) for length in array.shape))
     try:

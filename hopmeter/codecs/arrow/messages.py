@@ -1,7 +1,7 @@
 """Estimates how much memory Arrow needs to read an IPC message, before Arrow reads the message.
 
-A message is a flatbuffer, in which many references may point to the same text or field. Arrow copies such a text or
-field once for each reference. A batch may be compressed, or may declare rows that occupy no bytes. Arrow itself
+A message is a flatbuffer, in which many references may point to the same text or field. Arrow copies a text or field
+once for each reference to it. A batch may be compressed, or may declare rows that occupy no bytes. Arrow itself
 verifies that all offsets are within the message.
 """
 
@@ -136,8 +136,8 @@ def _rows(batch: Table, data: Any) -> list[int]:
 
 
 def _check_costs(message: Table, size: int) -> None:
-    """Raise CodecError if a message's fields and texts, copied once for each reference, would exceed the message's
-    size."""
+    """Raise CodecError if the fields and texts of a message, counted once for each reference, are together larger than
+    the message."""
     left = size
     for cost in _costs(message):
         left -= cost

@@ -18,8 +18,8 @@ _flat: set[int] = set()
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
     """Append an array's buffers, and return its header node `[length, offset, buffers, children, dictionary]`.
 
-    `buffers` has 1 for a present buffer and 0 for an omitted buffer. `before` is the number of values before the slice
-    that the parent array needs too.
+    `buffers` has 1 for a present buffer and 0 for an omitted buffer. `before` is the number of additional values that
+    the parent array needs before the slice.
     """
     of = array.type
     if of.id in _flat:
@@ -91,7 +91,7 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Return each child array, and the number of values before the child's slice that are needed too.
+    """Return each child array, and the number of additional values that are needed before the child's slice.
 
     A struct's children are trimmed to the slice; a list's children are complete.
     """

@@ -21,7 +21,7 @@ EXTRA = "pyarrow"
 
 
 def _refuse_other(obj: Any) -> str:
-    """Return the reason why an object cannot be represented.
+    """Return the reason why Arrow IPC cannot represent an object.
 
     Return an empty string for a tensor, and for a table with a schema that survives serialization.
     """
@@ -55,7 +55,8 @@ def _contiguous(array: Any) -> Any:
 def decode(frames: Sequence[Any]) -> Any:
     """Return the array, tensor or table in the frame's memory.
 
-    Raises CodecError for any other frames. Compressed data is rejected, because its decompressed size is unbounded.
+    Raises CodecError if the frames do not contain an array, tensor or table. Compressed data is rejected, because its
+    decompressed size is unbounded.
     """
     pa = import_package("pyarrow", "pyarrow")
     try:

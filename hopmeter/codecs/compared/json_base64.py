@@ -51,7 +51,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, without unpickling. Raises CodecError if the frame does not contain an object."""
+    """Return the object, without unpickling. Raises CodecError if the frame is not the JSON text of an object."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

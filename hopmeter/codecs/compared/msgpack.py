@@ -1,4 +1,4 @@
-"""Encodes objects in MessagePack. An array is a map with its dtype, shape and bytes."""
+"""Encodes objects in MessagePack. An array becomes a map that contains the array's dtype, shape and bytes."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, which protobuf copies. Raises CodecError if the frame contains a different message."""
+    """Return the array, which protobuf copies. Raises CodecError if the frame is not the Protocol Buffers encoding of
+    an array."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

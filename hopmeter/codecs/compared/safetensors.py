@@ -40,14 +40,14 @@ def encode(obj: Any) -> list[Any]:
 
 
 def _names(frame: bytes) -> list[str]:
-    """Return the array names in the order of the frame. The safetensors library itself returns the names in arbitrary
-    order."""
+    """Return the array names in the order in which the frame stores the arrays. The safetensors library itself returns
+    the names in arbitrary order."""
     (size,) = LENGTH.unpack_from(frame)
     return [name for name in json.loads(frame[LENGTH.size : LENGTH.size + size]) if name != METADATA]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, or the dict of arrays. Raises CodecError for any other frame.
+    """Return the array, or the dict of arrays. Raises CodecError if the frame is not in the safetensors format.
 
     Frames of any type other than bytes are copied, because safetensors accepts only bytes.
     """

@@ -1,5 +1,5 @@
-"""The receiver's side of GPU memory sharing. A receiver validates a loan, maps its memory, and releases the memory when
-the last object in it is freed."""
+"""The receiver's side of GPU memory sharing. A receiver validates a loan, maps the loaned memory, and releases this
+memory when the last object in it is freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy arrays over GPU memory. Such an array has a tensor's address, shape, strides and dtype, but its values cannot
+"""NumPy arrays over GPU memory. Each array has the address, shape, strides and dtype of a tensor, but its values cannot
 be read on the host.
 
 Frameworks exchange GPU memory via DLPack. If a DLPack capsule names the host as its device, NumPy creates an array

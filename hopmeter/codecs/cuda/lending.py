@@ -59,7 +59,7 @@ class Lender:
         """Return a frame with the handle of GPU memory, after all GPU work on that memory has finished.
 
         `array` has the memory's address and size, and keeps the memory alive. Loans numbered `since` or higher belong
-        to the same message, and are not replaced. Raises CodecError if the memory cannot be loaned.
+        to the same message as the new loan, and are not replaced. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
             raise CodecError("E-GPU-NOT-LENDABLE", "a forked process cannot use the GPU of its parent")
@@ -116,8 +116,8 @@ class Lender:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release all loans. The memory of loans that receivers still hold may then change. Calling `close` again does
-        nothing."""
+        """Release all loans. Afterwards, the memory of loans that receivers still hold may change. Calling `close`
+        again does nothing."""
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
@@ -141,9 +141,9 @@ def lender(share: Any) -> Lender:
 
 
 def takes_handles(share: Any) -> bool:
-    """Return whether a receiver with this `share` accepts handles.
+    """Return whether a receiver with this value of `share` accepts handles.
 
-    A `share` that is a lender counts as accepting handles, although only senders need a lender.
+    If `share` is a lender, the function returns True, although only senders need a lender.
     """
     return isinstance(share, Lender) or bool(check_share(share))
 

@@ -29,7 +29,7 @@ class Mappings:
     """Opens each handle only once: some drivers reject opening a handle twice, and others count how often a handle was
     opened.
 
-    If a tensor is destroyed while this thread runs `open`, its release is queued.
+    If a tensor is destroyed while this thread runs `open`, the release of the tensor's memory is queued.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Mappings:
         self._given_back: deque[Key] = deque()
 
     def open(self, handle: bytes, device: int) -> tuple[Key, int]:
-        """Return the key of a mapping, for `give_back`, and the address of the mapped memory."""
+        """Return the mapping's key, which `give_back` needs, and the address of the mapped memory."""
         key = (handle, device, os.getpid())
         try:
             with self._lock:
@@ -60,7 +60,8 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Close unused mappings. If another thread is already closing mappings, leave these mappings to that thread."""
+        """Close unused mappings. If another thread is already closing mappings, that thread closes the unused mappings
+        too."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()

@@ -47,7 +47,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
     """Return an array over a tensor in row-major or column-major order.
 
-    A tensor in any other order is reordered on the GPU if the framework supports this.
+    A tensor in any other order is reordered on the GPU if the framework can reorder tensors there.
     """
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
@@ -109,8 +109,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log an error that is raised in the `with` block. After such an error, the tensor is copied, because the framework
-    cannot import it in place."""
+    """Log an error that is raised in the `with` block. After the logged error, the caller copies the tensor, because
+    the framework cannot import it in place."""
     try:
         yield
     except CodecError:
@@ -125,8 +125,8 @@ def _frames_of_one(place: int, data: Any) -> Any:
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """Return a function that builds a tensor over GPU memory. Return None if the framework cannot build such a tensor,
-    or if the receiver requests the CPU."""
+    """Return a function that builds a tensor over GPU memory. Return None if the framework cannot build tensors over
+    GPU memory, or if the receiver requests the CPU."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
     if (
