@@ -31,5 +31,5 @@ MESSAGE_SECONDS = {"rust": 30, "c++": 5, "python": 1}
 
 
 def format_message_costs(targets: Sequence[MessageTarget]) -> str:
-    """Describe how long the messages' codec libraries take to build."""
+    """Describe how long the codec libraries of the given messages take to build."""
     return f"this takes up to {humanize.time(sum(MESSAGE_SECONDS[target.language] for target in targets))}"

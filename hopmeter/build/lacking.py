@@ -110,7 +110,7 @@ def _message(target: MessageTarget, host: str, capabilities: Capabilities) -> It
 
 
 def _manifest(carrier: Carrier, capabilities: Capabilities) -> Manifest:
-    """Return a transport's manifest for the installation that its settings select."""
+    """Return a transport's manifest for the installation that the transport's settings select."""
     return capabilities.manifests[carrier.transport].for_installation(carrier.settings)
 
 

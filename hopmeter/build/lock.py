@@ -36,7 +36,8 @@ PROCESSORS = ("x86_64", "aarch64")
 
 
 def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
-    """Return the `uv pip install` arguments for the first lock file that satisfies the packages, or an empty list.
+    """Return the `uv pip install` arguments for the first lock file that does not conflict with the packages, or an
+    empty list.
 
     The environment's own lock file is tried first.
     """

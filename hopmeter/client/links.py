@@ -86,7 +86,7 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
     """Connect to the bound link end of this name as soon as the binding side has published it. Raises ConnectError if
-    no such link end appears in time."""
+    the link end is not published in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"

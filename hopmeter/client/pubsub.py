@@ -160,7 +160,8 @@ class Called:
 
 
 class Subscription:
-    """The receiving side of a link. Messages are returned by `next`, or passed to `on_message` on one thread."""
+    """The receiving side of a link. Messages are returned by `next` or, in callback mode, passed to `on_message` on one
+    thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None

@@ -52,9 +52,10 @@ def connect(
 ) -> Session:
     """Open a session over one transport. `settings` are values for the settings in the transport's manifest.
 
-    `folder` is the rendezvous directory, by default the user's own. `largest_bytes` is the maximum size of an encoded
-    object. The default is 8 MiB, or the transport's maximum if that is less. `wait` is how receivers wait: `block`,
-    `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's broker.
+    `folder` is the rendezvous directory; the default is a private directory of the user. `largest_bytes` is the maximum
+    size of an encoded object. The default is 8 MiB, or the transport's maximum if that is less. `wait` is how receivers
+    wait: `block`, `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's
+    broker.
 
     `host` is this machine's address. Link ends bind to `host` instead of the loopback device, so that other machines
     can reach them. You must copy the records of the link ends to the other machines. `share="cuda-ipc"` sends handles

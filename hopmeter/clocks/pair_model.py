@@ -67,7 +67,7 @@ class Translation:
 
     def apply(self, times: Times) -> Times:
         """Return the times on the clock of the other host. Times before the first or after the last knot are
-        extrapolated with the nearest drift."""
+        extrapolated with the drift of the nearest interval."""
         if len(self.knots) == 1:
             return times + self.offsets[0]
         knots, offsets = np.array(self.knots, np.int64), np.array(self.offsets, np.int64)
@@ -146,7 +146,7 @@ class PairModel:
         return None if span == 0 else float(self._offset[-1] - self._offset[0]) / span * 1e6
 
     def translation(self, origin: str, begin_ns: int, end_ns: int) -> Translation:
-        """Return the translation of times of the host `origin` between `begin_ns` and `end_ns`.
+        """Return the translation for times from `begin_ns` to `end_ns` on the host `origin`.
 
         Raises ClockError if there is no batch before `begin_ns` or after `end_ns`, or if a clock was set or corrected
         between these batches.
@@ -188,7 +188,7 @@ class PairModel:
         return self._at + self._offset, -self._offset
 
     def _place(self, knots: Times, begin_ns: int, end_ns: int) -> tuple[int, int]:
-        """Return the index of the last knot before `begin_ns`, and of the first knot after `end_ns`."""
+        """Return the indices of the last knot before `begin_ns` and the first knot after `end_ns`."""
         before = np.flatnonzero((knots[:-1] <= begin_ns) & (begin_ns < knots[1:]))
         after = np.flatnonzero((knots[:-1] < end_ns) & (end_ns <= knots[1:]))
         if not len(before) or not len(after):

@@ -52,7 +52,8 @@ def _packages(offer: Offer) -> list[str]:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
-    """Install packages into a Python, in their locked versions unless these versions conflict with the requirements.
+    """Install packages for a Python interpreter, in their locked versions unless these versions conflict with the
+    requirements.
 
     `environment` names an environment that may have a lock file of its own.
     """

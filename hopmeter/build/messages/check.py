@@ -90,7 +90,7 @@ class PythonCodec:
         self._message = MessageObject(folder)
 
     def encode(self) -> bytes:
-        """Return the object in the encoding of the generated code."""
+        """Return the object as the generated code encodes it."""
         return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:

@@ -167,8 +167,8 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
 
 
 def _encode(folder: Path, target: MessageTarget) -> bytes:
-    """Return the object in the encoding of the generated code. Raises BuildError if the generated code does not decode
-    the same object."""
+    """Return the object as the generated code encodes it. Raises BuildError if the generated code does not decode the
+    same object."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

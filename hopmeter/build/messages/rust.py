@@ -1,4 +1,4 @@
-"""Builds Rust codec libraries: a crate around the generated code."""
+"""Builds a Rust codec library as a crate around the generated code."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ COMPLAINT = re.compile(r"^(?:\S*(?:Error|Exception)|CMake Error[^:]*): ?(.*\S)",
 
 @dataclass(frozen=True)
 class TypeTarget:
-    """The code of a message type for a transport in one language."""
+    """The generated code of a message type, for one transport and one language."""
 
     wanted: RosType
     manifest: Manifest

@@ -60,7 +60,8 @@ class Revision:
 def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Build a revision's nodes, and return the comparison side that uses them.
 
-    Raises UsageError if the revision does not exist or uses a different spec format, and BuildError if a build fails.
+    Raises UsageError if the revision does not exist or its spec format differs from this checkout's, and BuildError if
+    a build fails.
     """
     revision = find(name)
     _check_source(revision)
@@ -193,7 +194,7 @@ def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]
 
 
 def _check_source(revision: Revision) -> None:
-    """Raise UsageError if the revision's source uses a different spec format."""
+    """Raise UsageError if the spec format of the revision's source differs from this checkout's."""
     found = re.search(rf"{SOURCE_FORMAT}(\d+)", _git(revision, "show", f"{revision.commit}:{FORMAT_FILE}"))
     if found and int(found[1]) != SPEC_FORMAT:
         this = f"-S{SOURCE_FORMAT}{SPEC_FORMAT}"

@@ -65,7 +65,8 @@ class Table:
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
-        """Return the length of a slot's text in bytes or of its list in items, or 0 if the slot is omitted."""
+        """Return the length of the text (in bytes) or list (in items) that a slot refers to, or 0 if the slot is
+        omitted."""
         at = self.place(slot)
         return _number(self._data, "<I", self._target(at)) if at else 0
 
