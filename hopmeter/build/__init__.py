@@ -1,1 +1,1 @@
-"""Builds and installs the adapters of transports with Cargo, CMake or uv."""
+"""Uses Cargo, CMake or uv to build and install the adapters of transports."""

@@ -1,4 +1,5 @@
-"""Finds the parts that a plan lacks and hopmeter can build: adapters, codec libraries, message types and frameworks."""
+"""Finds the parts that a plan lacks and that hopmeter can build: adapters, codec libraries, message types and
+frameworks."""
 
 from __future__ import annotations
 

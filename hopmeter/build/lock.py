@@ -1,8 +1,8 @@
 """Writes the lock files in setup/, with an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) reads pyproject.toml, the transports' `pip` lists, and the
-packages of codecs that need an older NumPy. The lock files do not record package sources. The lock files accept source
-archives, and wheels for CPython on Linux.
+packages of codecs that need an older NumPy. The lock files do not record package sources. The lock files contain hashes
+for source archives, and for wheels for CPython on Linux.
 
 python.lock contains all packages. numpy1.lock serves codecs that conflict with current NumPy, and contains only the
 packages that differ from python.lock. TRANSPORT-INSTALLATION.lock serves one installation, and contains only the
@@ -87,7 +87,7 @@ def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """Return each package's locked versions. A package has several locked versions if they depend on the Python
+    """Return each package's locked versions. A package has several locked versions if the version depends on the Python
     version."""
     found: dict[str, list[str]] = {}
     for line in whole_lock(file).splitlines():

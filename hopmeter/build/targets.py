@@ -16,7 +16,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Target:
-    """One adapter: a transport in one language."""
+    """One adapter, which implements one transport in one language."""
 
     manifest: Manifest
     offer: Offer

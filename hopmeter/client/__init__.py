@@ -1,5 +1,5 @@
-"""`hopmeter.connect`: publishers, subscribers, clients and servers for objects, over any transport with a Python
-adapter.
+"""Implements `hopmeter.connect`: publishers, subscribers, clients and servers that exchange objects over any transport
+with a Python adapter.
 
 docs/connect.md explains how to use `hopmeter.connect`, how two programs find each other, and which rules apply to all
 transports.

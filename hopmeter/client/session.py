@@ -1,4 +1,4 @@
-"""`connect`, and the session that opens a program's link ends."""
+"""Implements `connect`, and the session that opens a program's link ends."""
 
 from __future__ import annotations
 

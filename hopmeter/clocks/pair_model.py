@@ -80,7 +80,8 @@ class PairModel:
     """The clock of the host `there` as a function of the time on the host `here`."""
 
     def __init__(self, here: str, there: str, batches: Iterable[Batch]) -> None:
-        """Fit the batches of one session in which `here` asked `there`. There must be at least one batch."""
+        """Fit the model to the batches of one session in which the host `here` asked the host `there`. There must be at
+        least one batch."""
         ordered = sorted(batches, key=lambda batch: batch.least.at_ns)
         self.here, self.there = here, there
         self.batches = _reliable(ordered)

@@ -1,4 +1,4 @@
-"""Builds the instrument for a system Python that is too old for the usual limited API."""
+"""Builds the instrument for a system Python that is too old for the limited-API build."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ UV = [sys.executable, "-m", "uv"]
 
 
 def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
-    """Install the packages of a transport's Python nodes, and return the Python that runs them.
+    """Install the packages of a transport's Python nodes, and return the Python interpreter that runs the nodes.
 
     Raises BuildError if a package cannot be installed.
     """

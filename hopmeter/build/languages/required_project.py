@@ -42,7 +42,7 @@ def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
 
 
 def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
-    """Return the environment variables by which an adapter's build finds the installed CMake project."""
+    """Return the environment variables that tell an adapter's build where the installed CMake project is."""
     python = own(offer.environment_name) if offer.environment == "own" else None
     folder = str(python.program.parents[1] if python else _next_to_nodes(manifest, offer))
     found = python.fill(offer.variables) if python else {}

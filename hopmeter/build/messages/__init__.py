@@ -1,4 +1,4 @@
-"""Builds codec libraries, which contain the generated code for one schema message.
+"""Builds codec libraries, each of which contains the generated code for one schema message.
 
 This package also generates message types in a transport's own type system, such as that of ROS 2.
 """

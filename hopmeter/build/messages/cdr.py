@@ -1,4 +1,4 @@
-"""Builds codec libraries for ROS 2 messages: generated structs, which existing libraries encode as CDR."""
+"""Builds codec libraries for ROS 2 messages. Existing libraries encode the generated structs as CDR."""
 
 from __future__ import annotations
 

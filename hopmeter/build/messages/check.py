@@ -52,7 +52,7 @@ class LoadedCodec:
             raise ValueError("the library does not read the object")
 
     def encode(self) -> bytes:
-        """Return the object in the library's encoding. Raises ValueError if encoding fails."""
+        """Return the object as the library encodes it. Raises ValueError if encoding fails."""
         size, encoder = c_size_t(), self._functions.open_encoder()
         try:
             found = self._functions.encode(self._object, encoder, ctypes.byref(size))

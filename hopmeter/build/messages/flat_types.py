@@ -1,4 +1,4 @@
-"""Reads the types of a FlatBuffers schema from flatc's description."""
+"""Reads the types of a FlatBuffers schema from the description that flatc writes."""
 
 from __future__ import annotations
 

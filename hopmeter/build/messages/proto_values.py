@@ -1,4 +1,4 @@
-"""Chooses the values of a Protocol Buffers message, in text format."""
+"""Chooses the values of a Protocol Buffers message, and writes them in text format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.schemas.descriptors import Tree
 
 
 def proto_values(types: Types, name: str, length: int) -> str:
-    """Return values for a message's fields, where lists of numbers and byte strings have the given length.
+    """Return values for a message's fields. Lists of numbers and byte strings have the given length.
 
     Fields with a recursive type get no value. Only the first field of a `oneof` has a value.
     """

@@ -1,4 +1,5 @@
-"""The header node `["cuda.memory", array]`: an array with a GPU memory handle in its frame instead of the data."""
+"""The header node `["cuda.memory", array]` describes an array whose frame contains a GPU memory handle instead of the
+data."""
 
 from __future__ import annotations
 
