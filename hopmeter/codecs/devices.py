@@ -1,4 +1,5 @@
-"""Parses the device that a receiver requests, with the same spelling and errors for every framework."""
+"""Parses the device that a receiver requests. Every framework accepts the same device names and raises the same
+errors."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ REMEDY = 'use device="cpu", or omit `device`: then objects from a GPU arrive on 
 
 
 def check_device(asked: str) -> str:
-    """Return `asked` if it is a valid device name. Raises CodecError for any other value."""
+    """Return `asked` if it is a valid device name. Raises CodecError if `asked` is not a valid device name."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError("E-VALUE-CHOICE", f"device {asked[:40]!r} is unknown", "use cpu, gpu or gpu:1")
     return asked
 
 
 def number(asked: str | None) -> int | None:
-    """Return the number of the requested GPU. Return None for the CPU, or if any GPU is acceptable."""
+    """Return the number of the requested GPU. Return None if the CPU is requested, or if no particular GPU is
+    requested."""
     _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
     return int(last) if last else None
 

@@ -24,7 +24,7 @@ STRUCTURES: dict[str, type[np.void]] = {"struct": np.void, "record": np.record}
 def to_node(dtype: Type) -> Any:
     """Return a string for a simple dtype, or `["struct", itemsize, fields]` for a structured dtype.
 
-    Raises CodecError if the node could not represent all properties of the dtype.
+    Raises CodecError if a header node cannot represent all properties of the dtype.
     """
     if dtype.hasobject:
         raise CodecError(
@@ -71,8 +71,8 @@ def _field(dtype: Type, name: str) -> list[Any]:
 def cache_key(dtype: Type) -> Any:
     """Return a cache key for a dtype.
 
-    NumPy ignores metadata and alignment when it compares dtypes. A dtype that may have metadata or alignment therefore
-    has its object id as the key, and the cached entry must keep the dtype alive.
+    NumPy ignores metadata and alignment when it compares dtypes. The key of a dtype that may have metadata or alignment
+    is therefore the dtype's object id. The cache entry must keep such a dtype alive.
     """
     return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
@@ -89,13 +89,14 @@ def from_node(node: Any, depth: int = 0) -> Type:
 
 
 def _parts(field: Any) -> list[Any]:
-    """Return a field's name, dtype, offset, shape and title. The title is None if the field has none."""
+    """Return the name, dtype, offset, shape and title of a field from its header node. The title is None if the field
+    has no title."""
     return [*field, None] if len(listing(field)) == 4 else listing(field, 5)
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """Return an integer dtype of the same width for a dtype that NumPy lacks, such as bfloat16. Return None for all
-    other dtypes."""
+    """Return an integer dtype that has the same width as a dtype that NumPy lacks, such as bfloat16. Return None for
+    dtypes that NumPy supports."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -128,8 +129,8 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int, aligned: bool) -
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the dtype with integers in place of text, and the paths of its text fields. The list of paths is empty if
-    the dtype has no text."""
+    """Return a copy of the dtype in which integers replace text, and the paths of all text fields. The list of paths is
+    empty if the dtype has no text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

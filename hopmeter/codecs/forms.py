@@ -1,4 +1,4 @@
-"""Describes how a framework converts a numeric array to its own object and back.
+"""Describes how to convert a numeric array to an object of a framework, and how to convert the object back to an array.
 
 Every codec that hopmeter can measure defines a `FORM`.
 """
@@ -16,9 +16,9 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """Converts an array to a framework's object on a device and back, using the framework's own functions.
+    """Converts an array to an object of the framework on a device, and back, with the framework's own functions.
 
-    The framework is imported when one of these functions is first called.
+    The framework is imported when a conversion function is first called.
     """
 
     make: Callable[[Array, str], Any]

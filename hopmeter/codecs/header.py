@@ -1,6 +1,6 @@
 """Writes and reads the header, which is the first frame.
 
-The header consists of a 16-byte prefix and an ASCII JSON body. docs/codecs.md describes prefix and body.
+The header consists of a 16-byte prefix and an ASCII JSON body. docs/codecs.md describes the prefix and the body.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def quote(text: str) -> str:
 
 
 def pack(body: str, frames: int, flags: int = 0) -> bytes:
-    """Return the header for a body that is followed by the given number of frames."""
+    """Return the header with the given body, which is followed by the given number of frames."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
         raise CodecError(
@@ -55,7 +55,7 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
-    """Return the parsed body, the number of frames, and the flags.
+    """Return the parsed body of a header, the number of frames that follow, and the flags.
 
     Raises CodecError if the header is invalid or has an unsupported version.
     """

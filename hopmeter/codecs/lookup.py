@@ -1,7 +1,7 @@
-"""Finds the codecs: every module in `frameworks/` is a codec. A framework is imported when one of its objects is first
-encoded or decoded.
+"""Finds the codecs: every module in `frameworks/` is a codec. hopmeter imports a framework when one of the framework's
+objects is first encoded or decoded.
 
-Each module defines some of these names:
+A codec module defines some of these names:
 
 - `ROOTS`: the packages that define the codec's types. The first of these packages is imported.
 - `EXTRA`: the extra of hopmeter that installs the framework (`hopmeter[EXTRA]`). The string is empty if hopmeter itself
@@ -108,7 +108,7 @@ def package(name: str) -> str:
 
 
 def install_hint(name: str) -> str:
-    """Return how to install a codec's framework, or an empty string if the framework is installed.
+    """Return a message on how to install a codec's framework, or an empty string if the framework is installed.
 
     The function does not import the framework.
     """

@@ -1,7 +1,7 @@
 """Packs all frames into one buffer, for transports that carry one buffer per message.
 
-The buffer begins with a table of lengths. Each frame is aligned to 64 bytes from the start, so that an aligned receive
-buffer yields aligned frames.
+The buffer begins with a table of lengths. Each frame begins at a multiple of 64 bytes from the start, so that an
+aligned receive buffer yields aligned frames.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Layout(NamedTuple):
 
 
 def packed_bytes(frames: Sequence[Any]) -> int:
-    """Return the size in bytes of the buffer for these frames."""
+    """Return the size in bytes of the buffer that these frames need."""
     return _layout_for(frames).end
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
     """Copy all frames into a writable buffer, and return the number of bytes written.
 
-    This copy is the only one that is made while an object is sent.
+    While an object is sent, its memory is copied only here.
     """
     table, places, end = _layout_for(frames)
     into = buffer(target)
@@ -81,7 +81,7 @@ def _layout(lengths: tuple[int, ...]) -> Layout:
 
 
 def _read_layout(table: bytes) -> Layout:
-    """Return the layout that a table describes. Raises struct.error if the table is truncated."""
+    """Return the layout that a table of frame lengths describes. Raises struct.error if the table is truncated."""
     (count,) = COUNT.unpack_from(table)
     return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
 

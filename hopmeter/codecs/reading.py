@@ -1,6 +1,7 @@
 """Converts frames to objects.
 
-Each header is validated once and compiled to a function, which is cached for identical headers.
+Each header is validated once and compiled to a function that builds the object. The function is cached for identical
+headers.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Reading:
     """Whether the enclosing object stores every number of a pandas range."""
 
     def frame(self) -> int:
-        """Reserve the next frame, and return its position among all frames."""
+        """Reserve the next frame for a part of the object, and return the frame's position among all frames."""
         self.taken += 1
         return self.taken
 
@@ -76,7 +77,7 @@ class Reading:
     def inner(self, node: Any, own: str) -> Maker:
         """Return a function that builds a part of an object.
 
-        If the receiver requests the object's own framework (`own`), the part keeps the framework in which it was sent.
+        If the receiver requests the object's own framework (`own`), the part keeps the sender's framework.
         """
         asked = self.as_
         if asked == own:
@@ -87,7 +88,7 @@ class Reading:
 
 
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
-    """Return the decoded object, in the memory of `frames` if its framework allows that.
+    """Return the decoded object. The object uses the memory of `frames` if its framework allows shared memory.
 
     Raises CodecError if the frames are invalid.
     """

@@ -1,6 +1,6 @@
 """Converts objects to header nodes.
 
-Nodes are written directly as JSON text, so that repeated nodes can be cached as text.
+Header nodes are written directly as JSON text, so that repeated nodes can be cached as text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
     """Append a nested object's memory to `frames`, and return its header node as JSON.
 
-    `depth` is the nesting depth of the object that contains it.
+    `depth` is the nesting depth of the enclosing object.
     """
     if depth >= header.MAX_DEPTH:
         raise CodecError(
@@ -66,8 +66,8 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 def writer_of(kind: type) -> Writer:
     """Return the function that writes objects of a type.
 
-    The function is looked up by the package of the type, then by the packages of its base classes. Raises CodecError if
-    no such function exists.
+    The function is found by the package that defines the type, or by the packages that define its base classes. Raises
+    CodecError if no codec can write the type.
     """
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
@@ -88,8 +88,8 @@ def refusal(obj: Any, remedy: str = "") -> CodecError:
 
 
 def part_node(obj: Any, frames: Frames, depth: int, step: str) -> str:
-    """Return the header node of a part of an object. If the part cannot be encoded, the error names the step to the
-    part, such as `.attrs`."""
+    """Return the header node of a part of an object. If the part cannot be encoded, the error includes the step from
+    the object to the part, such as `.attrs`."""
     try:
         return node_of(obj, frames, depth)
     except CodecError as error:

@@ -1,7 +1,7 @@
-"""The frame that replaces a tensor's memory. The frame contains a handle, and data that a receiver checks before
-opening the handle.
+"""Defines the frame that is sent in place of a tensor's GPU memory. The frame contains a CUDA memory handle, and values
+that the receiver checks before it opens the handle.
 
-docs/codecs.md describes the layout of this frame. A receiver must not trust any value in the frame.
+docs/codecs.md describes the layout of the frame. A receiver must not trust any value in the frame.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def pack(lent: Lent) -> bytes:
 
 
 def unpack(frame: Any) -> Lent:
-    """Parse a frame that describes a tensor's memory. Raises CodecError if its format is unknown, or if the tensor
-    exceeds its allocation."""
+    """Parse a frame that describes a tensor's memory. Raises CodecError if the frame's format is unknown, or if the
+    tensor exceeds its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
@@ -86,7 +86,7 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Return whether this process loaned the memory itself. A process cannot open its own memory handles."""
+    """Return whether this process itself is the lender of the memory. A process cannot open its own memory handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 

@@ -1,1 +1,1 @@
-"""One codec module per framework. hopmeter/codecs/lookup.py lists the names that a module defines."""
+"""One codec module per framework. hopmeter/codecs/lookup.py describes the names that a codec module defines."""

@@ -24,7 +24,7 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Copy the array from the GPU to the host, append the copy, and return its header node."""
+    """Copy the array from the GPU to the host, append the copy to `frames`, and return the array's header node."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refusal(obj, "send dense arrays: `matrix.toarray()`")
@@ -34,13 +34,14 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # CuPy's own DLPack export would query the driver about streams. The query is unnecessary, because the lender waits
-    # for all streams.
+    # CuPy's own DLPack export would query the CUDA driver about streams. This query is unnecessary, because the lender
+    # waits for all streams.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
-    """Presents a CuPy array to NumPy as an array. NumPy must not read the array's memory."""
+    """Lets NumPy treat a CuPy array as a NumPy array. NumPy must not read the elements of such an array, because they
+    are in GPU memory."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -68,7 +69,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that copies an array to a GPU.
 
-    Raises CodecError if this machine has no GPU. A receiver without a GPU must request NumPy.
+    Raises CodecError if this machine has no GPU. A receiver without a GPU must request a NumPy array.
     """
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)

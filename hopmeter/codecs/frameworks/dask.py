@@ -1,4 +1,5 @@
-"""The Dask codec. A task graph is a program and is never sent. The sender computes the array, and sends its chunks."""
+"""The Dask codec. A Dask task graph is a program, so it is never sent. The sender computes the array, and sends the
+resulting chunks."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ MEGABYTES = (5, 15)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Compute the array, append one frame per chunk without copying it, and return the header node."""
+    """Compute the array, append one frame per chunk to `frames` without a copy, and return the array's header node."""
     da = lookup.import_package("dask.array", EXTRA)
     if not isinstance(obj, da.Array):
         raise refusal(obj, "hopmeter sends only Dask arrays; compute the object first (`it.compute()`)")

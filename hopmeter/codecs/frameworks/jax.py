@@ -28,9 +28,9 @@ _numbers: set[Any] = set()
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the memory of an array that is fully addressable by this process, and return its header node.
+    """Append the memory of a JAX array to `frames`, and return the array's header node.
 
-    Raises CodecError for tracers and shards.
+    Raises CodecError for a tracer, and for an array of which this process can address only a part.
     """
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
@@ -109,8 +109,8 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU or, by default, a device of the sender's kind. Return None, which stands for the CPU, if
-    there is no such device."""
+    """Return the requested GPU, or None for the CPU. By default, return a device of the same kind as the sender's
+    device, or None if this machine has no such device."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

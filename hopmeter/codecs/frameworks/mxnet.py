@@ -1,4 +1,5 @@
-"""The MXNet codec: arrays of numeric dtypes. MXNet's last release needs an older NumPy than hopmeter."""
+"""The MXNet codec: arrays of numeric dtypes. The last release of MXNet needs an older NumPy version than hopmeter
+does."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Wait for an array's computation, append its memory, and return its header node.
+    """Wait until the array is computed, append its memory to `frames`, and return the array's header node.
 
     GPU memory is copied to the host.
     """
@@ -47,7 +48,8 @@ def _memory(array: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares the memory of an array in row-major order if MXNet supports its dtype.
+    """Return a function that converts a NumPy array to an MXNet array. The MXNet array shares the memory of a row-major
+    NumPy array if MXNet supports its dtype.
 
     The resulting MXNet array is read-only.
     """
@@ -78,7 +80,8 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """Return the requested GPU, or the first GPU if the sender's object was on a GPU. Return None for the CPU."""
+    """Return the requested GPU or, by default, the first GPU if the sender's array was on a GPU. Return None if the
+    array belongs on the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

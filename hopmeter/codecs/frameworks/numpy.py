@@ -28,7 +28,7 @@ NA = {"none": None, "nan": float("nan")}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an array's memory without a copy, and return its header node.
+    """Append an array's memory to `frames` without a copy, and return the array's header node.
 
     Variable-length strings are first copied into one buffer.
     """
@@ -43,7 +43,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. If the dtype and shape are known, one lookup and one view are enough."""
+    """Return all frames of an array. For a known dtype and shape, the function needs only one cache lookup and one
+    memory view."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # the dtype or shape is unknown, or the array is not in row-major order
@@ -72,7 +73,8 @@ def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _masked_node(obj: Any, frames: Frames) -> str:
-    """Append the data, mask and fill value, and return the header node. The mask is null if no value was ever masked.
+    """Append the data, mask and fill value of a masked array to `frames`, and return the array's header node. In the
+    header node, the mask is null if no element was ever masked.
 
     The header node also records whether the mask is hard.
     """

@@ -23,9 +23,9 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor's memory via DLPack, and return its header node.
+    """Append a tensor's memory to `frames` via DLPack, and return the tensor's header node.
 
-    Paddle copies tensors with a dtype that DLPack lacks.
+    Paddle copies a tensor if DLPack does not support its dtype.
     """
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
@@ -41,7 +41,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
-    """Return the tensor's memory as an array, or None if DLPack or NumPy cannot represent it.
+    """Return the tensor's memory as an array, or None if DLPack or NumPy cannot represent the tensor.
 
     `np.from_dlpack(tensor)` would take three times as long.
     """
@@ -132,7 +132,8 @@ def _identity(tensor: Any) -> Any:
 
 
 def _place(asked: str | None, sent: str | None) -> str | None:
-    """Return the requested GPU, or any GPU if the sender's object was on a GPU. Return None for the CPU."""
+    """Return the requested GPU or, by default, any GPU if the sender's tensor was on a GPU. Return None if the tensor
+    belongs on the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

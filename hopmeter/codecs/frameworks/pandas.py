@@ -27,9 +27,9 @@ MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a data frame's blocks, or the values of a series or index, and return the header node.
+    """Append a data frame's blocks, or the values of a series or index, to `frames`, and return the header node.
 
-    The header node includes `attrs`.
+    The header node includes the object's `attrs`.
     """
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) in (pd.DataFrame, pd.Series):
@@ -57,7 +57,8 @@ def _series(pd: Any, series: Any, frames: Frames, depth: int) -> str:
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Append a data frame's blocks, for which pandas has no public API, and return the header node."""
+    """Append a data frame's blocks to `frames`, and return the data frame's header node. pandas has no public API for
+    blocks."""
     parts = {".columns": frame.columns, ".index": frame.index, ".attrs": dict(frame.attrs)}
     about = [part_node(part, frames, depth, step) for step, part in parts.items()]
     blocks = [
@@ -88,7 +89,8 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
 
 @functools.lru_cache(256)
 def _frequency(freq: Any) -> str:
-    """Return the name of a frequency. Raises CodecError if pandas would parse the name as a different frequency."""
+    """Return pandas' name for the frequency of an index. Raises CodecError if pandas would parse the name as a
+    different frequency."""
     word = str(freq.freqstr)
     try:
         again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)

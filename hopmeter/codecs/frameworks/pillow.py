@@ -53,7 +53,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _tag_value(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of a PNG text or of a TIFF rational. A PNG text includes its language and key."""
+    """Return the header node of a PNG text or a TIFF rational number. The header node of a PNG text includes the text's
+    language and translated keyword."""
     tag, module = TAGS[type(obj).__name__]
     kind = getattr(lookup.import_package(f"PIL.{module}", EXTRA), type(obj).__name__)
     if type(obj) is not kind:
@@ -167,7 +168,7 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
 
 
 def adopt(obj: Any) -> Any:
-    """Return an image from an array of rows, columns and channels."""
+    """Return a Pillow image with the pixels of an array, whose axes are rows, columns and channels."""
     return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 

@@ -1,4 +1,5 @@
-"""The Pint codec. Units are sent as names and exponents, so the receiver does not parse expressions from a frame."""
+"""The Pint codec. Units are sent as names and exponents, so that the receiver does not have to parse unit
+expressions."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a quantity's magnitude, with any codec, and return the header node with its units.
+    """Append a quantity's magnitude to `frames` with the magnitude's own codec, and return a header node with the
+    units.
 
     For a unit, which has no magnitude, append nothing.
     """

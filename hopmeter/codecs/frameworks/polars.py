@@ -1,4 +1,5 @@
-"""The Polars codec: data frames and series are sent as Arrow tables. Text is sent as views, without a copy."""
+"""The Polars codec: data frames and series are sent as Arrow tables. Text columns are sent in Arrow's string-view
+layout, without a copy."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a data frame or series, and return its header node.
+    """Append the memory of a data frame or series to `frames`, and return its header node.
 
     Raises CodecError for a lazy frame, which contains a query plan instead of data.
     """
@@ -45,7 +46,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 def _table(pl: Any, frame: Any) -> Any:
     """Return the Arrow table of a data frame.
 
-    The fields of the table's schema describe types that Arrow lacks, such as `Enum` and named categories.
+    The fields of the table's schema describe Polars types that Arrow lacks, such as `Enum` and named categories.
     """
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects cannot be represented; cast it")
@@ -128,7 +129,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """Return the largest value of a time type that Polars can display, or 0 if there is no limit."""
+    """Return the largest value that Polars can display for a time type, or 0 if the type has no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]

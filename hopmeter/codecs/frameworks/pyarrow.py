@@ -28,7 +28,8 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append an Arrow object's buffers, and return its header node. The node includes the object's type."""
+    """Append an Arrow object's buffers to `frames`, and return the object's header node. The header node includes the
+    object's Arrow type."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -56,7 +57,7 @@ def simple() -> dict[type, Any]:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. If the type and length are known, a single lookup is enough."""
+    """Return all frames of an array. For a known type and length, the function needs only one cache lookup."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -96,7 +97,7 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 def _type(pa: Any, of: Any) -> str:
     """Return an Arrow type as JSON text.
 
-    Types with fields are not cached, because two such types compare as equal even if their metadata differs.
+    A type with fields is not cached, because pyarrow treats two such types as equal even if their metadata differs.
     """
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
@@ -126,7 +127,7 @@ def _validating_maker(reading: Reading, make: Maker) -> Maker:
 
 
 def adopter(name: str) -> Any:
-    """Return a function that converts Arrow arrays and tables to a framework.
+    """Return a function that converts Arrow arrays and tables to a framework's objects.
 
     The returned function raises CodecError if the conversion is impossible.
     """

@@ -25,8 +25,8 @@ _kept: dict[Any, str] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor's memory, and return its header node. A tensor on a device other than the CPU is copied to the
-    CPU."""
+    """Append a tensor's memory to `frames`, and return the tensor's header node. A tensor on a device other than the
+    CPU is copied to the CPU."""
     if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     try:
@@ -47,7 +47,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that builds a tensor over another process's GPU memory.
 
-    A variable is copied on the same GPU.
+    If the sender's object was a variable, the returned function copies the memory on the same GPU.
     """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack

@@ -24,10 +24,10 @@ variants of float8, and are sent as uint8."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor, and return its header node.
+    """Append a tensor's memory to `frames`, and return the tensor's header node.
 
-    A tensor on a device other than the CPU is copied to the CPU. The receiver copies such a tensor to a device of the
-    same kind.
+    A tensor on a device other than the CPU is copied to the CPU. The receiver copies a tensor that was not on the
+    sender's CPU to a device of the same kind as the sender's device.
     """
     torch = import_package("torch", EXTRA)
     if type(obj) not in (torch.Tensor, torch.nn.Parameter):
@@ -123,8 +123,8 @@ def _read_extra(extra: Any) -> tuple[str, Any, bool]:
 
 
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
-    """Return the requested device or, by default, a device of the sender's kind. Return None, which stands for the CPU,
-    if there is no such device."""
+    """Return the requested GPU, or None for the CPU. By default, return a GPU if the sender's tensor was on a GPU, or
+    None if this machine has no GPU."""
     if asked is not None:
         number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)

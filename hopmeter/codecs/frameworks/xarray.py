@@ -26,7 +26,7 @@ MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object without its indexes, and return its header node.
+    """Append an xarray object without its indexes to `frames`, and return the object's header node.
 
     The receiver rebuilds the indexes from the coordinates.
     """
@@ -84,8 +84,8 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of a variable with the object dtype, with text and numbers as pandas values. A variable
-    that is an index keeps its dtype."""
+    """Return the header node of a variable with the object dtype. Text and numbers are encoded like pandas values. An
+    index variable keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
@@ -98,8 +98,8 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of dimension names. The node is cached unless a very long name needs a frame of its
-    own."""
+    """Return the header node of a tuple of dimension names. The header node is cached, except if a very long name needs
+    a separate frame."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -123,7 +123,7 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # These arrays contain no times, objects or subclasses, so xarray need not search them for such values.
+        # Such arrays contain no times, objects or subclasses, so xarray need not search them for special values.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable lacks its array")
@@ -198,7 +198,7 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
 
 
 def _converter(reading: Reading, build: Any) -> Maker:
-    """Return a function that builds the object.
+    """Return a function that builds an xarray object.
 
     If the receiver requests NumPy, the returned function builds only the object's data.
     """

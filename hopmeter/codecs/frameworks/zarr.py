@@ -1,6 +1,7 @@
 """The Zarr codec.
 
-The sender copies the data, because it reads and decompresses the chunks. The receiver gets an in-memory array.
+The sender copies an array's data, because it reads and decompresses the chunks. The receiver gets a Zarr array in
+memory.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ chunks."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an array's data, and return its header node.
+    """Append an array's data to `frames`, and return the array's header node.
 
     The header node contains the chunk sizes and attributes, but not the compression or storage location.
     """
@@ -42,7 +43,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _properties(obj: Any) -> list[Any]:
-    """Return a list with a dict of the fill value and dimension names, or an empty list if both have defaults."""
+    """Return a list with one dict of the fill value and dimension names, or an empty list if both have default
+    values."""
     names, fill = getattr(obj.metadata, "dimension_names", None), obj.fill_value
     usual = fill is None or (type(fill) is str and not fill)
     usual = usual or np.asarray(fill).tobytes() == np.zeros((), obj.dtype).tobytes()
@@ -98,7 +100,8 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that creates a Zarr array in memory. The data is copied, because Zarr compresses it."""
+    """Return a function that creates a Zarr array in memory. The returned function copies the data, because Zarr
+    compresses it."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)

@@ -18,7 +18,8 @@ MOST_DIMENSIONS = 64
 
 
 def write(obj: memoryview, frames: Frames, depth: int) -> str:
-    """Append the memory, or a copy if it is not contiguous, and return the header node."""
+    """Append the memory of a memoryview to `frames`, or a copy if the memory is not contiguous, and return the header
+    node."""
     if obj.format == "B" and obj.ndim == 1:
         frames.append(obj if obj.c_contiguous else memoryview(obj.tobytes()))
         return '["memoryview"]'

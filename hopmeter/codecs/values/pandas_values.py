@@ -23,7 +23,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 
 
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    """Append the memory of a NumPy array or extension array, and return its header node."""
+    """Append the memory of a NumPy array or extension array to `frames`, and return the array's header node."""
     kind = type(array).__name__
     if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the name `PandasArray`
         array, kind = array.to_numpy(), "ndarray"
@@ -97,7 +97,8 @@ def _is_zone_named(pd: Any, name: str, zone: Any) -> bool:
 
 
 def time_zone(zone: Any) -> Any:
-    """Return the time zone, or its name if it is valid. Raises CodecError if the name is invalid."""
+    """Return the time zone `zone`, or the name `zone` if it is a valid time zone name. Raises CodecError if the name is
+    invalid."""
     if isinstance(zone, dt.tzinfo):
         return zone
     if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
@@ -115,7 +116,7 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as an index of its numbers, because the receiver would store all the numbers.
+    """Return a range as an index that contains every number, because the receiver would store every number anyway.
 
     A range of at most `rows` numbers is returned unchanged.
     """
@@ -136,12 +137,13 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """Return `object` if pandas would otherwise convert the values to strings, and None if it would not."""
+    """Return `object` if pandas would otherwise convert the values to strings. Return None for all other values."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that rebuilds the array, in the frames' memory if this kind of array can share memory."""
+    """Return a function that rebuilds an array of pandas values. The array uses the frames' memory if its type can
+    share memory."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -157,9 +159,9 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 
 
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
-    """Return the functions that build the parts.
+    """Return the functions that build the parts of an array of pandas values.
 
-    Every number of a range counts towards the row limit, because pandas stores every number.
+    Each number of a range counts as one row for the row limit, because pandas would store every number of the range.
     """
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
@@ -179,7 +181,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
 
 def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
-        # pandas would repeat the value of a zero-dimensional array for the whole index.
+        # pandas would repeat the value of a zero-dimensional array for every position of the index.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
             raise CodecError("E-PARTS", "pandas values do not fit the type of their array")
         return value
@@ -188,7 +190,7 @@ def _array_of(kind: str) -> Any:
 
 
 def index(pd: Any, value: Any) -> Any:
-    """Return the value if it is a pandas index. Raises CodecError otherwise."""
+    """Return `value` if it is a pandas index. Raises CodecError otherwise."""
     if not isinstance(value, pd.Index):
         raise CodecError("E-PARTS", "a part must be a pandas index")
     return value
@@ -246,7 +248,8 @@ def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
 
 
 def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
-    """Return a multi-level index. Raises CodecError if a code or a level has the wrong type."""
+    """Return a multi-level index with these names, codes and levels. Raises CodecError if a code or a level has the
+    wrong type."""
     numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
     return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)
 

@@ -1,6 +1,6 @@
 """Encodes the user's classes: dataclasses, named tuples and enumerations.
 
-The receiver must register its classes, because a name in a frame never imports a module or runs code.
+The receiver must register the classes that it accepts, because a name in a frame never imports a module or runs code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def register(kind: Kind, name: str | None = None) -> Kind:
     """Register a dataclass, named tuple or enumeration that may be received, and return the class. `register` can be
     used as a decorator.
 
-    `name` replaces the class's own name in frames. Raises CodecError for any other class.
+    Frames refer to the class by `name`, or by default by the class's own name. Raises CodecError for other kinds of
+    classes.
     """
     if not isinstance(kind, type) or not category(kind):
         raise CodecError(
@@ -63,7 +64,7 @@ def field_names(kind: type) -> tuple[str, ...]:
 def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> type:
     """Return the class that was registered under a name.
 
-    Raises CodecError if its category or fields differ from the sender's class.
+    Raises CodecError if the category or fields of the registered class differ from the sender's class.
     """
     kind = _known.get(name)
     if kind is None or category(kind) != tag:
@@ -103,7 +104,7 @@ def field_values(obj: Any) -> list[tuple[str, Any]]:
 
 
 def loss(kind: type, what: str, remedy: str) -> CodecError:
-    """Return the error for an object that would lose information when encoded."""
+    """Return the error for an object of which `what` would be lost in the encoding."""
     return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
 
 
@@ -140,7 +141,8 @@ def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
 
 
 def member(kind: Any, name: str, value: Any) -> Any:
-    """Return an enumeration member. Raises CodecError if the member's value differs from the value that was sent."""
+    """Return an enumeration member by its name. Raises CodecError if the member's value differs from the value that was
+    sent."""
     found = kind.__members__.get(name)
     if found is None or found.name != name or type(found.value) is not type(value) or found.value != value:
         raise CodecError(

@@ -104,7 +104,7 @@ def _invalid(what: str) -> CodecError:
 def _from_iso(kind: Any, written: Any) -> Any:
     """Return the date or time.
 
-    Raises CodecError for text in any form that Python parses but does not write.
+    Raises CodecError if the text has a form that Python parses but does not write.
     """
     try:
         value = kind.fromisoformat(text(written))

@@ -89,7 +89,7 @@ def _find_zone(key: str) -> zoneinfo.ZoneInfo:
 def duration_of(parts: list[Any]) -> dt.timedelta:
     """Return a duration from days, seconds and microseconds.
 
-    Raises CodecError for numbers that Python would not write for a duration.
+    Raises CodecError if Python itself would represent the duration with different numbers.
     """
     limits = ((-999_999_999, 999_999_999), (0, SECONDS_IN_A_DAY - 1), (0, 999_999))
     valid = (type(part) is int and least <= part <= most for part, (least, most) in zip(parts, limits, strict=True))
@@ -99,7 +99,7 @@ def duration_of(parts: list[Any]) -> dt.timedelta:
 
 
 def offset_at(moment: dt.datetime) -> int | None:
-    """Return a time's UTC offset in seconds according to the time zone database, or None if its zone is not from the
+    """Return a time's UTC offset in seconds from the time zone database. Return None if the time has no zone from the
     database."""
     if type(moment.tzinfo) is not zoneinfo.ZoneInfo:
         return None
@@ -108,7 +108,8 @@ def offset_at(moment: dt.datetime) -> int | None:
 
 
 def check_offset(moment: dt.datetime, sent: Any) -> None:
-    """Raise CodecError if this machine's time zone database gives a different UTC offset than the sender's."""
+    """Raise CodecError if the time's UTC offset in this machine's time zone database differs from the offset at the
+    sender."""
     here = offset_at(moment)
     if here != sent or type(here) is not type(sent):
         raise CodecError(
