@@ -1,4 +1,5 @@
-"""Compare runs that were measured at different times. Two single runs give no verdict; a baseline does."""
+"""Compare runs that were measured at different times. A comparison of two single runs gives no verdict; a comparison
+with a baseline does."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial
 
 @dataclass(frozen=True)
 class Level:
-    """A cell's latency level in one run in µs, and the variance of its logarithm estimated from the run's trials."""
+    """A cell's latency level in one run, in µs, and the variance of the level's logarithm, estimated from the run's
+    trials."""
 
     value: float
     variance: float
@@ -39,7 +41,8 @@ class Level:
 
     @classmethod
     def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
-        """Return the level of a ranked cell. The variance is computed from the interval without the clock error."""
+        """Return the latency level of a ranked cell. The variance is computed from the confidence interval, which must
+        not include the clock error."""
         value, _, high = bounds
         if high is None or value <= 0:
             return cls(value, math.nan, clock_us)
@@ -47,7 +50,7 @@ class Level:
 
     @property
     def clock_errors(self) -> tuple[float, float]:
-        """Return how much clock errors may increase and decrease the level's logarithm."""
+        """Return the amounts by which clock errors may increase and decrease the level's logarithm."""
         least = self.value - self.clock_us
         return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
@@ -65,7 +68,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The rows and levels of each run on one side, by cell."""
+    """The result rows and latency levels of each run on one side of a comparison, by cell."""
 
     rows: list[dict[Key, Row]]
     levels: list[Levels]
@@ -76,7 +79,7 @@ class _Measured:
 
 
 def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
-    """Return each cell's change, table by table.
+    """Return how each cell changed between the old and the new side, table by table.
 
     Raises UsageError if the runs come from different machines or have no cell in common.
     """
@@ -92,7 +95,7 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
 
 
 def detectable(side: Runs, metric: str = "p50") -> list[float]:
-    """Return the smallest ratio that one more run would detect in 80 % of cases, for each cell that all runs have."""
+    """Return, for each cell that all runs have, the smallest ratio that one more run would detect in 80 % of cases."""
     measured = _Measured.of(side, metric)
     common = set.intersection(*(set(run) for run in measured.levels))
     tables = _tables(measured.rows).values()
@@ -111,14 +114,14 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratios of the control cells, by name. Control cells show how much the machine itself changed between
-    the runs."""
+    """Return the ratio of the new to the old latency of each control cell, by the cell's name. Control cells show how
+    much the machine itself changed between the runs."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return each cell's level in one run: the median in the run's table or, for another percentile, a level fitted to
-    the trials."""
+    """Return each cell's latency level in one run. The level is the median in the run's table or, for another
+    percentile, a level fitted to the trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
         return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}
@@ -160,7 +163,8 @@ def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Chang
 
 
 def _side(key: Key, side: _Measured) -> Side | None:
-    """Return one side of a cell with the geometric mean of its runs, or None if no run has the cell."""
+    """Return one side of a cell's comparison, or None if no run has the cell. The side's value is the geometric mean
+    over its runs."""
     own = [run[key] for run in side.rows if key in run]
     values = [run[key].value for run in side.levels if key in run]
     if not own:
@@ -170,13 +174,13 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Return the change without a verdict, but with the reason why two single runs give none."""
+    """Return the change without a verdict, and with the reason why two single runs give no verdict."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get a reason for
-    being undecided."""
+    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get the reason
+    why they are undecided."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [
@@ -197,8 +201,8 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
 
 
 def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
-    """Return how much clock errors may increase and decrease the logarithm of new / old. Each run has its own clock
-    error."""
+    """Return the amounts by which clock errors may increase and decrease the logarithm of new / old. Each run has its
+    own clock error."""
     (old_high, old_low), (new_high, new_low) = (
         np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
     )

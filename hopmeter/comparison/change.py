@@ -27,24 +27,25 @@ MISSED, SHARE = "missed", "missed_share"
 
 
 class Estimated(Protocol):
-    """The estimated change of one cell, from rounds or from runs: a ratio of latencies, or a difference of shares."""
+    """The estimated change of one cell, computed from rounds or from runs: a ratio of latencies, or a difference of
+    shares."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the change is at most `threshold`."""
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the change at a significance level such as 0.05."""
+        """Return the confidence interval of the change at a significance level such as 0.05."""
 
     def detectable(self, level: float) -> float:
-        """Return the smallest change that would be detected in 80 % of cases at this significance level."""
+        """Return the smallest change that would be detected in 80 % of cases at the significance level `level`."""
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for an interval from `low` to `high`."""
+        """Return the verdict for a confidence interval from `low` to `high`."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated logarithm of new / old, its standard error and its degrees of freedom."""
+    """The estimated logarithm of the new latency / the old latency, with standard error and degrees of freedom."""
 
     difference: float
     error: float
@@ -61,13 +62,13 @@ class Estimate:
         return float(stdtr(self.freedom, -(self.difference - self.below - math.log(threshold)) / self.error))
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the ratio at a significance level such as 0.05."""
+        """Return the confidence interval of the ratio at a significance level such as 0.05."""
         reach = quantile(level, self.freedom) * self.error
         low, high = self.difference - reach - self.below, self.difference + reach + self.above
         return math.exp(low), math.exp(min(high, 700.0))
 
     def detectable(self, level: float) -> float:
-        """Return the smallest ratio that would be detected in 80 % of cases at this significance level."""
+        """Return the smallest ratio that would be detected in 80 % of cases at the significance level `level`."""
         return detectable(self.error, self.freedom, level) * math.exp(min(self.below, 700.0))
 
     def clocks_decide(self, level: float) -> bool:
@@ -77,14 +78,14 @@ class Estimate:
         return verdicts[0] == UNDECIDED != verdicts[1]
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict on the latency for an interval of the ratio."""
+        """Return the verdict on a latency change whose ratio has a confidence interval from `low` to `high`."""
         return verdict(math.exp(self.difference), low, high)
 
 
 @dataclass(frozen=True)
 class Side:
-    """A cell on one side: its latency in µs or its share of missed deadlines, its status, and its losses and
-    failures."""
+    """One side of a cell's comparison: the latency in µs or the share of missed deadlines, the status, and the numbers
+    of lost messages and failed trials."""
 
     value: float | None
     status: str
@@ -95,7 +96,8 @@ class Side:
 
     @classmethod
     def of(cls, rows: Sequence[Row], value: float | None) -> Side:
-        """Return a side with the combined status, losses and failures of the cell in all runs of that side."""
+        """Return one side of a cell's comparison, with the combined status, losses and failures of the cell in all of
+        the side's runs."""
         worst = next((row for row in rows if row["status"] != "ok"), rows[0])
         lost = sum(int(row["lost"] or 0) for row in rows)
         failed = sum(not trial["good"] for row in rows for trial in row.trials)
@@ -104,8 +106,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one cell between two sides. If `verdict` is `undecided` and there is no estimate, `reason` says
-    why."""
+    """The change of one cell between two sides. If `verdict` is `undecided` and there is no estimate, `reason` says why
+    the change is undecided."""
 
     row: Row
     """The cell's row in the newest run that contains it."""
@@ -137,14 +139,14 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """Return the new share minus the old share, or None for latencies."""
+        """Return the new share of missed deadlines minus the old share, or None for a change of latency."""
         values = [side.value for side in (self.old, self.new) if side is not None and side.value is not None]
         return values[1] - values[0] if self.is_share and len(values) == 2 else None
 
     @property
     def ratio(self) -> float | None:
-        """Return the displayed new value divided by the displayed old value, or None for shares. The displayed interval
-        belongs to the estimate, not to this ratio."""
+        """Return the displayed new latency divided by the displayed old latency, or None for a change of shares. The
+        displayed confidence interval is the interval of the estimate, not of the ratio of displayed values."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value
@@ -163,7 +165,7 @@ class Change:
         return " ".join(filter(None, words))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the change as one line of `hopmeter compare --json`."""
+        """Return the change as an object for one line of `hopmeter compare --json`."""
         reason, code = split_code(self.reason)
         return {
             **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, *NAMES, "payload_bytes")},
@@ -192,7 +194,8 @@ def judge_tables(changes: Sequence[Change]) -> list[Change]:
 
 
 def judge(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of one table with verdicts. The intervals of all changes hold simultaneously."""
+    """Return the changes of one table with verdicts. The confidence intervals of all changes in the table hold
+    simultaneously."""
     many = sum(each.estimate is not None for each in changes)
     return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
 
@@ -211,7 +214,8 @@ FEW_ROUNDS = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of b
 
 
 def no_ratio(who: str) -> str:
-    """Return the message for a change that has no ratio because of `who`, such as "the old side"."""
+    """Return the message for a change that has no ratio because `who`, such as "the old side", has no value above
+    zero."""
     return tag("W-SIDE-NO-VALUE", f"{who} has no value above zero for this metric")
 
 

@@ -1,4 +1,4 @@
-"""Define the gate of a CI job: rules for changes that make the job fail."""
+"""Define the gate of a CI job: the rules that decide which changes make the job fail."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Gate:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Return the metrics that the gate compares."""
+        """Return the metrics to which the gate's rules apply."""
         return tuple(dict.fromkeys(rule.metric for rule in self.rules))
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A change that fails the gate, and the reason."""
+    """A change that makes the gate fail, and the reason."""
 
     change: Change
     why: str
@@ -86,7 +86,8 @@ def _rule(text: str) -> Rule:
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return the changes that fail the gate. Holm's procedure corrects the tests for the number of changes."""
+    """Return the changes that make the gate fail. Holm's procedure corrects the significance tests for the number of
+    tested changes."""
     broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
     found = [*broken, *_worse(gate, changes)]
     if gate.strict:
@@ -113,7 +114,8 @@ def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]
 
 
 def _breakage(change: Change) -> str:
-    """Return what went wrong only on the new side, such as lost messages, or an empty string."""
+    """Return what went wrong on the new side but not on the old side, such as lost messages. Return an empty string if
+    nothing went wrong."""
     old, new = change.old, change.new
     if old is None or new is None or old.status != "ok":
         return ""

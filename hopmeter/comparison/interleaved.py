@@ -1,4 +1,4 @@
-"""Compare the two sides of one run. Both sides were measured in the same rounds, or turn by turn as a duet."""
+"""Compare the two sides of one run. Both sides were measured in the same rounds, or in alternating turns of a duet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_comparable(run: Run) -> bool:
 
 
 def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
-    """Return the change of each cell with two sides, table by table."""
+    """Return the change of each cell that was measured on two sides, table by table."""
     trials, changes = trial_values.values(run), []
     by_id = {row.id: row for row in run.rows}
     for rows in trial_values.tables(compared_rows(run)).values():
@@ -41,7 +41,7 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
 def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
     """Compare two sides turn by turn, or return None if the sides were not measured as duets.
 
-    Each launch of a duet counts as a round. A turn has too few messages for percentiles above the median.
+    Each launch of a duet counts as a round. One turn of a duet has too few messages for percentiles above the median.
     """
     is_possible = metric == "p50" and old["status"] == new["status"] == "ok"
     observations = trial_values.duet_observations(old, new, trials) if is_possible else []
@@ -59,8 +59,8 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell with its value: the median in the run's table or, for another percentile, the fitted
-    level."""
+    """Return one side of a cell's comparison. Its value is the median in the run's table or, for another percentile,
+    the fitted level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
     shown = row.p50 if metric == "p50" else None
@@ -76,10 +76,10 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 
 
 def estimate(pair: CellPair, new: str) -> Estimate:
-    """Convert a pair's ratio of the slower to the faster cell to an estimate of new / old.
+    """Return an estimate of new / old latency for a pair of cells, whose stored ratio is slower / faster.
 
-    The degrees of freedom come from the rounds of this pair alone. Other cells of the table add no degrees of freedom,
-    because the noise of cells is correlated.
+    The degrees of freedom come from the rounds of the compared pair alone. Other cells of the table add no degrees of
+    freedom, because the noise of cells is correlated.
     """
     assert pair.ratio is not None
     size = math.log(pair.ratio)

@@ -1,4 +1,4 @@
-"""Match the same cell in several runs by its conditions, because ids differ between runs."""
+"""Find the same cell in several runs by its conditions, because cell ids differ between runs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ CONTROLS = ("memory", "shm", "synthetic")
 
 
 def key(cell: Cell) -> Key:
-    """Return the properties that identify a cell in every run, without library versions."""
+    """Return the properties that identify a cell in every run. Library versions are not among them."""
     named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
     return *named, *table_key(cell)
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
-    """Return the measured rows of a run, except the rows of the old side."""
+    """Return the measured rows of a run by key. Rows of the old side are omitted."""
     return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
 
 
 def compared_rows(run: Run) -> list[Row]:
-    """Return the measured rows that have a latency. A whole workload has no latency, but its flows and paths have."""
+    """Return the measured rows that have a latency. A row for a whole workload has no latency, but the rows for its
+    flows and paths do."""
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 

@@ -24,7 +24,7 @@ Counts = dict[Key, tuple[Row, list[ShareTrial]]]
 
 
 def verdict(low: float, high: float) -> str:
-    """Return the verdict for an interval of the new minus the old share of missed deadlines."""
+    """Return the verdict for a confidence interval of the new minus the old share of missed deadlines."""
     if low > 0 or high < 0:
         return "more_missed" if low > 0 else "fewer_missed"
     return "same" if low >= -MARGIN and high <= MARGIN else UNDECIDED
@@ -41,31 +41,31 @@ class BetweenRounds:
     found: ShareDifference
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
+        """Return the one-sided p-value of the hypothesis that the difference of shares is at most `threshold`."""
         from scipy.special import stdtr  # SciPy is slow to import, and most commands need no statistics
 
         by_rounds = stdtr(self.found.freedom, -(self.found.difference - threshold) / self.found.error)
         return max(float(by_rounds), self.found.counts_p_value / 2)
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference at a significance level. The interval includes 0 if the counts do not
-        differ significantly."""
+        """Return the confidence interval of the difference at a significance level. The interval includes 0 if the two
+        counts of missed deadlines do not differ significantly."""
         half = quantile(level, self.found.freedom) * self.found.error
         low, high = self.found.difference - half, self.found.difference + half
         return (min(low, 0.0), max(high, 0.0)) if self.found.counts_p_value > level else (low, high)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be detected in 80 % of cases at this significance level."""
+        """Return the smallest difference that would be detected in 80 % of cases at the significance level `level`."""
         return reach(level, self.found.freedom) * self.found.error
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for an interval of the difference."""
+        """Return the verdict for a confidence interval of the difference."""
         return verdict(low, high)
 
 
 @dataclass(frozen=True)
 class BetweenRuns:
-    """The difference between the shares of missed deadlines of runs from different hours.
+    """The difference between the shares of missed deadlines of two sides, whose runs were measured at different hours.
 
     The difference is significant only if two tests agree. One test uses the spread between runs, and the other test
     uses the spread within runs.
@@ -76,23 +76,23 @@ class BetweenRuns:
     """The new minus the old share over all messages. The confidence interval always includes this difference."""
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
+        """Return the one-sided p-value of the hypothesis that the difference of shares is at most `threshold`."""
         allowed = min(_share(self.found.old) + threshold, 1 - 1e-9)
         odds_ratio = math.exp(math.log(allowed / (1 - allowed)) - self.found.old)
         return max(each.p_value(odds_ratio) for each in self._tests())
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference at a significance level, computed from odds ratios relative to the old
+        """Return the confidence interval of the difference, computed from odds ratios relative to the old
         share."""
         ends = [end for each in self._tests() for end in map(self._difference_of, each.bounds(level))]
         return min(self.difference, *ends), max(self.difference, *ends)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be detected in 80 % of cases at this significance level."""
+        """Return the smallest difference that would be detected in 80 % of cases at the significance level `level`."""
         return self._difference_of(max(each.detectable(level) for each in self._tests()))
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for an interval of the difference."""
+        """Return the verdict for a confidence interval of the difference."""
         return verdict(low, high)
 
     def _tests(self) -> list[Estimate]:
@@ -109,7 +109,8 @@ def _share(log_odds: float) -> float:
 
 
 def compare_sides(run: Run) -> list[Change]:
-    """Return the change of each row with deadlines and two sides. Return an empty list if the run has no deadlines."""
+    """Return the change of each row that has deadlines and was measured on two sides. Return an empty list if the run
+    has no deadlines."""
     trials, by_id = trial_values.values(run), {row.id: row for row in run.rows}
     news = [row for row in matching.deadline_rows(run) if row.cell.comparison.side == NEW]
     return judge_tables([_compare_sides(by_id[row.cell.comparison.counterpart], row, trials) for row in news])
@@ -162,6 +163,6 @@ def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[R
 
 
 def _share_of_missed(trials: Sequence[ShareTrial]) -> float | None:
-    """Return the share of missed deadlines over all these trials, or None if there are no messages."""
+    """Return the share of missed deadlines in all given trials, or None if the trials have no messages."""
     messages = sum(each.messages for each in trials)
     return sum(each.events for each in trials) / messages if messages else None

@@ -64,7 +64,7 @@ def _differences(old: Runs, new: Runs) -> list[str]:
 
 
 def _facts(side: Runs) -> dict[str, set[str]]:
-    """Return all values of each fact in the runs of a side."""
+    """Return all values that each version or system property has in the runs of one side."""
     found: dict[str, set[str]] = {}
     for run in side.runs:
         machine = run.part("machine")

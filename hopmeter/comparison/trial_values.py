@@ -1,4 +1,4 @@
-"""Read the percentiles of single trials, on which all comparisons are based."""
+"""Read the percentiles of individual trials, on which all comparisons are based."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def values(run: Run) -> Values:
 
 
 def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
-    """Return the missed deadlines of a row's good trials, by round. Return an empty list if the run did not record
-    deadlines."""
+    """Return how many deadlines each good trial of a row missed, with the trial's round. Return an empty list if the
+    run did not record deadlines."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
         ShareTrial(row.id, number, trial["missed"], trial["deadlines"], trial.get("steal_share"))
@@ -32,12 +32,12 @@ def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
 
 
 def column(row: Row, metric: str) -> str:
-    """Return the column of a percentile of the cell's headline latency."""
+    """Return the name of the column that contains a percentile of the cell's headline latency."""
     return f"{row.headline}_{metric}_us"
 
 
 def observations(rows: Iterable[Row], trials: Values, metric: str) -> list[Observation]:
-    """Return one observation per good trial of these cells."""
+    """Return one observation for each good trial of the given rows."""
     return [each for row in rows for each in _of_row(row, trials, metric)]
 
 
@@ -52,8 +52,8 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
 
 
 def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
-    """Return the values of both sides of each duet, computed from neighbouring turns. Return an empty list if the run
-    contains no duet."""
+    """Return one observation for each side of each duet, computed from neighbouring turns. Return an empty list if the
+    run contains no duet."""
     found = []
     earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
     for number in earlier.keys() & afters.keys():
@@ -75,10 +75,10 @@ def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
 
 
 def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
-    """Return a trial's percentile.
+    """Return one percentile of a trial's latency.
 
     A median needs no minimum number of messages, because the spread between rounds shows the noise of a median. The p99
-    of a flow or path has no minimum either, because a trial may have few messages of a flow.
+    of a flow or path needs no minimum number of messages either, because a trial may have few messages of one flow.
     """
     if row.cell.workload is not None:
         return trial.get("median_us" if metric == "p50" else f"{metric}_us")
@@ -93,7 +93,7 @@ def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each table in which rows are ranked."""
+    """Group rows by the table in which they are ranked."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.cell.group, []).append(row)

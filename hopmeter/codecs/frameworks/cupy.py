@@ -40,8 +40,8 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 
 
 class _Seen:
-    """Lets NumPy treat a CuPy array as a NumPy array. NumPy must not read the elements of such an array, because they
-    are in GPU memory."""
+    """Lets NumPy treat a CuPy array as a NumPy array. NumPy must not read the array's elements, which are in GPU
+    memory."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
