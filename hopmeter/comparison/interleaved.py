@@ -76,7 +76,7 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 
 
 def estimate(pair: CellPair, new: str) -> Estimate:
-    """Return an estimate of new / old latency for a pair of cells, whose stored ratio is slower / faster.
+    """Convert the latency ratio of a pair, which is slower / faster, to an estimate of new / old.
 
     The degrees of freedom come from the rounds of the compared pair alone. Other cells of the table add no degrees of
     freedom, because the noise of cells is correlated.

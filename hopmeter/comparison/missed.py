@@ -82,8 +82,7 @@ class BetweenRuns:
         return max(each.p_value(odds_ratio) for each in self._tests())
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the confidence interval of the difference, computed from odds ratios relative to the old
-        share."""
+        """Return the confidence interval of the difference, computed from odds ratios relative to the old share."""
         ends = [end for each in self._tests() for end in map(self._difference_of, each.bounds(level))]
         return min(self.difference, *ends), max(self.difference, *ends)
 

@@ -35,8 +35,9 @@ SAMPLING_S = 1.0
 def serve(channel: LineChannel, command: Command | None = None) -> bool:
     """Serve a coordinator until it closes the channel, and return whether a signal ended the session.
 
-    `command` is the command that serves the coordinator, or None for `hopmeter agent`. Raises HostError if the
-    coordinator has a different version, and ChannelError if the peer is not a coordinator.
+    `command` is the hopmeter command that runs this agent, such as `hopmeter publish`, or None for `hopmeter agent`.
+    Raises HostError if the coordinator has a different version of hopmeter, and ChannelError if the peer is not a
+    coordinator.
     """
     with Alarm() as alarm, ScratchDir() as ground:
         sweep()
@@ -106,8 +107,8 @@ class Agent:
         self._is_over = True
 
     def _tick(self) -> float | None:
-        """Sample the CPU for the trials that request it, and return the seconds until the next sample. Return None if
-        no trial requests it."""
+        """Sample the CPU use of all trials that request samples, and return the seconds until the next sample. Return
+        None if no trial requests CPU samples."""
         sampled = [trial for trial in self._requests.trials.values() if trial.samples_cpu]
         if not sampled:
             return None

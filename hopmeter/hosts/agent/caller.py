@@ -1,6 +1,7 @@
 """A connection to a listening agent. The peer must first prove that it is a coordinator of this user.
 
-The agent sends a nonce. The coordinator answers with its own nonce and a proof, and the agent replies with its proof.
+To authenticate a coordinator, the agent sends a nonce. The coordinator answers with its own nonce and a proof, and the
+agent replies with its proof.
 """
 
 from __future__ import annotations

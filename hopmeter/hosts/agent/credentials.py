@@ -24,7 +24,7 @@ class Credentials:
 
     @property
     def files(self) -> dict[str, Path]:
-        """Return the given files by their keys in the `--hosts` file."""
+        """Return the paths of the given files, keyed by the names that the `--hosts` file uses for them."""
         return {name: path for name, path in vars(self).items() if path is not None}
 
     def check(self, address: AgentAddress) -> None:
@@ -39,8 +39,8 @@ class Credentials:
             raise UsageError("E-HOST-TLS", "TLS needs all of --cert, --key and --ca", "name all three files")
 
     def guard(self, say: Callable[[str], None]) -> Guard:
-        """Return what a peer of the agent must prove. Creates the secret file if the file does not exist. Raises
-        UsageError if a file is unusable."""
+        """Return the proofs that the agent requires from a peer. Creates the secret file if the file does not exist.
+        Raises UsageError if a file is unusable."""
         tls = None
         if self.cert is not None and self.key is not None and self.ca is not None:
             tls = TlsFiles(self.cert, self.key, self.ca).context(is_agent=True, named="--cert, --key and --ca")

@@ -1,7 +1,7 @@
 """A listening agent. The agent serves one coordinator at a time, each in its own session process.
 
 Peers that are not yet admitted are limited in number, time and message size. If too many peers connect, the oldest
-connection is dropped.
+connection that is not yet admitted is dropped.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class BoundedLog:
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Log a line with unprintable characters replaced by spaces. Lines beyond the limit of the log are dropped."""
+        """Log a line with unprintable characters replaced by spaces. Lines beyond the log's limit are dropped."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

@@ -49,22 +49,23 @@ class Command(Protocol):
     """A command that serves a coordinator's connection in place of `hopmeter agent`, such as `hopmeter publish`."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return the options of this command for the peer command that `ask` describes. Raises HopmeterError if the two
-        commands are incompatible."""
+        """Accept the options of the peer command, which `ask` describes, and return the options of this command.
+        Raises HopmeterError if the two commands are incompatible."""
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle a message from the other command, and return the answer."""
+        """Handle a message from the peer command, and return the answer."""
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Store the samples that this command needs, before the trial's files are removed. When this method is called,
-        the nodes may still be running."""
+        """Store the samples that this command needs, before the trial's files are removed. The trial's nodes may still
+        be running when this method is called."""
 
 
 class Requests:
     """The trials, background load, clock responder and build that a coordinator runs on this host."""
 
     def __init__(self, folder: Path, here: ThisHost, watcher: Watcher, command: Command | None = None) -> None:
-        """`command` is the command that runs this agent, or None for `hopmeter agent`."""
+        """`command` is the hopmeter command that runs this agent, such as `hopmeter publish`, or None for `hopmeter
+        agent`."""
         self._here, self._watcher, self._logs, self._of = here, watcher, folder, command
         self._files = ContentStore(folder / "files")
         self._manifests: dict[str, Manifest] = {}

@@ -32,8 +32,8 @@ FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
 
 @dataclass
 class AgentTrial:
-    """A trial as its coordinator sees it. Messages identify nodes and brokers by numbers, and contain no paths of this
-    host."""
+    """A trial that an agent runs for its coordinator. Messages about the trial identify nodes and brokers by numbers,
+    and contain no file paths of this host."""
 
     part: LocalTrial
     run: str
@@ -104,8 +104,8 @@ class AgentTrial:
         return {**resolved, "adapter": adapter, "settings": settings}
 
     def say(self, number: int, message: dict[str, Any]) -> int:
-        """Forward a message to a node, and return 0. A late `go` is not forwarded; its delay in nanoseconds is
-        returned."""
+        """Forward a message to a node, and return 0. If a `go` message is too late, do not forward it, and return the
+        delay in nanoseconds."""
         if message.get("say") == "go":
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - value_checks.number(message, "start_ns")
             if late_ns > 0:
@@ -116,7 +116,7 @@ class AgentTrial:
         return 0
 
     def usage(self, since_ns: int) -> dict[str, Any]:
-        """Return the resources that the processes have used since a given time."""
+        """Return the resources that the trial's processes have used since a given time."""
         used: Usage = self.part.usage(since_ns)
         stopped, self.samples_cpu = list(used.stopped_s.items()), False
         return {
@@ -128,8 +128,8 @@ class AgentTrial:
         }
 
     def write_samples(self) -> dict[str, int]:
-        """Write the samples and causes of all endpoints as Parquet. Return the sizes of the written files in bytes, by
-        name."""
+        """Write the samples and causes of all endpoints as Parquet files. Return the sizes of the written files in
+        bytes, by name."""
         files, path = self.part.collect(), self.sample_files["samples"]
         if not files:
             return {}
@@ -148,7 +148,7 @@ class AgentTrial:
 
     @property
     def sample_files(self) -> dict[str, Path]:
-        """Return the paths of the files that `write_samples` writes, by the names that the coordinator uses."""
+        """Return the paths of the files that `write_samples` writes, keyed by the names that the coordinator uses."""
         samples = self.part.folder / "samples.parquet"
         return {"samples": samples, "causes": causes_path(samples)}
 
@@ -161,8 +161,8 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the validated settings of a transport. Raises ValueError if the names differ from the names in the
-    manifest, or if a setting is a file path of another host."""
+    """Return the validated settings of a transport. Raises ValueError if the given settings are not exactly those of
+    the manifest, or if a setting is a file path of another host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():
@@ -172,8 +172,8 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _own_variables(manifest: Manifest, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment variables of a node. Raises ValueError if the coordinator sent variables that the
-    transport's broker does not provide."""
+    """Return the environment variables that the coordinator sent for a node. Raises ValueError if the coordinator sent
+    variables that the transport's broker does not provide."""
     known = manifest.broker.environment if manifest.broker else {}
     if unknown := set(given) - set(known):
         raise ValueError(f"{manifest.name} has no variable {', '.join(sorted(unknown))}")

@@ -15,7 +15,8 @@ MOST_WORDS, LONGEST_WORD = 1000, 60
 
 
 class Upkeep:
-    """The stream probe and the build of one coordinator. At most one stream probe and one build run at a time."""
+    """The stream probe and the build that one coordinator has requested. At most one stream probe and one build run at
+    a time."""
 
     def __init__(self, folder: Path, file: Callable[[str], Path]) -> None:
         """Build in `folder`. `file` is a function that returns the path of a received file by its hash."""
@@ -24,13 +25,13 @@ class Upkeep:
         self._build: HostBuild | None = None
 
     def open_stream(self, ask: Mapping[str, Any], token: bytes) -> dict[str, Any]:
-        """Listen for a stream on a free port, and return the port."""
+        """Listen for a probe stream on a free port, and return the port number."""
         self._close_stream()
         self._stream = StreamReceiver(value_checks.address(ask, "address"), token)
         return {"port": self._stream.port}
 
     def read_stream(self) -> dict[str, Any]:
-        """Wait until the stream ends, and return the received bytes and the duration in nanoseconds."""
+        """Wait until the probe stream ends, and return the number of received bytes and the duration in nanoseconds."""
         assert self._stream is not None, "the coordinator has opened it"
         many, ns = self._stream.result()
         self._close_stream()
@@ -64,7 +65,7 @@ class Upkeep:
         )
 
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
         code."""
         assert self._build is not None, "the coordinator has started it"
         report = self._build.report(value_checks.number(ask, "offset"))

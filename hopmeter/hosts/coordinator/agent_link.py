@@ -1,4 +1,4 @@
-"""Links to an agent: a subprocess, a container, a socket, or a cluster worker."""
+"""Links to agents. A link is a subprocess, a container, a socket, or a connection to a cluster worker."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Link(Protocol):
 
 def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
     """Connect to the agent of a host. A link that starts a command writes the command's log to `folder`. Raises
-    HostError and UsageError."""
+    HostError if the agent cannot be reached, and UsageError if a secret or TLS file is unusable."""
     if entry.listens is not None:
         return AgentSocket(name, entry)
     if entry.container is not None:
@@ -49,7 +49,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Yield a dictionary for links, all of which are closed concurrently at the end of the `with` block."""
+    """Yield a dictionary for links. All links in the dictionary are closed concurrently when the `with` block ends."""
     links: dict[str, Link] = {}
     try:
         yield links
@@ -72,8 +72,8 @@ def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder:
         except HopmeterError as failed:
             failures.append(failed)
 
-    # The kernel kills a subprocess when the thread that started it exits. For this reason, only the slower socket
-    # connections use threads.
+    # The kernel kills a subprocess when the thread that started it exits. Therefore, threads open only the slower
+    # socket connections, and this thread starts all subprocesses.
     listening = [name for name, each in entries.items() if each.listens is not None]
     with ThreadPoolExecutor(CONNECTING) as pool:
         done = pool.map(add, listening)

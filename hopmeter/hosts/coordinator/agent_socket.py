@@ -73,8 +73,8 @@ class AgentSocket:
         return HostError("E-HOST-TLS", what, remedy)
 
     def _prove(self) -> LineCodes | None:
-        """Prove knowledge of the secret, and check the agent's proof. Return the codes for all lines, or None if there
-        is no secret."""
+        """Prove knowledge of the secret, and check the agent's proof. Return the codes that authenticate all later
+        lines, or None if there is no secret."""
         try:
             challenge, own = self._read("agent"), make_nonce()
             self._check_user()
@@ -106,8 +106,7 @@ class AgentSocket:
             raise self._unreachable("another user listens there")
 
     def _read(self, word: str) -> dict[str, Any]:
-        """Return the next message. The message is read byte by byte, because the bytes after it belong to the
-        session."""
+        """Return the next message. The message is read byte by byte, because all later bytes belong to the session."""
         line = b""
         while not line.endswith(b"\n"):
             self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))

@@ -1,5 +1,5 @@
-"""`hopmeter build` on several hosts at once. Each host builds for itself, and this process yields the reported
-outcomes."""
+"""`hopmeter build` on several hosts at once. Each host builds its own programs, and this process yields the outcomes
+that the hosts report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOK_S = 0.3
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """The outcome of one target on one host. An empty `target` stands for the whole build."""
+    """The outcome of building one target on one host. An empty `target` stands for the whole build."""
 
     host: str
     target: str = ""
@@ -38,7 +38,7 @@ class HostOutcome:
 
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
-        """Parse a line of `hopmeter build --json` from a host. Raises ValueError if the line has any other format."""
+        """Parse a line of `hopmeter build --json` from a host. Raises ValueError if the line is malformed."""
         texts = {key: value_checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
         target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
         return cls(host, target, row.get("ready") is True, seconds=value_checks.decimal(row, "seconds"), **texts)
@@ -51,13 +51,13 @@ ORDERED = ("transports", "languages", "codecs", "settings")
 
 
 class Builder(Protocol):
-    """A builder for one host."""
+    """Starts a build on one host and reads its output."""
 
     def start(self, order: BuildOrder) -> None:
         """Start the requested build. The paths in `order.messages` refer to files of this machine."""
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
         code."""
 
 
@@ -73,7 +73,7 @@ class BuilderHere:
         self._build = HostBuild(order, self._folder)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output from a byte offset on. After the build has ended, the answer also contains the exit
+        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
         code."""
         assert self._build is not None, "it was started"
         return self._build.report(offset)
@@ -98,7 +98,7 @@ class BuilderThere:
         self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Request the build output from a byte offset on."""
+        """Request the build output after a byte offset."""
         return self._host.connection.ask("read-build", offset=offset)
 
 
@@ -110,8 +110,8 @@ class Building:
         self.is_over = False
 
     def read(self) -> Iterator[HostOutcome]:
-        """Yield the outcomes reported since the last call. If a host becomes unreachable, only the build on this host
-        fails."""
+        """Yield the outcomes that the host has reported since the last call. If a host becomes unreachable, only the
+        build on this host fails."""
         try:
             with naming(self.host):
                 yield from self._read()
@@ -136,8 +136,8 @@ class Building:
 def build_on_hosts(session: HostSession, order: BuildOrder) -> Generator[HostOutcome]:
     """Build on all hosts of a session at once, and yield the outcomes as they are reported.
 
-    When the iterator ends, the build on this machine stops. Builds on other hosts stop with their agents. Raises
-    HostError if a build cannot be started.
+    When the iterator ends, the build on this machine stops. A build on another host stops when the host's agent exits.
+    Raises HostError if a build cannot be started.
     """
     with ScratchDir() as ground, closing(BuilderHere(ground.directory / "build")) as here:
         builders = {

@@ -63,7 +63,7 @@ class ClockExchange:
     """The clock responders of all hosts during a run. Hosts that share a clock count as one host."""
 
     def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
-        """Store the results in the run directory `folder`."""
+        """Store all comparison results in the run directory `folder`."""
         self._hosts, self._folder = hosts, folder
         self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
         self._own: ClockResponder | None = None
@@ -73,7 +73,8 @@ class ClockExchange:
         self._pings = {name: each.remote.clock for name, each in hosts.items() if each.remote}
 
     def start(self) -> None:
-        """Start the responders, and compare all clocks. Raises ClockError or TrialFailedError on failure."""
+        """Start the clock responders of all hosts, and compare all clocks. Raises ClockError or TrialFailedError if a
+        responder does not start or a comparison fails."""
         failures: list[ComparisonError] = []
         if len(self._clocks()) > 1:
             starts = {name: partial(self._start_responder, host) for name, host in self._hosts.items()}
@@ -82,7 +83,8 @@ class ClockExchange:
             raise failure
 
     def stop(self) -> None:
-        """Stop the responder of this machine. Responders on other hosts stop with their agents."""
+        """Stop the clock responder of this machine. A clock responder on another host stops when the host's agent
+        exits."""
         if self._own is not None:
             self._own.stop()
 
@@ -92,10 +94,10 @@ class ClockExchange:
             self._compare(with_sources=False)
 
     def _clocks(self) -> list[ClockHost]:
-        """Return one host for each distinct clock. The first host is the reference for `go`.
+        """Return one host for each distinct clock. The clock of the first host is the reference for the `go` time.
 
-        The first host is this machine if it takes part. In a star without this machine, the first host is the nearest
-        host.
+        The first host is this machine if this machine takes part in the comparison. In a star without this machine, the
+        first host is the host with the shortest round trip.
         """
         alive = [each for each in self._hosts.values() if not each.is_gone]
         first: dict[str, ClockHost] = {}
@@ -151,7 +153,8 @@ class ClockExchange:
     def _measure_batches(
         self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
     ) -> Iterator[Batch]:
-        """Measure the batches of these pairs. At most `ASKERS` hosts send exchanges at once."""
+        """Measure one batch of clock exchanges for each pair of hosts. At most `ASKERS` hosts send exchanges at
+        once."""
         askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
         for begin in range(0, len(askers), ASKERS):
             some = askers[begin : begin + ASKERS]
@@ -171,8 +174,8 @@ class ClockExchange:
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
-    """Return the pairs of clocks to compare, each as asker and responder. In a star, every other clock asks the first
-    clock."""
+    """Return the pairs of clocks to compare, each as asker and responder. In a star, each clock except the first asks
+    the first clock."""
     return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
 
 

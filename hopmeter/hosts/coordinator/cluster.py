@@ -1,4 +1,5 @@
-"""Hosts that are workers of a Dask cluster. Dask transports the messages of the agents on these hosts."""
+"""Hosts that are workers of a Dask cluster. Dask carries the messages between the coordinator and the agents on these
+workers."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def connect_cluster(cluster: Cluster) -> Iterator[Any]:
-    """Connect a Dask client inside the `with` block. Raises UsageError and HostError."""
+    """Connect a Dask client inside the `with` block. Raises UsageError if the options are unusable, and HostError if no
+    scheduler answers."""
     cluster.check()
     try:
         distributed = importlib.import_module("distributed")
@@ -124,8 +126,8 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 
 
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the workers that have the resource `agent`, by name. Raises HostError if one of these workers cannot be a
-    host."""
+    """Return the workers that have the resource `agent`, by name. Raises HostError if no worker has the resource, or if
+    a worker with the resource cannot be a host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
     offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
@@ -153,8 +155,8 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
-    """Start an agent on each worker of a cluster. The agents run until the `with` block ends. Raises UsageError and
-    HostError."""
+    """Start an agent on each worker of a cluster. The agents run until the `with` block ends. Raises UsageError if the
+    options are unusable, and HostError if an agent cannot be started or reached."""
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))
         folder = ends.enter_context(ScratchDir()).directory
@@ -166,7 +168,7 @@ def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
 
 
 class WorkerLink:
-    """The link to an agent on a Dask worker, and the tasks that forward its messages through Dask."""
+    """The link to an agent on a Dask worker, and the tasks that forward the agent's messages through Dask."""
 
     def __init__(self, client: Any, name: str, contact: str) -> None:
         """Start the agent. Raises HostError if the worker cannot start the agent."""

@@ -27,7 +27,7 @@ CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
 
 @contextmanager
 def naming_damage(host: str) -> Iterator[None]:
-    """Convert errors about malformed agent data in the `with` block to a TrialFailedError that names the host."""
+    """Convert errors that malformed agent data causes in the `with` block to a TrialFailedError that names the host."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:
@@ -60,10 +60,11 @@ class Connection:
         patience_s: float = GREETING_S,
         busy: BusyAgents | None = None,
     ) -> None:
-        """Greet the agent on a channel. `why_gone` explains why the agent closed the channel.
+        """Greet the agent on a channel. `why_gone` is a function that returns the reason why the agent closed the
+        channel.
 
-        Connections with the same `busy` object can wait for answers concurrently. Raises HostError if there is no
-        agent, or if the agent has a different version.
+        Connections with the same `busy` object can wait for answers concurrently. Raises HostError if no agent answers,
+        or if the agent has a different version of hopmeter.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -129,8 +130,8 @@ class Connection:
         return Question(self, self._asked, do, patience_s)
 
     def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
-        """Return the answer with this number and its read time, or None if the answer has not arrived. Raises
-        TrialFailedError if the agent reported an error or is lost."""
+        """Return the answer to the request with this number, and the time at which it was read. Return None if no
+        answer has arrived. Raises TrialFailedError if the agent reported an error or is lost."""
         if number in self._answers:
             read_ns, answer = self._answers.pop(number)
             return read_ns, self._value(answer)
@@ -138,15 +139,17 @@ class Connection:
         return None
 
     def forget(self, number: int) -> None:
-        """Discard the answer with this number, or discard it on arrival if it has not arrived yet."""
+        """Discard the answer to the request with this number. An answer that has not arrived yet is discarded on
+        arrival."""
         self._answers.pop(number, None)
         self._forgotten |= {number} & self._open
 
     def wait(self, most_s: float) -> bool:
-        """Wait until an agent with a pending answer sends data. Return False if no agent sends data within `most_s`.
+        """Wait until an agent with a pending answer sends data. Return False if no agent sends data within `most_s`
+        seconds.
 
-        Data is read from all agents with a pending answer, so that no agent blocks while another agent's answer is
-        awaited. Raises TrialFailedError if this agent is lost.
+        Data is read from all agents with a pending answer, so that no agent blocks while the coordinator waits for
+        another agent. Raises TrialFailedError if this agent is lost.
         """
         if not self._busy.read(most_s):
             return False
@@ -208,14 +211,14 @@ class Connection:
             self._busy.remove(self)
 
     def lose(self, why: str) -> TrialFailedError:
-        """Mark the agent as lost, and return an error that explains why."""
+        """Mark the agent as lost, and return an error that states the reason."""
         self._busy.remove(self)
         self._gone = self._gone or self._why_gone() or why
         remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
         return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
 
     def listen(self, trial: str, hear: Hear | None) -> None:
-        """Pass all reports about a trial to `hear`. If `hear` is None, stop passing reports."""
+        """Pass all reports about a trial to the function `hear`. If `hear` is None, stop passing reports."""
         self._trials.pop(trial, None)
         if hear is not None:
             self._trials[trial] = hear

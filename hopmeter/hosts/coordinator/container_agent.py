@@ -63,7 +63,8 @@ class ContainerAgent(AgentProcess):
     """If `podman run` is killed, its container keeps running. Closing the container's stdin stops the container."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
-        """Start the container, with its log and its shared directory in `folder`. Raises HostError."""
+        """Start the container. The container's log and the directory for shared memory are in `folder`. Raises
+        HostError if no container engine is installed."""
         self._host, self._entry = name, entry
         self._engine = find_engine(name, entry.engine)
         self._container = f"hopmeter-{name}-{secrets.token_hex(6)}"
@@ -73,8 +74,8 @@ class ContainerAgent(AgentProcess):
 
     @property
     def address(self) -> str | None:
-        """Return the container's address in its network. Return None if the hosts file gives an address or the
-        container uses the host network. Raises HostError if the container has no address."""
+        """Return the container's address in its container network. Return None if the hosts file gives an address or
+        the container uses the host network. Raises HostError if the container has no address."""
         if self._entry.network == "host" or "address" in self._entry.model_fields_set:
             return None
         printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])

@@ -1,4 +1,4 @@
-"""Translates times of this machine to a host's clock, precisely enough for `go`."""
+"""Translates times of this machine to a host's clock, precisely enough to start nodes together."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ class HostClock:
     over: str = ""
 
     def translate(self, ns: int) -> tuple[int, int]:
-        """Return a time of this machine on the host's clock, and the uncertainty of this time, both in nanoseconds."""
+        """Return a time of this machine translated to the host's clock, and the uncertainty of the translation, both in
+        nanoseconds."""
         if self.model is None:
             return ns + self.offset_ns, self.uncertainty_ns
         there_ns, doubt_ns = self.model.predict(self.over, ns + self.offset_ns)
         return there_ns, self.uncertainty_ns + round(doubt_ns)
 
     def beyond(self, model: PairModel, over: str) -> HostClock:
-        """Return the clock of another host that was compared with this host. `over` is the name of this host."""
+        """Return the clock of another host, which was compared with this host's clock. `over` is the name of this
+        host."""
         return HostClock(self.offset_ns, self.uncertainty_ns, model, over)
 
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:
-    """Return the clock of the host that sent the greeting, based on its fastest round trip."""
+    """Return the clock of the host that sent the greeting, computed from the fastest round trip to this host."""
     if greeting.clock == own_id("time"):
         return HostClock()
     return HostClock(round_trip.offset_ns, round_trip.least_ns // 2)

@@ -28,7 +28,8 @@ class Question:
         """The time when the answer was read, on CLOCK_MONOTONIC."""
 
     def answer(self) -> dict[str, Any]:
-        """Wait for the answer. Raises TrialFailedError if the agent reports an error or does not answer."""
+        """Wait for the answer, and return it. Raises TrialFailedError if the agent reports an error or does not
+        answer."""
         while (found := self._connection.take_answer(self._number)) is None:
             if not self._connection.wait(self._deadline - time.monotonic()):
                 raise self._connection.lose(f"it did not answer `{self._do}` within {self._patience_s:.0f} s")
@@ -41,8 +42,8 @@ class Question:
 
 
 def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """Yield the answers in order. Requests are sent by iterating over `questions`, so that at most `AT_ONCE` requests
-    are pending."""
+    """Yield the answers in the order of the requests. Iterating over `questions` sends the requests, so that at most
+    `AT_ONCE` requests are pending."""
     waiting: deque[Question] = deque()
     try:
         for each in questions:
@@ -74,8 +75,8 @@ class BusyAgents:
             self._poll.unregister(connection.channel)
 
     def read(self, most_s: float) -> bool:
-        """Wait for data and read it. Return False if no data arrives within `most_s` seconds. If an agent is lost, the
-        next request to this agent fails."""
+        """Wait for data from the agents, and read the data. Return False if no data arrives within `most_s` seconds. If
+        an agent is lost, the next request to this agent fails."""
         ready = self._poll.poll(max(0.0, most_s) * 1000)
         for number, _ in ready:
             with suppress(TrialFailedError):

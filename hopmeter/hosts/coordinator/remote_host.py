@@ -37,7 +37,8 @@ class RemoteHost:
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the start of the schedule the host must receive `go`."""
+        """Return the minimum time in nanoseconds between the arrival of `go` on the host and the start of the
+        schedule."""
         _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 

@@ -33,7 +33,7 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether messages of the node are pending, or lines have arrived while a message was being sent."""
+        """Return whether messages of the node are pending, or unread lines have arrived from the node's host."""
         is_unread = self._ended is None and self._connection.channel.has_lines
         return bool(self._waiting or self._failed or is_unread)
 
@@ -138,7 +138,7 @@ class RemoteNode(Node):
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
-        """Return the end of the log as one line. Return an empty string if there is no log or the agent does not
+        """Return the end of the node's log as one line. Return an empty string if there is no log or the agent does not
         answer."""
         if self._ended is not None:
             return str(self._ended["tail"])

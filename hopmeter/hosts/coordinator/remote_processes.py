@@ -42,7 +42,7 @@ class RemoteBackground:
 
     @names_damage
     def reading(self) -> Achieved:
-        """Return the achieved CPU and memory load."""
+        """Return the CPU and memory load that was actually achieved."""
         found = self._connection.ask("read-background")
         values = [
             None if found.get(key) is None else value_checks.decimal(found, key)

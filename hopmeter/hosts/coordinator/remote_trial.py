@@ -69,12 +69,12 @@ class RemoteTrial:
         return connection.post(do, patience_s, trial=self._run, **more)
 
     def _await_earlier(self) -> None:
-        """Wait for the answers to all earlier requests. Raises TrialFailedError if a request failed."""
+        """Wait for the answers to all requests of earlier steps. Raises TrialFailedError if a request failed."""
         while self._earlier:
             self._earlier.pop(0).answer()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Send the requests of a step in advance, without waiting for the answers."""
+        """Send the requests of a trial step in advance, without waiting for the answers."""
         with suppress(TrialFailedError):  # if the agent is lost, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
@@ -88,7 +88,7 @@ class RemoteTrial:
         return [self._post("samples", SAMPLES_S), *(self._post_piece(name, 0, SAMPLES_S) for name in SAMPLE_FILES)]
 
     def _take_step(self, step: Step, since_ns: int = 0) -> list[Question]:
-        """Return the requests of a step, which may already have been sent by `request`."""
+        """Return the requests of a trial step, which `request` may already have sent."""
         return self._requested.pop(step, None) or self._begin_step(step, since_ns)
 
     @names_damage
@@ -136,7 +136,7 @@ class RemoteTrial:
         self._earlier.append(self._post("watch-stops"))
 
     def note_usage(self) -> None:
-        """Record the resources that the brokers have used so far."""
+        """Record the resources that the trial's brokers have used so far."""
         (asked,) = self._take_step("note_usage")
         self._await_earlier()
         asked.answer()
@@ -205,7 +205,7 @@ class RemoteTrial:
             raise ValueError(f"it has samples of endpoint {min(foreign)}, which is on another host")
 
     def close(self) -> None:
-        """End the processes that are still running, and store the end of their logs."""
+        """End the trial's processes that are still running, and store the end of each process's log."""
         if self._is_closed or not self._is_begun:
             return
         with suppress(TrialFailedError, ValueError):  # a lost agent has no processes to end
@@ -238,7 +238,7 @@ class RemoteTrial:
 
 
 def _broker_row(row: Any) -> dict[str, Any]:
-    """Return a broker's row with only the expected keys. Raises ValueError for wrong values."""
+    """Return a broker's row with only the expected keys. Raises ValueError if a value in the row is invalid."""
     used, facts = value_checks.table(row, "resources"), value_checks.table(row, "facts")
     return {
         "endpoints": [],

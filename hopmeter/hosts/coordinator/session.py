@@ -92,8 +92,8 @@ class HostSession:
 
     @contextmanager
     def compare_clocks(self, folder: Path) -> Iterator[ClockExchange]:
-        """Compare the clocks inside the `with` block, and store the results in the run directory `folder`. Raises
-        HostError if the clocks cannot be compared."""
+        """Compare the clocks of all hosts at the beginning of the `with` block, and store the results in the run
+        directory `folder`. Raises HostError if the clocks cannot be compared."""
         hosts = {name: self._clock_host(name, address) for name, address in self._addresses.items()}
         exchange = ClockExchange(hosts, folder)
         with naming("the hosts"):
@@ -142,8 +142,8 @@ def here_facts(name: str, address: str) -> HostFacts:
 
 @contextmanager
 def open_hosts(path: Path) -> Iterator[HostSession]:
-    """Connect the hosts of a hosts file. The agents run until the `with` block ends. Raises UsageError and
-    HostError."""
+    """Connect the hosts of a hosts file. The agents run until the `with` block ends. Raises UsageError if the hosts
+    file is unusable, and HostError if a host cannot be used."""
     entries = read_hosts(path).host
     with ScratchDir() as ground, closing_links() as links:
         open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)
@@ -199,7 +199,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def _readiness(row: Any) -> Readiness:
-    """Return a transport's readiness from an agent's description."""
+    """Return a transport's readiness, read from one row of an agent's description."""
     told = value_checks.table({"transport": row}, "transport")
     transport, language, version, code, missing, get = (
         value_checks.printable({key: told.get(key) or ""}, key) for key in READINESS

@@ -115,8 +115,8 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
 
 
 def _way_to(address: str, connection: Connection) -> dict[str, Any]:
-    """Measure a stream to the address that other hosts use. Return the measured stream, or the reason why no stream
-    reached the host."""
+    """Measure a TCP stream to the address at which other hosts reach the host. Return the measured stream, or the
+    reason why no stream reached the host."""
     token = secrets.token_bytes(TOKEN_BYTES)
 
     def result() -> tuple[int, int]:
@@ -131,6 +131,6 @@ def _way_to(address: str, connection: Connection) -> dict[str, Any]:
 
 
 def _findings(connection: Connection) -> tuple[Finding, ...]:
-    """Return the findings about a remote machine."""
+    """Return the findings of `hopmeter doctor` about a remote machine."""
     machine = value_checks.table(connection.ask("examine", DESCRIBING_S), "machine")
     return tuple(advice.worth_telling(advice.findings(machine)))

@@ -1,7 +1,8 @@
-"""The Dask worker's side of an agent. The worker runs the agent as a subprocess and carries the agent's lines.
+"""The functions that run an agent on a Dask worker. The worker runs the agent as a subprocess and carries the agent's
+lines.
 
-The coordinator calls these functions on the worker, in its event-loop thread. An agent exits when its worker exits, or
-if no coordinator reads its lines for `SILENCE_S` seconds.
+The coordinator calls these functions in the worker's event-loop thread. An agent exits when its worker exits, or if no
+coordinator reads its lines for `SILENCE_S` seconds.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class WorkerAgent:
         await end(self._key)
 
     async def read(self, begin: int) -> bytes | None:
-        """Return the agent's output from byte `begin` on. Return None if there is no output yet, and empty `bytes` at
-        the end of the output."""
+        """Return the agent's output that begins at byte `begin`. Return None if there is no output yet, and empty
+        `bytes` at the end of the output."""
         if begin != self._read_bytes:
             raise ValueError(f"byte {begin} is not the next one to read")
         self._silence.cancel()
@@ -79,7 +80,7 @@ class WorkerAgent:
 
     def close(self) -> asyncio.Task[str]:
         """Close the agent's input, so that the agent exits. Return a task that waits until the agent has exited, and
-        returns the reason."""
+        then returns the reason."""
         self._ending = self._ending or asyncio.create_task(self._end())
         return self._ending
 
@@ -127,8 +128,8 @@ def _stop_work(worker: Any) -> None:
 
 
 async def read(key: str, begin: int) -> bytes | None:
-    """Return the agent's output from byte `begin` on. Return None if there is no output yet, and empty `bytes` at the
-    end of the output."""
+    """Return the agent's output that begins at byte `begin`. Return None if there is no output yet, and empty `bytes`
+    at the end of the output."""
     return await _agents[key].read(begin)
 
 

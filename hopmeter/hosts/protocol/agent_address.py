@@ -78,7 +78,8 @@ class AgentAddress:
 
     @contextmanager
     def listen(self, option: str = "--listen") -> Iterator[socket.socket]:
-        """Listen on the address inside the `with` block. On failure, raises a UsageError that names the option."""
+        """Listen on the address inside the `with` block. On failure, raises a UsageError that names the command-line
+        option."""
         try:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
@@ -124,7 +125,7 @@ class AgentAddress:
 
 def make_lasting(connection: socket.socket) -> socket.socket:
     """Disable send delays on a TCP connection, and make the connection detect a peer that disappears without closing
-    it."""
+    the connection."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in LASTING.items():
@@ -133,7 +134,7 @@ def make_lasting(connection: socket.socket) -> socket.socket:
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """Return the id of the user at the other end of a local connection, or None if it is unknown."""
+    """Return the id of the user at the other end of a local connection, or None if the id is unknown."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[1])

@@ -54,8 +54,8 @@ class AgentProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=file,
-                    # In its own session, the command does not receive Ctrl-C, so that this process can stop the agents
-                    # in order.
+                    # The command runs in its own session, so that it does not receive Ctrl-C and this process can stop
+                    # the agents in order.
                     start_new_session=True,
                 )
         except OSError as cause:
@@ -66,7 +66,7 @@ class AgentProcess:
         self.channel = LineChannel(self._process.stdout.fileno(), self._process.stdin.fileno())
 
     def why_gone(self) -> str:
-        """Return why the command exited, or an empty string if it is still running."""
+        """Return why the command exited, or an empty string if the command is still running."""
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(LAST_WORDS_S)
             return explain(read_tail(self._errors, MOST_BYTES), code)

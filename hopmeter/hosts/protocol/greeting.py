@@ -61,7 +61,8 @@ class Greeting:
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
-        """Parse the greeting of a peer with this role. Raises ValueError if the message is not such a greeting."""
+        """Parse the greeting of a peer with this role. Raises ValueError if the message is not a valid greeting of a
+        peer with this role."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
         words["files"] = message.get("files", "")
@@ -97,7 +98,7 @@ def folder_id(folder: Path) -> str:
 
 
 def own_id(kind: str) -> str:
-    """Return an id that is common to all processes of the same boot and of the same namespace of this kind."""
+    """Return an id that is the same for all processes of one boot that share a namespace of the given kind."""
     try:
         return f"{boot_id()} {Path(f'/proc/self/ns/{kind}').readlink()}"
     except OSError:

@@ -1,4 +1,4 @@
-"""`hopmeter build` on a host. The agent starts the build as a subprocess and reads its output."""
+"""Runs `hopmeter build` on a host. The agent starts the build as a subprocess and reads its output."""
 
 from __future__ import annotations
 

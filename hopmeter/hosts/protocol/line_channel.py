@@ -38,7 +38,7 @@ class LineChannel:
     """One side of a channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        """Use these file descriptors, which the caller closes."""
+        """Use the given file descriptors, which remain the caller's to close."""
         self._read_fd, self._write_fd = read_fd, write_fd
         for each in {read_fd, write_fd}:
             os.set_blocking(each, False)
@@ -77,7 +77,7 @@ class LineChannel:
         return bool(_poll({self._read_fd: select.POLLIN}, most_s))
 
     def _await_room(self, most_s: float) -> bool:
-        """Wait until the peer reads or sends data, and return whether this happened in time.
+        """Wait until the peer reads or sends data, and return False if `most_s` seconds pass first.
 
         Both sides of the channel may send at the same time. To prevent a deadlock, this side reads incoming data while
         it waits to send.
@@ -106,7 +106,7 @@ class LineChannel:
         return os.read(self._read_fd, PIECE)
 
     def _sign_line(self, line: bytes) -> bytes:
-        """Return a line with any authentication code that must precede it."""
+        """Return a line, preceded by an authentication code if the channel uses codes."""
         return line
 
     def _check_line(self, line: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The schema files of a message, sent to a host that builds its codec library.
+"""The schema files of a message, sent to a host that builds the message's codec library.
 
 Paths are relative to a directory that contains the schema and all its imports. The name of the codec library depends
 only on these paths and on the files' content, so both hosts use the same name.
@@ -38,13 +38,14 @@ class SentMessage:
     """The local files by relative path. The mapping is empty for a message that comes with hopmeter."""
 
     def send(self, send: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the message in request format. The function `send` sends a file and returns its hash."""
+        """Return the message in the format of a build request. The function `send` sends a file and returns its
+        hash."""
         return {"text": self.text, "files": {name: send(path) for name, path in self.files.items()}}
 
 
 def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
-    """Return a message and the files that these codecs read. Raises UsageError if the message has no schema for a
-    codec."""
+    """Return a message, and the schema files that the given codecs read. Raises UsageError if the message has no schema
+    for a codec."""
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
     message = parse_message(payload)
