@@ -28,7 +28,7 @@ _headers: dict[str, bytes] = {}
 
 
 def frames_of(obj: Any) -> Frames:
-    """Return `[header, memory, …]` for any object that has a codec."""
+    """Return the list of frames `[header, memory, …]` of any object that has a codec."""
     whole = _whole.get(type(obj))
     return whole(obj) if whole else frames_by_nodes(obj)
 

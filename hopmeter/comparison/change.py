@@ -1,4 +1,4 @@
-"""Define the change of one cell between two sides: its ratio, the ratio's interval, and the verdict."""
+"""Define the change of one cell between two sides: its ratio, the confidence interval of the ratio, and the verdict."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _refuse_halving(jax: Any, dtype: Any) -> None:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares an array's memory via DLPack.
+    """Return a function that shares an array's memory with a JAX array via DLPack.
 
     JAX copies the array if its memory is not aligned to 64 bytes.
     """

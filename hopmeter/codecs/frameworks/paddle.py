@@ -75,7 +75,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares an array's memory via DLPack.
+    """Return a function that shares an array's memory with a Paddle tensor via DLPack.
 
     Paddle tensors are writable, so read-only memory is copied.
     """

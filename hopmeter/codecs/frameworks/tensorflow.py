@@ -87,7 +87,7 @@ def _memory(tf: Any, tensor: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that shares an array's memory via DLPack.
+    """Return a function that shares an array's memory with a TensorFlow tensor via DLPack.
 
     TensorFlow copies arrays that it cannot share, such as arrays in column-major order.
     """

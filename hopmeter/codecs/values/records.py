@@ -117,7 +117,8 @@ def _derived_names(kind: type) -> frozenset[str]:
 
 @functools.lru_cache(1024)
 def _has_only_fields(kind: type) -> bool:
-    """Return whether no base class stores data other than the fields, either in slots or in C (as `list` does)."""
+    """Return whether the base classes store no data other than the fields. Other data may be in slots, or in C
+    structures (as in `list`)."""
     allowed = (object, tuple) if category(kind) == "namedtuple" else (object,)
     bases = [base for base in kind.__mro__ if base not in allowed]
     slots = {name for base in bases for name in _slots(base)}

@@ -1,8 +1,8 @@
 """The agent: starts nodes, brokers and background load on its host for one coordinator, and forwards the nodes'
 messages.
 
-The agent exits when its channel closes, when its parent process exits, or on a signal. The agent leaves no processes or
-files behind.
+The agent exits when its channel closes, when its parent process exits, or when it receives a signal. The agent leaves
+no processes or files behind.
 """
 
 from __future__ import annotations

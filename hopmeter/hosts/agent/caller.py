@@ -35,7 +35,7 @@ class Guard:
 
     def admits_anyone(self) -> bool:
         """Return whether the agent requires neither a secret nor a certificate. An agent without a secret or
-        certificate admits only peers of the same user on this machine."""
+        certificate admits only peers that run as the same user on this machine."""
         return self.secret is None and self.tls is None
 
 

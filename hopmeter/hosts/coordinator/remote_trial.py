@@ -151,7 +151,7 @@ class RemoteTrial:
 
     @names_damage
     def usage(self, since_ns: int) -> Usage:
-        """Return the resources that the processes have used since a time on this machine's clock."""
+        """Return the resources that the trial's processes have used since a given time on this machine's clock."""
         (asked,) = self._take_step("usage", since_ns)
         self._await_earlier()
         found = asked.answer()

@@ -45,7 +45,7 @@ class AgentProcess:
     if this process is killed."""
 
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
-        """Start the command, with its stderr in a file. Raises HostError if the command does not exist."""
+        """Start the command, and redirect its stderr to a file. Raises HostError if the command does not exist."""
         self._errors = errors
         try:
             with errors.open("wb") as file:

@@ -92,7 +92,7 @@ class Greeting:
 
 
 def folder_id(folder: Path) -> str:
-    """Return the device and inode of a directory. The same path inside a container has a different id."""
+    """Return the device and inode of a directory. The same path has different ids inside and outside a container."""
     found = folder.stat()
     return f"{found.st_dev}:{found.st_ino}"
 

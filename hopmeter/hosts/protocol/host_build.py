@@ -61,7 +61,8 @@ class HostBuild:
     """A running build."""
 
     def __init__(self, order: BuildOrder, folder: Path) -> None:
-        """Start the build, with its output in `folder`. Raises ValueError for malformed names or settings."""
+        """Start the build, and write its output to files in `folder`. Raises ValueError for malformed names or
+        settings."""
         order.check()
         folder.mkdir(mode=0o700, exist_ok=True)
         self._output, self._errors = folder / "output", folder / "errors"

@@ -35,7 +35,7 @@ class ClosedChannelError(ChannelError):
 
 
 class LineChannel:
-    """One side of a channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
+    """One side of a message channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         """Use the given file descriptors, which remain the caller's to close."""
