@@ -1,4 +1,4 @@
-"""Decodes image and video files that are used as payloads to contiguous rgb8 rows, before a measurement starts."""
+"""Decodes image and video files, which are used as payloads, into contiguous rgb8 rows before a measurement starts."""
 
 from hopmeter.images.source import PictureError, Source, parse_source
 

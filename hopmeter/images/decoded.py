@@ -1,4 +1,4 @@
-"""Decodes the frames of a file once, and stores their bytes one after another."""
+"""Decodes the frames of a file once, and stores the decoded frames one after another in a new file."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Decoded:
 
     @property
     def payload(self) -> dict[str, str | int]:
-        """Return the payload in the format of the spec."""
+        """Return the payload in the format of a node's spec."""
         return {"kind": "image", "width": self.size[0], "height": self.size[1]}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts about the frames for the result."""
+        """Return the facts about the frames that are stored with the result."""
         return {
             "path": str(self.source.file),
             "codec": self.codec,
@@ -65,7 +65,7 @@ def _shape(size: Size) -> list[int]:
 
 
 def describe(facts: Mapping[str, Any]) -> str:
-    """Format the facts about the source as one line."""
+    """Format the facts about decoded frames and their source file as one line."""
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
@@ -105,8 +105,8 @@ def decode(source: Source, most: int | None, into: Path, check: Callable[[], Non
     """Write the first `most` frames to a file, or all frames if `most` is None. The function `check` is called between
     frames.
 
-    Raises PictureError if a frame cannot be decoded or differs in size, or if the frames are too large in total. Raises
-    HopmeterError if the disk is full.
+    Raises PictureError if a frame cannot be decoded or differs in size from the first frame, or if the frames are too
+    large in total. Raises HopmeterError if the disk is full.
     """
     size_of(source)
     with closing(_frames(source)) as frames, _writing(into) as file:

@@ -1,4 +1,4 @@
-"""Defines the frame of an image or video file, and the import of decoding libraries."""
+"""Defines the frame of an image or video file, and imports the libraries that decode such files."""
 
 from __future__ import annotations
 

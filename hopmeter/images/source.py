@@ -24,9 +24,9 @@ class PictureError(UsageError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file with frames that are used as payloads: its absolute path, and the requested frame size.
+    """A file whose frames are used as payloads: the file's absolute path and the requested frame size.
 
-    If the size is None, frames keep the size that they have in the file.
+    If `size` is None, the frames keep their original size.
     """
 
     kind: str

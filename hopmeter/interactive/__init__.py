@@ -1,4 +1,4 @@
-"""Pairs of commands for two terminals: `hopmeter publish` with `listen`, and `serve` with `ask`.
+"""Implements the command pairs `hopmeter publish`/`listen` and `hopmeter serve`/`ask`, which run in two terminals.
 
 `publish` and `serve` listen for connections as the agent of their host. `listen` and `ask` connect to these agents and
 coordinate a run on both hosts.

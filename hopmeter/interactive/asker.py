@@ -48,7 +48,7 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
         servers = [read_offer(name, peers[name].offer) for name in points]
         session = join_hosts(peers, HERE)
         capabilities = local_capabilities(session)
-        # The endpoints of a scatter are placed on the hosts in the order of these names.
+        # The endpoints of a scatter are placed on the hosts in the order of the names in `hosts`.
         capabilities = replace(capabilities, hosts={name: capabilities.hosts[name] for name in (HERE, *points)})
         made = plan.make("ask", make_scenario(asked, servers), capabilities)
         check_measurable(made)
@@ -101,7 +101,7 @@ def _measure(
 
 
 def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
-    """Return the answers with the trial's results. Return the answers unchanged if Ctrl-C ended the trial before its
+    """Return `found` with the trial's results added. Return `found` unchanged if Ctrl-C ended the trial before its
     start."""
     for trial in folder.trials:
         clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]

@@ -1,5 +1,5 @@
-"""The output of `hopmeter ask`: the mean, std and len that the study of native objects reports, percentiles, and the
-result directory."""
+"""Formats and stores the results of `hopmeter ask`. The table contains percentiles, and the mean, std and len that the
+study of native objects reports."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _statistics(values: Rows, lost: int) -> list[str]:
 
 
 def _percentile_text(values: Rows, permille: int, lost: int) -> str:
-    """Return a percentile in milliseconds, or `lost` if it falls on a lost message."""
+    """Return a percentile in milliseconds, or `lost` if the percentile falls on a lost message."""
     if state(len(values), lost, permille) == "lost":
         return formatting.LOST
     return _ms(quantiles(values.copy(), [permille], lost)[0])
@@ -156,7 +156,7 @@ class AskerFolder(ResultFolder):
     """The result directory of `hopmeter ask`. Raises UsageError if the directory already contains a measurement."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
-        """Create the writer. `about` records the requested options and the machine."""
+        """Create the writer. `about` contains the requested options and a description of the machine."""
         super().__init__("asker", folder)
         self._about = about
         # The difference between the wall clock, which the log uses, and the monotonic clock of the measurement.
@@ -195,7 +195,7 @@ def describe(found: Answers) -> dict[str, Any]:
 
 
 def _samples(found: Answers) -> dict[str, Any]:
-    """Return a row for each reply, with the scatter client's columns in docs/metrics.md."""
+    """Return a row for each reply, with the columns that docs/metrics.md lists for a scatter client."""
     calls = found.calls
     words = {
         name: pa.array([getattr(each, name) for each in found.servers], pa.string()) for name in ("transport", "name")

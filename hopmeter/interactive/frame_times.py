@@ -1,4 +1,4 @@
-"""The times of each reply to `hopmeter ask`, and of each frame until its last reply."""
+"""Reads the times of each reply to `hopmeter ask`, and computes when each frame's last reply arrived."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server held each of these requests, or NONE_NS if the time is unknown. The samples are
+    """Return how long a server held each request in `wanted`, or NONE_NS if the time is unknown. The samples are
     validated, because they may come from another machine."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
     holds = np.full(1 + wanted.max(initial=0), NONE_NS)
@@ -63,7 +63,7 @@ def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
 
 
 def join_frames(calls: Rows, servers: int) -> Rows:
-    """Return the frames to which all servers have replied, by thread and number."""
+    """Return the frames to which all servers have replied, sorted by thread and frame number."""
     calls = calls[np.lexsort((calls["server"], calls["seq"], calls["thread"]))]
     _, place, many = np.unique(calls[["thread", "seq"]], return_inverse=True, return_counts=True)
     whole = calls[many[place] == servers].reshape(-1, servers)

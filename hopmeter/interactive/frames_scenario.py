@@ -62,8 +62,8 @@ class Frames:
         return [multiply_work(each, self.coef) for each in servers]
 
     def works_ns(self, servers: Sequence[Server]) -> list[float] | None:
-        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, because its time is
-        unknown."""
+        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, which has no known
+        duration."""
         works = [units.work(each) for each in self.works(servers)]
         return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
 
@@ -99,7 +99,8 @@ def multiply_work(server: Server, coef: float) -> str:
 
 
 def check_work(text: str) -> str:
-    """Return the text if it is a valid work specification for one server. Raises UsageError if it is not valid."""
+    """Return the text if it is a valid work specification for one server. Raises UsageError for an invalid work
+    specification."""
     try:
         units.work(text)
     except RefusedValueError as wrong:
@@ -108,8 +109,8 @@ def check_work(text: str) -> str:
 
 
 def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
-    """Return the scenario for these servers, in which the client's host comes first. Raises UsageError for options that
-    cannot be combined with several transports."""
+    """Return the scenario in which a client calls the given servers. The client's host is the first host. Raises
+    UsageError for options that cannot be combined with several transports."""
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
         return validate(Scenario, _one_client(asked, servers), "ask")
@@ -142,8 +143,8 @@ def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
 
 
 def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for several transports, with one client for each transport. All clients have the same
-    due times."""
+    """Return the scenario table for several transports, with one client for each transport. All clients send their
+    frames at the same due times."""
     works = dict(zip(servers, asked.works(servers), strict=True))
     period_s = frame_period_s(asked, servers)
     participants = {each.name: {"host": each.name} for each in servers}
@@ -187,7 +188,7 @@ def servers_by_transport(servers: Sequence[Server]) -> dict[str, list[Server]]:
 
 
 def frame_period_s(asked: Frames, servers: Sequence[Server]) -> float:
-    """Return the frame interval for several client processes: 1.25 times the work plus the transfer time to all servers
-    and back."""
+    """Return the interval between frames if there are several client processes. The interval includes the transfer time
+    to all servers and back, and 1.25 times the work."""
     carried_s = 2 * len(servers) * units.payload_bytes(asked.payload) / BYTES_PER_S
     return min(1 / LEAST_HZ, 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01)

@@ -206,10 +206,10 @@ class Study:
         }
 
     def _set_clock(self, rows: dict[str, Times]) -> str:
-        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty. Return an
-        empty string if both sides share a clock.
+        """Translate the publisher's times to this machine's clock, and return a sentence that states the uncertainty of
+        the translated times. Return an empty string if both sides share a clock.
 
-        If the clock uncertainty exceeds the delays, the publisher's times are removed.
+        If the uncertainty is not smaller than the median delay, the publisher's times are removed.
         """
         if self.peer.reached.greeting.clock == Greeting.own().clock:
             return ""

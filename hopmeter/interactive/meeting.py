@@ -1,4 +1,5 @@
-"""How two commands find each other. The listening side is an agent, and the connecting side is the coordinator.
+"""Connects the two commands of a pair, such as `publish` and `listen`. The listening side is an agent, and the
+connecting side is the coordinator.
 
 with listen_for_peers(point, conduct, say) as peers:             # publish, serve
     code = peers.admit(within_s)
@@ -41,15 +42,17 @@ REMEDIES = {
 
 
 class PeerMissingError(HopmeterError):
-    """The other command did not connect or listen in time."""
+    """Raised if the other command does not connect or listen within the timeout."""
 
 
 @contextmanager
 def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
-    """Listen inside the `with` block. `conduct` serves one coordinator in its own process.
+    """Listen for coordinators inside the `with` block. The function `conduct` serves one coordinator in a separate
+    process.
 
-    `conduct` calls `agent.serve(channel, command)`. `conduct` then returns to admit the next coordinator, or calls
-    `end_command`. Raises UsageError or ConnectError if this process cannot listen at the meeting point.
+    `conduct` calls `agent.serve(channel, command)`. To admit the next coordinator, `conduct` returns; to end the
+    command, it calls `end_command`. Raises UsageError or ConnectError if this process cannot listen at the meeting
+    point.
     """
     point.own_address()
     with Alarm() as alarm, point.listen() as server:
@@ -103,7 +106,7 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command. The agent of a connected command has answered."""
+    """A connected command whose agent has answered the request `meet`."""
 
     reached: Reached
     address: str

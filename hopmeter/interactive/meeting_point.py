@@ -49,7 +49,7 @@ class MeetingPoint:
         return f"at {self.address}" if self.address else f'under the name "{self.name}"'
 
     def own_address(self) -> str:
-        """Return this machine's address for use by the peer. Raises UsageError if the address is unknown."""
+        """Return the address at which the peer reaches this machine. Raises UsageError if the address is unknown."""
         return check_own(self.host or self.address.host) if self.address else LOOPBACK
 
     @contextmanager
@@ -92,7 +92,7 @@ class MeetingPoint:
 def meeting_point_at(
     kind: str, name: str, folder: Path | None, meet: str | None, host: str | None, credentials: Credentials
 ) -> MeetingPoint:
-    """Return the meeting point that options describe. Raises UsageError if options conflict."""
+    """Return the meeting point that a command's options describe. Raises UsageError if options conflict."""
     point = MeetingPoint(kind, check_name(name), folder, host=host or "", credentials=credentials)
     if meet is not None:
         address = _address(meet)
@@ -105,7 +105,7 @@ def meeting_point_at(
 
 
 def check_name(name: str) -> str:
-    """Return the name if it is a valid meeting name. Raises UsageError if it is not valid."""
+    """Return the name if it is a valid meeting name. Raises UsageError for an invalid name."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
     raise UsageError(
@@ -139,8 +139,8 @@ def resolve(host: str) -> str:
 
 
 def check_own(host: str) -> str:
-    """Return the IP address of a host if it belongs to this machine and is reachable from others. Raises UsageError if
-    it does not belong to this machine or is not reachable."""
+    """Return the IP address of a host if it belongs to this machine and is reachable from other machines. Raises
+    UsageError if the address does not belong to this machine or is not reachable."""
     address = AgentAddress(host).ip or resolve(host)
     if address in ("0.0.0.0", "::"):
         what = "hopmeter does not know which address of this machine the nodes have to use"

@@ -1,5 +1,5 @@
-"""The study of native objects: its plugins (frameworks), and its names for transports and plugins, such as `pytorch`
-and `ros`."""
+"""Defines the plugins (frameworks) of the study of native objects, and the study's names for transports and plugins,
+such as `pytorch` and `ros`."""
 
 from __future__ import annotations
 

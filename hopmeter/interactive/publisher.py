@@ -91,7 +91,7 @@ class Publisher:
         return answer
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle a note of the listener: a pair begins, a pair has an outcome, or all pairs are done."""
+        """Handle a note from the listener: a pair begins, a pair has an outcome, or all pairs are done."""
         word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True

@@ -16,10 +16,10 @@ from hopmeter.store.run_folder import BY_HAND
 
 
 class ResultFolder:
-    """The result directory of `listener`, `publisher` or `asker`. The directory is created when the first content is
-    written.
+    """The result directory of the listener, the publisher or the asker. The directory is created when the first content
+    is written.
 
-    Raises UsageError if the directory already contains a measurement, and StoreError if it is not writable.
+    Raises UsageError if the directory already contains a measurement, and StoreError if the directory is not writable.
     """
 
     def __init__(self, side: str, folder: Path) -> None:
@@ -46,7 +46,7 @@ class ResultFolder:
                 writer.writerows(rows)
 
     def add_samples(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Write a table to `samples/`."""
+        """Write a table of samples to the directory `samples/`."""
         path = self.samples / f"{'-'.join([self.side, name]).rstrip('-')}.parquet"
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,7 @@ class Outcome:
 
 
 def done_times(side: str, rows: Rows) -> Times:
-    """Return the completion time of each message: decoded at the listener, or sent at the publisher."""
+    """Return when each message was completed: when the listener decoded it, or when the publisher sent it."""
     if side == LISTENER:
         return preferring(rows["decoded_ns"], rows["arrived_ns"])
     sent: Times = rows["forwarded_ns"]
@@ -83,7 +83,8 @@ def done_times(side: str, rows: Rows) -> Times:
 
 
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
-    """Return a pair's table values in microseconds. A value is None if there are too few messages for it.
+    """Return the values of a pair's table row, with all times in microseconds. A value is None if there are too few
+    messages to compute it.
 
     Lost messages count as slower than all received messages. A percentile that falls on a lost message is infinite.
     """
@@ -120,8 +121,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages are queueing, because the median delay of the last tenth is much larger than that of the
-    first tenth."""
+    """Return whether messages queue up: whether the median delay of the last tenth of the messages is much larger than
+    that of the first tenth."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])
@@ -133,10 +134,11 @@ def is_queue(side: str, rows: Rows) -> bool:
 
 
 class Results:
-    """The result directory and the terminal table of one side."""
+    """The result directory and the terminal table of the publisher or the listener."""
 
     def __init__(self, side: str, folder: Path, console: Console, about: Mapping[str, Any] | None = None) -> None:
-        """Create an empty result. `about` records the requested options and the machine."""
+        """Create the results, which contain no outcomes yet. `about` contains the requested options and a description
+        of the machine."""
         self.side, self._console, self._about = side, console, dict(about or {})
         self._folder = ResultFolder(side, folder)
         self.outcomes: list[Outcome] = []

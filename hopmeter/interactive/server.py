@@ -47,7 +47,7 @@ class Server:
         raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Count the calls that the nodes of a trial have answered, after waiting until busy nodes have exited."""
+        """Wait until busy nodes have exited, and count the calls that the nodes of a trial have answered."""
         answered = sum(read_head(path).count for path in trial.raw_files(ENDING_S))
         with self.calls.get_lock():
             self.calls.value += answered

@@ -24,7 +24,7 @@ StudyCase = tuple[str, str]
 
 @dataclass(frozen=True)
 class Side:
-    """The options of one side, and the transports and plugins that this side lacks."""
+    """The options of the publisher or the listener, and the transports and plugins that this side lacks."""
 
     options: dict[str, float]
     transports: list[str]
@@ -38,7 +38,7 @@ class Side:
 
     @classmethod
     def here(cls, options: dict[str, float], transports: Sequence[str], plugins: Sequence[str]) -> Side:
-        """Return this command's side. `transports` and `plugins` contain the names as the user typed them."""
+        """Return the `Side` of this command. `transports` and `plugins` contain the names as the user typed them."""
         own = {word: transport_name(word) for word in transports} | {word: plugin_name(word) for word in plugins}
         names = list(dict.fromkeys(map(transport_name, transports))), list(dict.fromkeys(map(plugin_name, plugins)))
         absent = {name: _why_no_transport(name) for name in names[0]} | {name: why_no_plugin(name) for name in names[1]}
@@ -110,8 +110,8 @@ class Absence:
 
 
 def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
-    """Return all pairs, starting with the pairs of the publisher. Each value is the reason why a pair cannot be
-    measured, or None if the pair can be measured."""
+    """Return all combinations of the requested transports and plugins; the publisher's come first. Each value is the
+    reason why a pair cannot be measured, or None if the pair can be measured."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
     sides = {LISTENER: listener, PUBLISHER: publisher}

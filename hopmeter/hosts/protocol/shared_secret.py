@@ -46,8 +46,8 @@ def make_secret(path: Path) -> str:
 
 
 def read_secret(path: Path, named: str) -> bytes:
-    """Return the secret in a file. `named` is the option or key that names the file. Raises UsageError if the secret is
-    invalid."""
+    """Return the secret in a file. `named` is the command-line option or configuration key that gives the file's path.
+    Raises UsageError if the secret is invalid."""
     try:
         with open_regular(path) as file:
             about = os.fstat(file.fileno())
@@ -72,7 +72,8 @@ class Handshake:
     coordinator_nonce: str
 
     def proof(self, role: Role) -> str:
-        """Return the proof of the peer with this role. Only a peer that knows the secret can compute the proof."""
+        """Return the proof that the peer in the given role must send. Only a peer that knows the secret can compute the
+        proof."""
         return self._derive("proof", role).hex()
 
     def is_proof(self, role: Role, proof: str) -> bool:
@@ -80,7 +81,7 @@ class Handshake:
         return PROOF.fullmatch(proof) is not None and hmac.compare_digest(self.proof(role), proof)
 
     def codes(self, role: Role) -> LineCodes:
-        """Return the codes for the lines that the peer with this role sends and receives."""
+        """Return the codes for the lines that the peer in the given role sends and receives."""
         other: Role = "coordinator" if role == "agent" else "agent"
         return LineCodes(self._derive("lines", role), self._derive("lines", other))
 
@@ -90,7 +91,8 @@ class Handshake:
 
 
 class LineCodes:
-    """The authentication codes that precede lines. A changed, omitted, repeated or reflected line has a wrong code."""
+    """Computes and checks the authentication codes that precede the lines of a connection. A changed, omitted, repeated
+    or reflected line has a wrong code."""
 
     def __init__(self, own_key: bytes, their_key: bytes) -> None:
         self._own_key, self._their_key = own_key, their_key

@@ -15,7 +15,7 @@ class SocketChannel(LineChannel):
     """A channel over a connection with an authenticated peer."""
 
     def __init__(self, connection: socket.socket, codes: LineCodes | None) -> None:
-        """Use an open connection. The caller closes the connection."""
+        """Send and receive lines over an open connection, which the caller closes."""
         connection.setblocking(False)
         self._connection, self._codes = connection, codes
         super().__init__(connection.fileno(), connection.fileno())

@@ -1,8 +1,8 @@
-"""The file paths in a node's spec if the spec is sent to another host.
+"""Translates the file paths in a node's spec when the spec is sent to another host.
 
-`/trial/…` stands for the trial's directory on the other host, and `/files/HASH` for a file with this hash.
-`/codec/NAME` stands for a codec library that the host has built itself. The agent accepts no other paths, and sets the
-adapter's directory itself.
+In the sent spec, `/trial/…` stands for the trial's directory on the other host, and `/files/HASH` stands for the file
+whose hash is HASH. `/codec/NAME` stands for a codec library that the other host has built. The agent accepts no other
+paths, and sets the adapter's directory itself.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ OF_CODEC = ("library", "object")
 
 
 def site(number: int) -> Path:
-    """Return the directory for the files of the transport with this number."""
+    """Return the path, as sent in specs, of the directory for the files of the transport with this index."""
     return TRIAL / (f"s{number}" if number else "s")
 
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
-    """Return a spec with each local file replaced by `/files/HASH`. The function `send` sends a file and returns its
-    hash."""
+    """Send the local files that a spec names, and return the spec with `/files/HASH` in place of each path. The
+    function `send` sends a file and returns its hash."""
     return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
@@ -51,16 +51,17 @@ def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[st
 
 
 def _name_codec(path: str) -> str:
-    """Return a codec library's path in spec format, or an empty string for any other path."""
+    """Return a codec library's path as `/codec/NAME`, or an empty string for any other path."""
     kind, folder = KIND if path.startswith(KIND) else "", f"{paths.codec_folder()}/"
     rest = path.removeprefix(kind)
     return f"{kind}/codec/{rest.removeprefix(folder)}" if rest.startswith(folder) else ""
 
 
 def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> dict[str, Any]:
-    """Return a spec with the paths of this host. The function `file` returns the path of a file by its hash.
+    """Return a received spec with each path replaced with the corresponding path on this host. The function `file`
+    returns the path of a file by its hash.
 
-    Raises ValueError, KeyError or TypeError if the spec contains any other path.
+    Raises ValueError, KeyError or TypeError if a path in the spec has none of the allowed forms.
     """
     inside = _resolver(SITE, folder)
     sample, content = _resolver(SAMPLE, folder), lambda path: str(file(_match(FILE, path)))

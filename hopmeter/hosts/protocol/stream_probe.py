@@ -1,6 +1,7 @@
-"""The bandwidth of one TCP stream to a host, and the MTU of its route.
+"""Measures the bandwidth of one TCP stream to a host, and the MTU of the route to this host.
 
-The agent receives on the address that other hosts use, so that the probe detects a firewall or a wrong address.
+The agent receives the stream on the address that other hosts use, so that the probe detects a firewall or a wrong
+address.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Stream:
 
 
 class StreamReceiver:
-    """Receives one stream that begins with a token, in its own thread."""
+    """Receives, in its own thread, one stream that begins with a token."""
 
     def __init__(self, address: str, token: bytes) -> None:
         """Listen on a free port. Raises OSError if this machine does not have the address."""
@@ -73,8 +74,9 @@ class StreamReceiver:
 
 
 def measure_stream(address: str, port: int, token: bytes, result: Callable[[], tuple[int, int]]) -> Stream:
-    """Send a stream to a receiver, and return its bandwidth. The function `result` returns the number of received bytes
-    and the duration. Raises OSError if the receiver is unreachable."""
+    """Send a stream to a receiver, and return the stream's bandwidth and the route's MTU. The function `result` returns
+    the number of bytes that the receiver counted, and the duration in nanoseconds. Raises OSError if the receiver is
+    unreachable."""
     with socket.create_connection((address, port), PATIENCE_S) as connection:
         connection.sendall(token)
         piece, end = bytes(PIECE_BYTES), time.monotonic() + SENDING_S

@@ -1,4 +1,5 @@
-"""TLS between coordinator and agent. The certificates of both sides are signed by the same private authority."""
+"""Configures TLS between coordinator and agent. The certificates of both sides are signed by the same private
+authority."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ class TlsFiles:
     ca: Path
 
     def context(self, *, is_agent: bool, named: str) -> ssl.SSLContext:
-        """Return the TLS context of one side. `named` lists the options or keys that name the files. Raises UsageError
-        if a file is unusable."""
+        """Return the TLS context of the agent or of the coordinator. `named` lists the options or keys that name the
+        files. Raises UsageError if a file is unusable."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_agent else ssl.PROTOCOL_TLS_CLIENT)
         made.minimum_version = ssl.TLSVersion.TLSv1_3
         made.verify_mode = ssl.CERT_REQUIRED
