@@ -1,4 +1,4 @@
-"""Describes the properties of this machine that affect a measurement, and suggests remedies.
+"""Describes the properties of this machine that affect a measurement, and suggests how to improve them.
 
-Start with `description.describe()`, `advice.findings()` or `noise.noise_probe()`.
+The entry points are `description.describe()`, `advice.findings()` and `noise.noise_probe()`.
 """

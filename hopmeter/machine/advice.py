@@ -13,7 +13,7 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 def findings(machine: Machine | None = None) -> list[Finding]:
     """Return the findings about a machine in display order.
 
-    The default is this machine, as returned by `description.describe()`.
+    The default machine is this one, as described by `description.describe()`.
     """
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
@@ -24,7 +24,7 @@ BUSY_PERCENT = 10.0
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
-    """Return the findings that a report shows: notes and problems."""
+    """Return the findings that a report shows, which have the level `note` or `hurts`."""
     return [one for one in found if one["level"] in ("note", "hurts")]
 
 
@@ -102,8 +102,8 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    """Evaluate the current load of other processes. The load average is used only if the CPU use is unknown, because it
-    may still include a run that has just ended."""
+    """Evaluate the current load of other processes. The load average is used only if the CPU use is unknown, because
+    the load average may still include a run that has just ended."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")

@@ -1,4 +1,4 @@
-"""Evaluates the rights and limits of this process: CPU time, memory and priority."""
+"""Evaluates the rights of this process and its limits on CPU time and memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENOUGH_MB = 2048
 
 
 def container(machine: Machine) -> Finding:
-    """Report whether this process runs in a container."""
+    """Return a finding on whether this process runs in a container."""
     if machine["container"] == "none":
         return finding("F-CONTAINER", "container", "good", "none")
     return finding(
@@ -22,7 +22,7 @@ def container(machine: Machine) -> Finding:
 
 
 def quota(machine: Machine) -> Finding:
-    """Report how much CPU time the cgroup grants."""
+    """Return a finding on how much CPU time the cgroup grants."""
     cpus, throttled = machine["cgroup_cpus"], machine["cgroup_throttled"] or 0
     if cpus is None:
         return finding("F-CPU-QUOTA", "CPU quota", "good", "none")
@@ -38,7 +38,7 @@ def quota(machine: Machine) -> Finding:
 
 
 def memory(machine: Machine) -> Finding:
-    """Report how much memory the cgroup grants."""
+    """Return a finding on how much memory the cgroup grants."""
     limit, whole = machine["cgroup_memory_mb"], machine["memory_mb"]
     if limit is None or (whole is not None and limit >= whole):
         return finding("F-MEMORY-LIMIT", "memory limit", "good", "none")
@@ -54,7 +54,7 @@ def memory(machine: Machine) -> Finding:
 
 
 def shared_memory(machine: Machine) -> Finding:
-    """Report how much shared memory is free."""
+    """Return a finding on how much shared memory is free."""
     room = machine["shm_mb"]
     if room is None:
         return finding(
@@ -72,7 +72,7 @@ def shared_memory(machine: Machine) -> Finding:
 
 
 def locked_memory(machine: Machine) -> Finding:
-    """Report whether this process may lock memory."""
+    """Return a finding on whether this process may lock memory."""
     limit = machine["memlock_kb"]
     if machine["may_lock_memory"]:
         return finding("F-LOCKED-MEMORY", "locked memory", "good", "you can use `mlock`")
@@ -86,7 +86,7 @@ def locked_memory(machine: Machine) -> Finding:
 
 
 def real_time(machine: Machine) -> Finding:
-    """Report whether this process may use real-time priority."""
+    """Return a finding on whether this process may use real-time priority."""
     if machine["may_go_real_time"]:
         return finding("F-REAL-TIME", "real-time priority", "good", "you can use `fifo`")
     return finding(

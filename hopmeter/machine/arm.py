@@ -38,7 +38,7 @@ ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """Return the board, if a device tree names it, and the core designs.
+    """Return the core designs, preceded by the board's name if a device tree contains the name.
 
     Return `unknown` if the kernel reports neither a board nor core designs.
     """

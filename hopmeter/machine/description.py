@@ -126,8 +126,8 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """Return the longest wake-up latency of the enabled idle states in microseconds, or None if the kernel reports no
-    latency."""
+    """Return the longest wake-up latency of all enabled idle states in microseconds, or None if the kernel reports no
+    wake-up latency."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -200,7 +200,7 @@ def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
 
 
 def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Return (all ticks, idle ticks) since boot for each core. Time spent waiting for a disk counts as idle."""
+    """Return (all ticks, idle ticks) since boot for each core. The time that a core waits for a disk counts as idle."""
     lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
     counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
     return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}

@@ -27,7 +27,8 @@ def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") 
 
 
 def plain(code: str, subject: str, value: str) -> Finding:
-    """Return a finding for a value that is always good, unless the kernel does not report the value."""
+    """Return a finding at the level `good` for a value, or at the level `unknown` if the kernel does not report the
+    value."""
     if value == UNKNOWN:
         return finding(code, subject, "unknown", "the kernel does not report this value")
     return finding(code, subject, "good", value)

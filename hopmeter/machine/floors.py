@@ -1,4 +1,4 @@
-"""Measures the floors by running a scenario. Floors are the cheapest hops on this machine."""
+"""Measures the floors, which are the cheapest hops on this machine, by running a scenario."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SCENARIO = Path(__file__).with_name("floors.toml")
 
 
 def measure() -> dict[str, Any]:
-    """Run the floors scenario. Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: the reason if
-    there are no cells}."""
+    """Run the floors scenario. In the returned dictionary, `cells` contains the cells as `hopmeter run --json` prints
+    them, and `failed` contains the reason if there are no cells."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"
@@ -66,7 +66,7 @@ def _floor(cell: dict[str, Any]) -> Finding:
 
 
 def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
-    """Evaluate the median against the usual time of such a hop on idle cores, and p90 against the interval between
+    """Compare the hop's median with the usual time of a hop on idle cores, and the hop's p90 with the interval between
     messages.
     """
     if wait != "block" and p50_us >= SPIN_US:

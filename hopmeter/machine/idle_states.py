@@ -1,4 +1,4 @@
-"""Evaluates what idle cores do until the next message, and how long they take to wake up."""
+"""Evaluates what idle cores do while they wait for the next message, and how long they take to wake up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONG_US = 50_000.0
 
 
 def idle_states(machine: Machine) -> Finding:
-    """Evaluate the idle states by a core's wake-up latency."""
+    """Evaluate how long a core takes to wake up from its idle states."""
     exit_us = machine["idle_exit_us"]
     if machine.get("no_idle_states"):
         return _awake(machine)
@@ -38,7 +38,8 @@ def idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Evaluate a machine with `no_idle_states`. If there is no idle driver, the kernel halts idle cores anyway."""
+    """Evaluate the idle states of a machine that is measured with the option `no_idle_states`. Without an idle driver,
+    the option has no effect, because the kernel halts idle cores anyway."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",

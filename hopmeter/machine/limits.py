@@ -1,4 +1,4 @@
-"""Reads the limits of this process: container, cgroup, locked memory, real-time priority, shared memory and
+"""Reads the limits of this process on CPU time, memory and priority, and detects containers, shared memory and
 multicast."""
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ HIGHEST = 99
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """Return the limits by key. The value None stands for "no limit" or "unknown", depending on the key."""
+    """Return the values of all limits, by key. Depending on the key, the value None means either that there is no limit
+    or that the limit is unknown."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),

@@ -67,7 +67,8 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time. The finding says how late threads on this machine wake."""
+    """Return a finding for each sleep time. Each finding says how late a thread on this machine wakes after sleeping
+    for this time."""
     return [_late(error) for error in errors]
 
 
@@ -86,7 +87,8 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """Return findings on the instrument's own cost and, for comparison, on the copy speed."""
+    """Return findings on the time that the instrument itself takes for each message, and on the speed at which a core
+    copies memory."""
     return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
 
 

@@ -1,4 +1,4 @@
-"""Runs the probes of `hopmeter._instrument`. All times in the results are in microseconds."""
+"""Runs the probes of `hopmeter._instrument`. The keys of the results name the units."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
-    """Measure how often each usable core is interrupted, as seen by a spinning thread. The cores are probed one after
-    another, so that the probes do not disturb each other.
+    """Measure how often and for how long a spinning thread is interrupted on each usable core. The cores are probed one
+    after another, so that the probes do not disturb each other.
 
     Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: the stolen time during
     the probe}.
@@ -67,7 +67,7 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """Measure the instrument's own cost per message, and the copy speed.
+    """Measure the time that the instrument itself takes for each message, and the speed of copying memory.
 
     Returns {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}.
     """

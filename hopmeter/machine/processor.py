@@ -86,7 +86,7 @@ def smt(machine: Machine) -> Finding:
 
 
 def isolation(machine: Machine) -> Finding:
-    """Evaluate whether the scheduler keeps other processes off some cores."""
+    """Evaluate whether some cores are isolated, so that the scheduler runs no other processes on them."""
     isolated = machine["isolated_cores"]
     if isolated not in ("", UNKNOWN):
         return finding(
@@ -105,7 +105,7 @@ def isolation(machine: Machine) -> Finding:
 
 
 def _isolation_remedy(usable: list[int]) -> str:
-    """Return the remedy that isolates two cores, and leaves at least two cores to the system and hopmeter."""
+    """Return a remedy that isolates two cores and leaves at least two other cores for the system and hopmeter."""
     if len(usable) < 4:
         many = f"{len(usable)} cores are" if len(usable) > 1 else "one core is"
         return f"{many} too few to isolate two for endpoints: measure more rounds, or use a machine with four cores"

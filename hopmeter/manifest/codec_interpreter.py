@@ -1,8 +1,9 @@
-"""Selects the Python that runs a transport's nodes if they send a codec's objects. This Python needs the packages of
-both the transport and the codec.
+"""Selects the Python that runs a transport's nodes if the nodes send objects of a codec. These nodes need a Python that
+has the packages of both the transport and the codec.
 
-A framework that is compatible with hopmeter's packages is installed next to them. If the framework conflicts with these
-packages, or if the transport has its own environment, hopmeter creates a joint environment for both.
+If a framework is compatible with hopmeter's own packages, the framework is installed next to them. If the framework
+conflicts with hopmeter's packages, or if the transport has its own environment, hopmeter creates a joint environment
+for the transport and the framework.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
 
 
 def _fits(found: Interpreter, codec: str) -> bool:
-    """Return whether a Python has a codec's packages in versions that hopmeter supports."""
+    """Return whether all of a codec's packages are installed for a Python, in versions that hopmeter supports."""
     wanted = zip(map(Requirement, requirements(codec)), versions(codec, found), strict=True)
     return all(version and each.specifier.contains(version, prereleases=True) for each, version in wanted)
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
-    """Return the first codec whose Python has the packages of all given codecs, or None if no codec's Python has
-    them."""
+    """Return the first of the given codecs whose Python has the packages of all given codecs. Return None if no codec's
+    Python has all packages."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -78,16 +79,16 @@ def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
-    """Return the name of the joint environment of a transport and a codec, or None if no separate environment is
-    needed."""
+    """Return the name of the joint environment of a transport and a codec, or None if the two need no joint
+    environment."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.environment_name}" if offer.pip else f"codec-{codec}"
 
 
 def apart(codec: str) -> tuple[str, ...]:
-    """Return the packages of a codec that conflicts with hopmeter's own packages. Return an empty tuple for most
-    codecs."""
+    """Return the packages of a codec that cannot be installed next to hopmeter's own packages. Return an empty tuple
+    for any other codec."""
     return tuple(getattr(_module(codec), "APART", ()))
 
 
@@ -156,7 +157,7 @@ def _module(codec: str) -> ModuleType:
 
 
 def _package(codec: str) -> str:
-    """Return the package that a codec imports, or NumPy if it needs no other package."""
+    """Return the package that a codec imports, or NumPy if the codec needs no other package."""
     module = _module(codec)
     named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
     return named

@@ -1,4 +1,5 @@
-"""Queries a node for its description, and caches the description until a file on which it depends changes."""
+"""Queries a node for its description, and caches the description. A change of the node's files or environment variables
+invalidates the cached description."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ Installing the package changes the package directory, and thus the mark of the c
 
 
 class UndescribedError(Exception):
-    """Raised if a node does not describe itself. The text contains the reason."""
+    """Raised if a node does not describe itself. The exception's text contains the reason."""
 
 
 def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
@@ -54,8 +55,8 @@ def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any
 
 
 def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a node's description from a cache file, or from `ask_node` if the cached mark differs. Raises
-    UndescribedError if the node fails.
+    """Return a node's description from a cache file, or from `ask_node` if `mark` differs from the mark in the file.
+    Raises UndescribedError if the node fails.
 
     The error about a missing Python package is also cached, because otherwise every hopmeter command would start a
     dozen failing Pythons.

@@ -20,7 +20,7 @@ def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
 
 
 def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
-    """Return the errors of broken manifests by directory name."""
+    """Return the errors of all broken manifests, by the name of the manifest's directory."""
     return _read(folders)[1]
 
 
@@ -71,7 +71,8 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return the transports selected by names and group words. Raises UsageError for an unknown name."""
+    """Return the transports that are selected by transport names and by words for groups, such as `direct`. Raises
+    UsageError for an unknown name."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -83,9 +84,10 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 
 
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return transports by name.
+    """Return the transports with the given names.
 
-    Raises UsageError for a broken manifest or an unknown name. The error suggests the most similar name.
+    Raises UsageError for a broken manifest or an unknown name. For an unknown name, the error suggests the most similar
+    transport name.
     """
     known = every() if manifests is None else manifests
     wanted = list(names)

@@ -56,7 +56,7 @@ class Example:
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the contents of the program's files, by file name."""
+        """Return the contents of the files that the program needs, by file name."""
         files = {self.program: self.text}
         if self.build_script:
             files["build.rs"] = self.build_script
@@ -92,14 +92,14 @@ class Example:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Return the arguments that start the two sides of the program, in starting order."""
+        """Return the arguments that start the two sides of the program; the first side must be started first."""
         return SIDES[_pattern_of_library(self.manifest, self.pattern)]
 
     @property
     def note(self) -> str:
-        """Return the reason why a user who makes calls gets a program that sends messages.
+        """Return the reason why the program sends messages although the user makes calls.
 
-        Return an empty string if the program fits the pattern.
+        Return an empty string if the program implements the user's pattern.
         """
         if self.pattern == "pubsub" or self.manifest.rpc == "native":
             return ""
@@ -107,7 +107,7 @@ class Example:
 
     @property
     def run(self) -> str:
-        """Return the command that runs the program, without the argument for the side."""
+        """Return the command that runs the program, without the argument that selects the side."""
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
@@ -132,7 +132,7 @@ class Example:
     def _used_crates(self, table: str, text: str) -> dict[str, Any]:
         """Return the adapter's crates that `text` mentions.
 
-        A crate that only the generated code uses must be mentioned in the program too.
+        A crate that only the program's generated code uses must also be mentioned in the program.
         """
         known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
         return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
@@ -150,8 +150,8 @@ def _toml(value: object) -> str:
 
 
 def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
-    """Return the pattern that a library uses for calls or messages. If the library has no calls of its own, calls use
-    `pubsub`."""
+    """Return the pattern, `rpc` or `pubsub`, that a library's example uses for calls or messages. If the library has no
+    calls of its own, the example for calls uses `pubsub`."""
     return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
 
 
@@ -182,7 +182,7 @@ def _line(value: Value, found: re.Match[str]) -> str:
 
 
 def _literal(value: Value, before: str) -> str:
-    """Return a value as a literal in the same notation as `before`, the literal that it replaces."""
+    """Return a value as a literal in the notation of `before`, which is the literal to replace."""
     if isinstance(value, bool):
         return str(value) if before in ("True", "False") else str(value).lower()
     if isinstance(value, str):
@@ -191,9 +191,10 @@ def _literal(value: Value, before: str) -> str:
 
 
 def write_examples(examples: Sequence[Example], values: Mapping[str, Value], folder: Path) -> list[Path]:
-    """Write a transport's programs and a README with their commands, and return the files.
+    """Write a transport's example programs and a README with the commands that run them, and return the paths of the
+    written files.
 
-    `values` replace the values of the constants in the programs.
+    `values` contains new values for the constants in the programs, by name.
     """
     files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
     files[README] = readme(examples, values)
@@ -226,7 +227,7 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
 
 
 def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
-    """Return the settings that differ from their defaults and for which the example has no constant."""
+    """Return the changed settings for which the example has no constant."""
     changed = {
         name: values[name.upper()]
         for name, setting in example.manifest.settings.items()

@@ -54,8 +54,8 @@ class Interpreter:
     @property
     def command(self) -> list[str]:
         """Return the command that runs a node, without arguments."""
-        # The option -P prevents files in the user's working directory from shadowing library modules. A script needs no
-        # such option, because a script does not search this directory.
+        # The option -P prevents files in the user's working directory from shadowing library modules. A node that is
+        # started as a script needs no such option, because Python then does not search the working directory.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
@@ -71,9 +71,9 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """Return a transport's Python, or None if `hopmeter build` has not created it yet.
+    """Return a transport's Python, or None if `hopmeter build` has not created the environment of this Python yet.
 
-    Raises NoPythonError if only the user can install that Python.
+    Raises NoPythonError if only the user can install the transport's Python.
     """
     if offer.interpreter == "system":
         return system()
@@ -101,10 +101,10 @@ def own(name: str) -> Interpreter | None:
 
 @functools.cache
 def system_with_ours() -> Interpreter | None:
-    """Return the system Python extended by the packages next to hopmeter.
+    """Return the system Python, with hopmeter's package directory added to its package directories.
 
-    Return None if the minor versions of both Pythons differ, because compiled packages then cannot be imported. Raises
-    NoPythonError if there is no system Python.
+    Return None if the system Python and hopmeter's Python differ in their minor versions, because compiled packages
+    then cannot be imported. Raises NoPythonError if there is no system Python.
     """
     found, own_packages = system(), ours().packages
     about = _about(found.program)
@@ -137,7 +137,7 @@ def system() -> Interpreter:
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
     """Return a Python's version, whether it is in a virtual environment, and its package directories.
 
-    Return None if the program does not run.
+    Return None if the Python cannot be started.
     """
     try:
         asked = [str(program), "-I", "-c", ABOUT]

@@ -66,8 +66,8 @@ def summary_row(manifest: Manifest) -> list[str]:
 
 
 def broker(manifest: Manifest) -> str:
-    """Return the title of a transport's broker and the settings that need it, or a dash if the transport needs no
-    broker."""
+    """Return the title of a transport's broker and the settings that need the broker, or a dash if the transport needs
+    no broker."""
     broker = manifest.any_broker
     if broker is None:
         return NONE
@@ -75,8 +75,8 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return whether messages can reach another machine, and which settings are needed for this purpose. Return a dash
-    if messages cannot reach another machine."""
+    """Return `yes` if messages can reach another machine, or the settings that are needed to reach another machine.
+    Return a dash if messages cannot reach another machine."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
@@ -111,7 +111,7 @@ def _wait_words(offer: Offer) -> list[str]:
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
     """Return an adapter's library, and who installs its packages: the user or `hopmeter build`.
 
-    The returned text does not depend on this machine.
+    The returned text is the same on every machine.
     """
     if part.user is None:
         return offer.library, _build_command(offer.apt, offer.pip)

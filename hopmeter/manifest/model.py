@@ -227,9 +227,9 @@ class Manifest(Strict):
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 
     def value_in_force(self, name: str, settings: Mapping[str, Value] | None = None) -> Value:
-        """Return a setting's effective value, by default with the chosen settings.
+        """Return the effective value of a setting among `settings`, or among the chosen settings by default.
 
-        The user's environment may override a default.
+        The user's environment may override the default value of a setting.
         """
         setting, values = self.settings[name], self._chosen if settings is None else settings
         return setting.in_force(values.get(name, setting.default))

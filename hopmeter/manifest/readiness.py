@@ -1,6 +1,6 @@
 """Determines whether a transport's node runs on this machine, by starting it with `--describe`.
 
-The node's answer is cached until the node changes.
+The description that the node prints is cached until the node changes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of the given transports, by transport and language. All nodes are queried in parallel."""
+    """Return the readiness of the given transports, by transport name and language. All nodes are queried in
+    parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)
@@ -116,8 +117,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 
 def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
-    """Return the missing part that the chosen settings or the user's environment need, as a message code, a text and a
-    remedy. Return None if no part is missing. `variables` are the node's environment variables."""
+    """Return the missing part that the chosen settings or the user's environment require, as a message code, a text and
+    a remedy. Return None if no part is missing. `variables` are the node's environment variables."""
     for name, setting in manifest.settings.items():
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
@@ -142,9 +143,10 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 def describe(
     manifest: Manifest, language: str, command: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Return the readiness of the node that `command` starts. `variables` extend the usual environment variables.
+    """Return the readiness of the node that `command` starts. `variables` are added to the environment variables of all
+    nodes.
 
-    The node's answer is not cached.
+    The description that the node prints is not cached.
     """
     adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
     try:
@@ -178,7 +180,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> dict[str, str]:
-    """Return a node's environment variables, in addition to those of all nodes."""
+    """Return the environment variables of a node that other nodes do not have."""
     offer = manifest.offers[language]
     found = _interpreter(offer, codec) if offer.variables else None
     return found.fill(offer.variables) if found else {}
@@ -193,7 +195,8 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
 
 
 def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
-    """Return the error if no Python has the packages of both the transport and the codec, and the install command.
+    """Return the error message and the install command if no Python has the packages of both the transport and the
+    codec.
 
     The install command is the same for all transports that use hopmeter's own Python.
     """
@@ -214,17 +217,17 @@ little memory on the same GPU.
 
 
 def environment() -> dict[str, str]:
-    """Return the environment variables of all nodes.
+    """Return the environment variables that all nodes have.
 
-    The variables let nodes import hopmeter, and keep libraries from starting compute threads.
+    The variables let nodes import hopmeter, and prevent libraries from starting compute threads.
     """
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
         folders.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
-    # Node logs are always in UTF-8, whatever encoding the terminal uses, and no text in them can cause an encoding
-    # error.
+    # Node logs are always in UTF-8, whatever encoding the terminal uses, and characters that cannot be encoded are
+    # escaped.
     fixed = {"PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1"}
     return {**DEFAULTS, **os.environ, **fixed, **found}
 
@@ -254,13 +257,14 @@ def _mark(files: Iterable[Path]) -> Mark:
 
 
 def _user_library(user: Owned | None) -> Mark:
-    """Return the location of the user's library, because the library in another location may have another version."""
+    """Return the location of the user's library, because a library in another location may have another version."""
     return [[user.variable, user.location]] if user else []
 
 
 def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
-    # The file's name includes the Python environment, the settings and the environment variables, because each may
-    # select a different library. A shared file would make two terminals overwrite each other's answers.
+    # The name of the cache file depends on the Python environment, the settings and the environment variables, because
+    # each may select a different library. If all terminals shared one file, two terminals would overwrite each other's
+    # descriptions.
     variables = [each for each in mark if len(each) == 2]
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]} {variables}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"

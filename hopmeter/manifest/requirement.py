@@ -1,4 +1,4 @@
-"""Parses requirements with a marker, such as `; platform_machine == 'x86_64'` or the name of an extra."""
+"""Parses package requirements with a marker, such as `; platform_machine == 'x86_64'` or the name of an extra."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """Return a requirement without its marker, or an empty string if the marker excludes this processor or extra.
+    """Return a requirement without its marker, or an empty string if the marker excludes this processor or the given
+    extra.
 
     Raises ValueError if the marker is malformed.
     """

@@ -1,4 +1,5 @@
-"""Defines the manifest table of a broker: how to start the broker, and how to detect that it is ready."""
+"""Defines the manifest table of a broker: how hopmeter starts the broker, and how hopmeter detects that the broker is
+ready."""
 
 from __future__ import annotations
 
