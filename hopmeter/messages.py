@@ -1,6 +1,7 @@
-"""The codes at the end of messages. `messages.toml` defines all of them; docs/messages.md is generated from it.
+"""Defines the codes that end hopmeter's messages. docs/messages.md is generated from `messages.toml`, which defines all
+codes.
 
-`python -m hopmeter.messages > docs/messages.md` writes the document; a test checks that it is up to date.
+`python -m hopmeter.messages > docs/messages.md` writes the document, and a test checks that the document is up to date.
 """
 
 from __future__ import annotations
@@ -38,28 +39,28 @@ def split_code(text: str) -> tuple[str, str | None]:
 
 
 def without_traceback(message: str) -> str:
-    """Return a message without the traceback before its code."""
+    """Return a message with its code but without its traceback."""
     text, code = split_code(message)
     short = text.partition(TRACEBACK)[0]
     return tag(code, short) if code else short
 
 
 def with_remedy(message: str, remedy: str) -> str:
-    """Insert a remedy before the code of a message."""
+    """Insert a remedy between the text and the code of a message."""
     text, code = split_code(message)
     whole = f"{text} ({remedy})" if remedy else text
     return tag(code, whole) if code else whole
 
 
 def join_messages(messages: Iterable[str]) -> str:
-    """Join several messages into one message, with the code of the first."""
+    """Join several messages into one message, which ends with the code of the first message."""
     parts = [split_code(message) for message in messages]
     text, code = "; ".join(text for text, _ in parts), parts[0][1] if parts else None
     return tag(code, text) if code else text
 
 
 def codes(messages: Iterable[str]) -> list[str]:
-    """Return the distinct codes at the end of these messages."""
+    """Return the distinct codes of the given messages."""
     return list(dict.fromkeys(code for _, code in map(split_code, messages) if code))
 
 

@@ -1,4 +1,4 @@
-"""Finds the generated code of a message type, for transports that carry messages as their own types."""
+"""Finds the generated code of a message type, for transports that can send messages as their own types."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def prefixes(offer: Offer) -> list[Path]:
 
 
 def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
-    """Return whether a type needs generated code before its messages can be sent in this form.
+    """Return whether messages of a type can be sent in the given form only with generated code.
 
-    Raises UsageError if the installation defines a nested type differently.
+    Raises UsageError if the installation contains a different definition of a nested type.
     """
     missing = missing_packages(wanted, prefixes(offer))
     is_framed = form == "call" or (wanted.is_bounded if form == "octets" else not wanted.has_header)
@@ -39,7 +39,7 @@ def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
 
 
 def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
-    """Return the `Library` for the directory of a type's code, whether or not the code has been built."""
+    """Return the `Library` for the directory of a message type's code, whether or not the code has been built."""
     digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
     for name, text in sorted(wanted.texts.items()):
         digest.update(f"\n{name}\n{text}".encode())
@@ -54,7 +54,7 @@ def _installation(offer: Offer) -> str:
 
 
 def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
-    """Yield the transport's files that affect the generated code."""
+    """Yield the transport's source files that affect the generated code."""
     if offer.types is None:
         return
     yield from sorted((manifest.folder / offer.types.packages).glob("[Ccp]*.[tx]*"))
@@ -64,6 +64,7 @@ def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
 
 
 def framed_package(wanted: RosType) -> str:
-    """Return the name of the generated package that wraps a type in a message with a frame header and in a service."""
+    """Return the name of the generated package for a type. The package defines a message with a frame header and a
+    service, both of which contain the type."""
     digest = blake2b(repr(sorted(wanted.texts.items())).encode(), digest_size=4)
     return f"hopmeter_{digest.hexdigest()}"

@@ -1,4 +1,5 @@
-"""Define a cell: one fully specified configuration, as planned. `cells.parquet` has one row of results per cell."""
+"""Define a cell, which is one fully specified configuration. `cells.parquet` contains one row with the results of each
+cell."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Cell:
     """The path that this row belongs to, or an empty string for any other row."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a column, as in `cell["pattern"]`. Raises KeyError if a cell has no such column."""
+        """Return the value of a column, such as `cell["pattern"]`. Raises KeyError if no column has this name."""
         for part in (self, self.axes, self.carriage, self.schedule, self.nodes, self.comparison):
             if name not in GROUPS and hasattr(part, name):
                 return getattr(part, name)
@@ -44,7 +45,8 @@ class Cell:
         """Return the id of the table in which this cell is ranked, which is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
-        # Conditions that later versions added are included only if they apply, so that existing ids do not change.
+        # Conditions that later versions added are included in the id only if they apply, so that existing ids do not
+        # change.
         more = (background, hosts) if hosts else (background,) if background else ()
         return blake2b(repr((*key, *more, *_later(self.axes))).encode(), digest_size=4).hexdigest()
 
@@ -74,8 +76,8 @@ class Cell:
 
     @property
     def has_deadline(self) -> bool:
-        """Return whether messages of this row have a deadline. For a whole workload, return whether any flow or path
-        has a deadline."""
+        """Return whether the messages of this row have a deadline. For a whole workload, return whether any flow or
+        path has a deadline."""
         if self.workload is None or not self.is_whole_workload:
             return self.deadline_s is not None
         deadlines = [each.deadline_s for part in (self.workload.flows, self.workload.paths) for each in part]
@@ -90,7 +92,8 @@ class Cell:
 
     @property
     def graph(self) -> str:
-        """Return the id of the workload's participants, flows and paths. The id is empty for an ordinary cell."""
+        """Return an id of the workload's graph, which consists of participants, flows and paths. The id is empty for an
+        ordinary cell."""
         if self.workload is None:
             return ""
         programs = tuple(replace(each, language="", transports=()) for each in self.workload.participants)
@@ -116,18 +119,18 @@ class Cell:
 
     @property
     def call_s(self) -> float:
-        """Return how long a client waits for a missing reply, in seconds."""
+        """Return how long, in seconds, a client waits for a reply before the reply counts as missing."""
         return self.schedule.patience_s + (self.axes.ideal_s or 0.0)
 
     def get(self, name: str) -> Any:
-        """Return the value of a column, or None if a cell has no such column."""
+        """Return the value of a column, or None if no column has this name."""
         try:
             return self[name]
         except KeyError:
             return None
 
     def with_values(self, **values: Any) -> Cell:
-        """Return a copy of this cell with other values, given by column name."""
+        """Return a copy of this cell in which the given columns have the given values."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
@@ -144,7 +147,7 @@ class Cell:
         return cls(**own, **parts)
 
     def flat(self) -> dict[str, Any]:
-        """Return all values by column name."""
+        """Return the values of all columns, by column name."""
         parts = [asdict(getattr(self, name)) for name in GROUPS]
         return (
             {"id": self.id}
@@ -158,7 +161,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """Create a cell from the JSON object in `run.json`, which `as_json` created."""
+        """Create a cell from a JSON object in `run.json` that `as_json` created."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         workload = Workload.from_json(row["workload"]) if row.get("workload") else None
         made = cls(**{**row, **parts, "workload": workload})
@@ -197,16 +200,16 @@ class Columns(Protocol):
 
 
 def table_key(cell: Columns) -> tuple[Any, ...]:
-    """Return the values that all cells of one table have in common, in the order of `CONDITIONS`.
+    """Return the values of the conditions that all cells of one table share, in the order of `CONDITIONS`.
 
-    The size of an encoded object is replaced with None, because another version of the codec's library may need a few
-    bytes more or less.
+    The size of an encoded object is replaced with None, because the size may differ slightly between versions of the
+    codec's library.
     """
     return tuple(value for _, value in table_items(cell))
 
 
 def table_items(cell: Columns) -> list[tuple[str, Any]]:
-    """Return the conditions of `table_key`, each with its name."""
+    """Return the names and values of the conditions in `table_key`."""
     fixed_size = cell.get("codec") == "none"
     return [(name, None if name == "payload_bytes" and not fixed_size else cell.get(name)) for name in CONDITIONS]
 
@@ -218,7 +221,7 @@ def _later(planned: object) -> tuple[tuple[str, Any], ...]:
 
 
 def _without_facts(flow: Flow) -> Flow:
-    """Return a flow with only the values that come from the scenario, which are the same in every version.
+    """Return a flow with only the values that come from the scenario, which are the same in every version of hopmeter.
 
     The size of an encoded object and the transport's properties are left out.
     """
@@ -228,7 +231,7 @@ def _without_facts(flow: Flow) -> Flow:
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of one group from `values`, and return the removed values."""
+    """Remove the values of one group of fields from `values`, and return the removed values."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 

@@ -1,4 +1,4 @@
-"""Define the parts of a cell: conditions, carriage, schedule, node settings and comparisons."""
+"""Define the parts of a cell: its conditions, carriage, schedule, node settings and comparisons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER_BYTES = 64
 
 @dataclass(frozen=True)
 class Axes(Conditions):
-    """The conditions of a cell, and values derived from them."""
+    """The conditions of a cell, and values that are derived from the conditions."""
 
     @property
     def waits(self) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ class Axes(Conditions):
 
     @property
     def pacing(self) -> PaceKind:
-        """Return the properties of the cell's pace."""
+        """Return the properties of the pace at which the source sends."""
         return PACES[self.pace]
 
     @property
@@ -40,7 +40,7 @@ class Axes(Conditions):
 
     @property
     def sinks_work(self) -> bool:
-        """Return whether the sinks do the work, because there is neither a relay nor a server."""
+        """Return whether the sinks do the work, because the cell has neither a relay nor a server."""
         return self.pattern == "pubsub" and not self.relays
 
     @property
@@ -52,7 +52,7 @@ class Axes(Conditions):
     def ideal_s(self) -> float | None:
         """Return the total time of the requested work for one message in seconds, or None if no time is requested.
 
-        Servers that are called in parallel work at the same time, so only the longest time counts.
+        Servers that are called in parallel work at the same time, so that only the longest work counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
@@ -66,7 +66,7 @@ class Axes(Conditions):
 
 @dataclass(frozen=True)
 class Carriage:
-    """How the transport carries the messages: its settings, and properties from its manifest."""
+    """How the transport carries the messages: the transport's settings, and properties from the manifest."""
 
     payload_bytes: int
     profile: str = ""
@@ -114,10 +114,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """How the nodes run.
+    """How the nodes run, for example on which cores and with which priority.
 
-    Endpoint i is pinned to the core at index i modulo the length of `core_list`. If the list is empty, endpoints are
-    not pinned.
+    Endpoint i is pinned to the core in `core_list` at index i modulo the length of the list. If the list is empty,
+    endpoints are not pinned.
     """
 
     core_list: tuple[int, ...] = ()
@@ -140,7 +140,7 @@ class NodeSettings:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells with which this cell is compared."""
+    """The cells with which this cell is compared, such as its floor."""
 
     floor: str | None = None
     """The id of the cell that is the floor of this cell, measured in the same run."""
@@ -169,5 +169,5 @@ class Comparison:
 
 
 def waits_of(word: str) -> tuple[str, ...]:
-    """Split a value of the condition `wait` into its separate waits."""
+    """Split a value of the condition `wait` into the waits of the individual receivers."""
     return tuple(word.split("+"))

@@ -1,4 +1,4 @@
-"""Generate the column types for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
+"""Generate the column types for mypy. `python -m hopmeter.model.column_types_file` writes column_types.py."""
 
 from __future__ import annotations
 
@@ -73,14 +73,15 @@ def write() -> str:
 
 
 def _alias(kind: str, names: list[str]) -> str:
-    """Return the alias for the columns of a type, such as `RealOrNone`. An enumeration is named after its first
-    column."""
+    """Return the alias for the columns of one type, such as `RealOrNone`. The alias for an enumeration is the name of
+    the first column with this type."""
     base = kind.removesuffix(" | None")
     return NAMES.get(base, names[0].capitalize()) + ("" if base == kind else "OrNone")
 
 
 def _names_by_type() -> dict[str, list[str]]:
-    """Return the column names of each type. Planned columns are never null, even in rows that were not measured."""
+    """Return the names of the columns that have each type. Planned columns have a value in every row, even in rows of
+    cells that were not measured."""
     never_null = {
         *ALWAYS,
         *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),

@@ -1,4 +1,4 @@
-"""Define all columns of a run's tables, read from `columns.toml`: name, type, meaning, and when the column is null."""
+"""Define all columns of a run's tables, as listed in `columns.toml`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resourc
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several columns with a common meaning. `names` contains their names, separated by spaces.
+    """One column, or several columns with a common meaning. `names` contains the names of these columns, separated by
+    spaces.
 
-    `type` is text, int, float or bool; `[float]` is a list. `meaning` and `null_when` are phrases for docs/metrics.md.
+    `type` is text, int, float or bool, or a list such as `[float]`. `meaning` and `null_when` are phrases for
+    docs/metrics.md.
     """
 
     names: str
@@ -38,8 +40,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two events of a message, such as sending and arrival. A latency has one column per
-    statistic, interval bound and count."""
+    """A latency: the time between two events of a message, such as sending and arrival. A latency has one column for
+    each statistic, each bound of an interval and each count."""
 
     name: str
     between: str
@@ -48,7 +50,7 @@ class Latency:
 
     @property
     def types(self) -> dict[str, str]:
-        """Return the columns of the latency with their types."""
+        """Return the names and types of the latency's columns."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
         return {**statistics, f"{self.name}_count": "int", f"{self.name}_lost": "int"}

@@ -1,6 +1,8 @@
-"""Generate the column tables in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md`.
+"""Generate the column tables in docs/metrics.md. The command is `python -m hopmeter.model.columns_page
+docs/metrics.md`.
 
-Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. The remaining text of the page is not generated.
+In the page, each table is between `<!-- columns: SECTION -->` and `<!-- end -->`. All other text of the page is written
+by hand.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill_in_tables(page: str) -> str:
-    """Return the page with tables generated from `columns.toml`."""
+    """Return the page with the tables that are generated from `columns.toml`."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 
 def section(name: str) -> str:
-    """Return the table of one section as Markdown."""
+    """Return the table of one section of columns as Markdown."""
     return latencies() if name == "latencies" else columns(TABLE[name])
 
 
@@ -33,8 +35,8 @@ def latencies() -> str:
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Return the table of the given columns as Markdown. The table column "null when" is omitted if no column can be
-    null."""
+    """Return the table of the given columns as Markdown. The table has no column "null when" if none of the given
+    columns can be null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

@@ -1,4 +1,4 @@
-"""Define how a condition is declared: its key, default, values, scope and descriptions."""
+"""Define how a condition is declared, with its key, default, allowed values, scope and descriptions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Scope = Literal["flow", "graph", "run"]
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition of a cell, for which a scenario may give several values.
+    """A condition of a cell. A scenario may give several values for the condition.
 
-    The declaration defines the command-line option, the scenario's key and schema, the column, and the wording of
-    titles and questions.
+    The declaration defines the condition's command-line option, key, schema and column, and its wording in titles and
+    questions.
     """
 
     option: str
@@ -71,7 +71,7 @@ class Condition:
 
     @property
     def key(self) -> str:
-        """Return the name of the condition in a scenario and as an option."""
+        """Return the name of the condition in scenarios and, as an option, on the command line."""
         return self.name.removesuffix(f"_{self.unit}") if self.unit else self.name
 
     @property
@@ -80,13 +80,13 @@ class Condition:
         return {str: "text", int: "int", float: "float"}[self.type]
 
     def title_words(self, value: Any) -> str:
-        """Return the wording of a value in a table's title."""
+        """Return the words for a value in the title of a table."""
         if self.noun:
             return plural(value, self.noun)
         return self.titles.get(str(value), self.title).format(name=self.name, value=value)
 
     def question_words(self, value: Any) -> str:
-        """Return the wording of a value in a question."""
+        """Return the words for a value in a question."""
         shown = f"{value:,.12g}" if isinstance(value, float) else value
         return self.phrases.get(str(value), self.phrase).format(key=self.key, value=shown)
 

@@ -19,12 +19,13 @@ PARAMETERS = tuple(KEYS[pace.parameter] for pace in PACES.values() if pace.param
 
 
 def flow_values(source: object) -> dict[str, Any]:
-    """Return the flow conditions of a cell's axes or of a flow, by column name."""
+    """Return the values of the conditions that each flow has, by column name. `source` is a flow or the axes of a
+    cell."""
     return {each.name: getattr(source, each.name) for each in OF_FLOWS}
 
 
 def rates_of(planned: object) -> Rates | None:
-    """Return the rates of a cell's axes or of a flow, or None if there is no schedule."""
+    """Return the rates of a flow or of a cell's axes, or None if the flow or cell has no schedule."""
     return _rates({each.key: getattr(planned, each.name) for each in OF_FLOWS})
 
 
@@ -41,6 +42,6 @@ def _rates(keys: Mapping[str, Any]) -> Rates | None:
 
 
 def sending_s(rates: Rates, messages: int, warmup: int) -> float:
-    """Return how long a source with a schedule sends, in seconds. The warm-up messages are sent at the first rate,
-    before the measured messages."""
+    """Return how long, in seconds, a source with a schedule sends messages. The source first sends the warm-up messages
+    at the first rate, and then the measured messages."""
     return (messages + warmup * (rates.mean_hz / rates.first_hz)) / rates.mean_hz

@@ -1,10 +1,11 @@
 """Declare each condition of a cell once: type, default, allowed values, scope and wording.
 
-To add a condition, add a field to `Conditions` and a column to `columns.toml`. If each flow has the condition, also add
-a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append new fields at the end.
+To add a condition, add a field to `Conditions` and a column to `columns.toml`. If each flow of a workload has the
+condition, also add a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append
+new fields at the end.
 """
 
-# The evaluation of annotations is not postponed in this module, because the annotations are the declarations.
+# This module does not postpone the evaluation of annotations, because the annotations contain the declarations.
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -25,7 +26,7 @@ UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_s
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions for which a scenario may give several values.
+    """The conditions of a cell, for each of which a scenario may give several values.
 
     The value of `language` is `source>relay>sink`, or one word if all roles use the same language.
     """

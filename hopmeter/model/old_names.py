@@ -1,4 +1,5 @@
-"""Accept names of the previous release in scenarios, command lines, stored runs and manifests for one more release."""
+"""Accept the names of the previous release for one more release: in scenarios, command lines, stored runs and
+manifests."""
 
 from __future__ import annotations
 
@@ -25,23 +26,25 @@ Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return a scenario's table with current names, including its cases. The user gets a warning about each old name.
+    """Return a scenario's table in which old names are replaced with current names, also in the table's cases. The user
+    gets a warning about each old name.
 
-    `source` names the table's origin in warnings.
+    In warnings, `source` names where the table comes from.
     """
     return _convert(table, source)
 
 
 def convert_stored(table: Table) -> Table:
-    """Return a stored run's table with current names. Old names give no warnings, because the user cannot change the
-    run."""
+    """Return a stored run's table in which old names are replaced with current names. Old names give no warnings,
+    because the user cannot change the run."""
     return _convert(table, "")
 
 
 def rename_old_manifest_names(table: Table, source: str) -> Table:
-    """Return a manifest's table with current names. The user gets a warning about each old name.
+    """Return a manifest's table in which old names are replaced with current names. The user gets a warning about each
+    old name.
 
-    `source` names the table's origin in warnings.
+    In warnings, `source` names where the table comes from.
     """
     renamed: Table = _rename_keys(table, source)
     if isinstance(languages := renamed.get("languages"), dict):
@@ -80,7 +83,7 @@ def _value(key: str, value: Any, source: str) -> Any:
 
 
 def warn_of_old_option(old: str, new: str) -> None:
-    """Warn about a command-line option that was renamed."""
+    """Warn the user about a command-line option that was renamed."""
     _warn(f'"{old}" is now "{new}"', "the command line")
 
 

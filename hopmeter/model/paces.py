@@ -1,4 +1,5 @@
-"""Define the paces of a source and their properties. The instrument's `PaceKind` defines the same paces.
+"""Define the paces at which a source may send, and their properties. The instrument's `PaceKind` defines the same
+paces.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
 instrument/src/pacer.rs. The parameter of a pace must be declared as a condition in conditions.py.
@@ -19,8 +20,8 @@ MOST_UNSCHEDULED_MESSAGES = 2_000_000
 
 @dataclass(frozen=True)
 class Rates:
-    """The messages per second at the beginning and at the end of a trial. During the trial, the rate changes
-    linearly."""
+    """The messages per second at the beginning and at the end of a trial. Between the beginning and the end of the
+    trial, the rate changes linearly."""
 
     first_hz: float
     last_hz: float
@@ -71,7 +72,8 @@ class PaceKind:
     """The phrase for the pace in the question of a run."""
 
     def describe(self, name: str, rates: Mapping[str, str]) -> str:
-        """Return the description of the pace. `rates` contains the formatted rates, by key."""
+        """Return the words that describe the pace. `rates` contains the formatted rates, by the key of each rate in a
+        scenario."""
         return self.phrase.format(name=name, **rates)
 
 

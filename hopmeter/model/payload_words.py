@@ -1,6 +1,6 @@
-"""Format payloads as text: `image 640×480` in a title, `an image of 640×480` in a sentence.
+"""Format payloads as text, such as `image 640×480` in a title and `an image of 640×480` in a sentence.
 
-The multiplication sign is used only in sizes. The names of files and types are left unchanged.
+In the text, only sizes contain the multiplication sign. The names of files and types are left unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
 
 @dataclass(frozen=True)
 class PayloadName:
-    """The parts of a payload's name: the kind of payload, the name within this kind, and further details."""
+    """The parts of a payload's name: the kind of payload, the name of this payload within its kind, and further
+    details."""
 
     kind: str
     name: str = ""
@@ -44,10 +45,10 @@ def format_lengths(text: str) -> str:
 
 
 def name_payload(payload: str, with_folder: bool = False) -> str:
-    """Return the name of a payload for a title: `image 640×480`, `message robot.State`, `timing message`.
+    """Return the name of a payload for a title, such as `image 640×480`, `message robot.State` or `timing message`.
 
-    The name of bytes is empty, because their only property is their size. Files are named without their directory
-    unless `with_folder` is set.
+    The name of a payload of bytes is empty, because such payloads differ only in their size. The name of a file
+    excludes its directory unless `with_folder` is set.
     """
     if payload == "timing":
         return "timing message"
@@ -58,10 +59,9 @@ def name_payload(payload: str, with_folder: bool = False) -> str:
 
 
 def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY) -> str:
-    """Return the name of a payload for a sentence: `an image of 640×480`, `a message of 1 kB`, `your message
-    robot.State`.
+    """Return the name of a payload for a sentence, such as `an image of 640×480` or `a message of 1 kB`.
 
-    `array` is the user's term for an array object, such as `a NumPy array`.
+    `array` contains the words for an array object, such as `a NumPy array`.
     """
     if payload == "timing":
         return "a small message"
@@ -78,8 +78,8 @@ def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY
 
 
 def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
-    """Return distinct names of several payloads. Files and messages with equal names are named with their
-    directories."""
+    """Return distinct names of several payloads, for a sentence. If two names would be equal, both include the
+    directory of the file or message."""
     short = [describe_payload(each, array=array) for each in payloads]
     return [
         name if short.count(name) == 1 else describe_payload(payload, True, array)
@@ -88,12 +88,12 @@ def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
 
 
 def _shape(parts: PayloadName) -> str:
-    """Return an array's shape as text: `640×480`, or `6 numbers` for a one-dimensional array."""
+    """Return an array's shape as text, such as `640×480`, or `6 numbers` for a one-dimensional array."""
     return parts.name if parts.kind != "array" or "×" in parts.name else f"{int(parts.name):,} numbers"
 
 
 def _bytes(size: str) -> str:
-    """Return a size as text, such as `64 bytes`. Sizes of 1,000 bytes or more are abbreviated."""
+    """Return a size as text, such as `64 bytes`. Sizes from 1,000 bytes on are abbreviated, such as `1 kB`."""
     if not size.isdecimal():
         return size
     return humanize.byte_size(int(size)) if int(size) >= 1000 else humanize.plural(int(size), "byte")
@@ -111,9 +111,10 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 
 
 def _message(text: str, with_folder: bool) -> PayloadName:
-    """Return the name of a message's type.
+    """Return the parts of the name of a message payload.
 
-    The name includes the message's file if `with_folder` is set, and the message's values if they are not the default.
+    If `with_folder` is set, the name includes the message's file. If the message's values are not the default, the name
+    includes the values too.
     """
     file, _, rest = text.partition(":")
     if is_ros2(KIND + text):

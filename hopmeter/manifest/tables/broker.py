@@ -84,22 +84,23 @@ class BrokerTable(Strict):
     def environment_on(self, environment: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables for nodes on a different host from the broker.
 
-        Variables that contain a port locate the broker, so their values come from `environment`. All other variables
-        are filled with `here`, the values of the nodes' host. Variables that are not in `environment` are omitted.
+        The values of variables that contain a port come from `environment`, because these variables locate the broker.
+        In all other variables, placeholders are replaced with the values in `here`, which belong to the nodes' host.
+        Variables that are not in `environment` are omitted.
         """
         known = {name: text for name, text in self.environment.items() if name in environment}
         return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
 
     @property
     def needed_with(self) -> str:
-        """Return the settings that need the broker, as `NAME=VALUE`. Return an empty string if the transport always
-        needs the broker."""
+        """Return the setting values that need the broker, as `NAME=VALUE`. Return an empty string if the transport
+        always needs the broker."""
         return ", ".join(f"{name}={' or '.join(map(str, values))}" for name, values in self.where.items())
 
     @property
     def line(self) -> str:
-        """Return the log text that shows that the broker is ready. Return an empty string if an open port shows that
-        the broker is ready."""
+        """Return the text in the broker's log that shows that the broker is ready. Return an empty string if an open
+        port shows that the broker is ready."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property
@@ -127,9 +128,10 @@ def without_secret(text: str) -> str:
 
 
 def find_program(program: str) -> str | None:
-    """Return the path of a program, or None. Besides PATH, the usual directories of brokers are searched.
+    """Return the path of a program, or None if the program is not found. The search covers PATH and the usual
+    directories of brokers.
 
-    The name may begin with an environment variable that lists several directories.
+    The program's name may begin with an environment variable that lists several directories.
     """
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])
     return next(filter(None, (shutil.which(each, path=places) for each in expand_paths(program))), None)

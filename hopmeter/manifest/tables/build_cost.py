@@ -10,7 +10,7 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class BuildCost(Strict):
-    """The cost of a first build with two cores and an empty cache.
+    """The cost of building an adapter for the first time, with two cores and an empty cache.
 
     The cost excludes the instrument and system packages, which many transports share.
     """

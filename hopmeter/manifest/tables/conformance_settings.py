@@ -11,7 +11,8 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class ConformanceSettings(Strict):
-    """Settings that the conformance suite also tests, and the conditions of this test."""
+    """A set of transport settings that the conformance suite tests, and the conditions under which the suite tests
+    them."""
 
     settings: Annotated[dict[str, Value], Field(min_length=1)]
     placement: Placement = "process"

@@ -39,7 +39,8 @@ class Hint(Strict):
     def applies(
         self, symptoms: Collection[str], settings: Mapping[str, Value], payload_bytes: int, receivers: int
     ) -> bool:
-        """Return whether the hint explains one of these symptoms and its cure is not yet set."""
+        """Return whether the hint explains one of the given symptoms and at least one setting of its cure is
+        missing."""
         fits = payload_bytes >= self.least_payload_bytes and receivers <= (self.max_receivers or receivers)
         has_cause = all(settings.get(name) in values for name, values in self.where.items())
         is_cured = all(settings.get(name) == value for name, value in self.cure.items())
@@ -47,6 +48,6 @@ class Hint(Strict):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says what the library does and which settings avoid the symptom."""
+        """Return a sentence that describes the library's behaviour and names the settings that avoid the symptom."""
         cure = ", ".join(f"{name}={humanize.setting(value)}" for name, value in self.cure.items())
         return f"{self.text}; set {cure}"

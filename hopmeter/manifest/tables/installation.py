@@ -15,7 +15,7 @@ from hopmeter.manifest.tables.strict import Strict
 class Installation(Strict):
     """The table `[languages.X.installations.Y]`: packages that hopmeter installs into a separate environment.
 
-    A Rust installation uses the libraries in the environment of the Python installation.
+    A Rust installation uses the libraries in the environment of the Python installation with the same name.
     """
 
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}

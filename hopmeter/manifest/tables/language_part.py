@@ -1,4 +1,4 @@
-"""Describes a transport in one language, as written in the manifest and with all defaults filled in."""
+"""Describes a transport in one language, both as written in the manifest and with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ ONLY_FOR = {
 
 
 class MessageTypes(Strict):
-    """The table `[languages.X.types]`: how a transport carries messages as its own types."""
+    """The table `[languages.X.types]`, which describes how a transport sends messages as its own types instead of as
+    bytes."""
 
     codec: str
     """The codec that encodes the transport's messages. The schemas of this codec define the transport's types."""
@@ -134,7 +135,7 @@ class Offer(BaseModel):
 
     @property
     def node(self) -> str:
-        """Return the node's name: the name of the transport, or of the installation for which the node is built."""
+        """Return the node's name, which is the name of the transport or of the node's separate installation."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property
@@ -146,8 +147,8 @@ class Offer(BaseModel):
 def check_installations(language: str, part: LanguagePart, in_python: Mapping[str, Installation]) -> None:
     """Raise RefusedValueError if a language's installations are invalid.
 
-    A Python installation needs packages. A Rust installation needs a Python installation of the same name, and no
-    packages. The installation that replaces the user's library must exist.
+    A Python installation needs packages. A Rust installation contains no packages and needs a Python installation with
+    the same name. If an installation replaces the user's library, the manifest must define this installation.
     """
     for name, each in part.installations.items():
         if language == "python" and not each.pip:

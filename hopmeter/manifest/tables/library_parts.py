@@ -1,4 +1,4 @@
-"""Defines the library parts that a setting needs and that only the user can install."""
+"""Defines which parts of a library a setting needs. Only the user can install these parts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hopmeter.manifest.tables.user_environment import expand, expand_paths
 
 
 class Needs(Strict):
-    """The manifest table `[settings.X.needs]`.
+    """The table `[settings.X.needs]` of a manifest, which describes a part of the library.
 
-    `{value}` stands for the setting's value. `{package}` stands for the value as it appears in Debian package names,
-    with hyphens instead of underscores.
+    In the texts of this table, `{value}` stands for the setting's value. `{package}` stands for the value as it appears
+    in Debian package names, with hyphens instead of underscores.
     """
 
     file: str
@@ -25,10 +25,10 @@ class Needs(Strict):
     """How to install the part. The remedy may contain environment variables."""
 
     def is_met(self, value: str, variables: Mapping[str, str]) -> bool:
-        """Return whether the part is installed. `variables` override the user's environment variables."""
+        """Return whether the part is installed. `variables` take precedence over the user's environment variables."""
         return any(Path(each.replace("{value}", value)).is_file() for each in expand_paths(self.file, variables))
 
     def how(self, value: str, variables: Mapping[str, str]) -> str:
-        """Return how to install the part."""
+        """Return the instructions for installing the part."""
         text = self.remedy.replace("{value}", value).replace("{package}", value.replace("_", "-"))
         return expand(text, variables)

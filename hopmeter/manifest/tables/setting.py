@@ -1,4 +1,4 @@
-"""Defines a transport's setting: its default, its allowed values, and its effect on the nodes' environment."""
+"""Defines a transport's setting: its default, its allowed values, and the environment variables that it sets."""
 
 from __future__ import annotations
 
@@ -88,14 +88,15 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the effective value of the setting. The user's environment may override a default."""
+        """Return the value of the setting that the nodes will use. The user's environment may override the default
+        value."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables for a value of the setting. The default value of a setting needs no
-        variables.
+        """Return the environment variables that pass a value of the setting to the nodes. The default value needs no
+        environment variables.
 
         `folder` is the transport's directory.
         """
@@ -105,11 +106,13 @@ class Setting(Strict):
         return {name: text.replace(VALUE, humanize.setting(value)) for name, text in texts}
 
     def label(self, value: Value) -> str:
-        """Return a word for the value in results. For a file, the word depends on the file's content."""
+        """Return the word that stands for the value in results. For a setting with a file, the word contains a hash of
+        the file's content."""
         return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
-        """Convert a command-line word to a value. Raises a RefusedValueError that lists the allowed values."""
+        """Convert a word from the command line to a value of the setting. Raises a RefusedValueError that lists the
+        allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:

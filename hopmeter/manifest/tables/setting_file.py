@@ -14,7 +14,7 @@ TEXT = "text"
 
 
 def find(value: str, text: str) -> str:
-    """Return a file's absolute path, or the value itself if it begins with `text`.
+    """Return a file's absolute path, or `value` itself if it begins with `text`.
 
     Raises RefusedValueError if the file cannot be read.
     """

@@ -10,15 +10,16 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def value_in_environment(variables: Mapping[str, str], value: str) -> str:
-    """Return the user's value of the first environment variable that the manifest sets to exactly `value`. Return an
-    empty string if the user has not set it."""
+    """Return the user's value of an environment variable: the first one that the manifest sets to exactly `value`.
+    Return an empty string if the user has not set this variable."""
     return next((os.environ.get(name, "") for name, text in variables.items() if text == value), "")
 
 
 def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a path once for each directory in the environment variable with which the path begins (`A:B`).
+    """Yield a path once for each directory in the environment variable with which the path begins. The variable may
+    list several directories, such as `A:B`.
 
-    `variables` override the user's environment.
+    `variables` take precedence over the user's environment variables.
     """
     known = {**os.environ, **(variables or {})}
     first, slash, rest = text.partition("/")
@@ -28,6 +29,6 @@ def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Itera
 
 
 def expand(text: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text with all environment variables that are set replaced with their values."""
+    """Return a text in which each environment variable that is set is replaced with the variable's value."""
     known = {**os.environ, **(variables or {})}
     return VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)

@@ -1,6 +1,6 @@
-"""Describes libraries that no registry has.
+"""Describes libraries that no package registry contains.
 
-The user installs such a library, and an environment variable gives its location.
+The user installs such a library and sets an environment variable to the library's location.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ VERSION = re.compile(r"<version>\s*(\d+)[^<]*</version>")
 
 
 class Owned(Strict):
-    """The manifest table `[languages.X.user]`."""
+    """The table `[languages.X.user]` of a manifest, which describes a library that the user installs."""
 
     variable: str
     """The environment variable that an installation by the user defines, such as `LIBXR_ROOT` or `ROS_DISTRO`."""
@@ -38,15 +38,16 @@ class Owned(Strict):
 
     @property
     def location(self) -> str:
-        """Return the library's location from the variable, or an empty string if the variable is not set."""
+        """Return the library's location from the environment variable, or an empty string if the variable is not
+        set."""
         return os.environ.get(self.variable, "")
 
     def problem(self, title: str = "it") -> tuple[str, str] | None:
-        """Return the reason why the library cannot be used and the remedy, or None if it can be used. `title` names the
-        library in the text.
+        """Return the reason why the library cannot be used and the remedy. Return None if the library can be used.
+        `title` names the library in the text.
 
-        An overlay may contain the library again, but not in another release, because a node would mix parts of both
-        releases.
+        An overlay may contain the library a second time, but only in the same release, because a node would otherwise
+        mix parts of two releases.
         """
         if not self.is_here:
             return f"{title} is not installed here", self.remedy
@@ -57,8 +58,8 @@ class Owned(Strict):
         return f"two releases of {title} are sourced: {named}", "open a new shell, and source only one of them"
 
     def _releases(self) -> Iterator[tuple[str, Path]]:
-        """Yield each directory that contains a release of the library, with the release as package name and major
-        version."""
+        """Yield each directory that contains a release of the library, together with the package name and the major
+        version of the release."""
         if not self.release:
             return
         for folder in map(Path, filter(None, self.location.split(os.pathsep))):
