@@ -1,4 +1,4 @@
-"""The verdict on the requirements of a row, as a value and as column text."""
+"""Define the verdict on a row's requirements, and format it for the column `require_each`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The verdict on a requirement. The values are ordered from best to worst."""
+    """The verdict on a requirement. The verdicts are listed from best to worst."""
 
     MEETS = "meets"
     UNDECIDED = "undecided"
@@ -15,16 +15,16 @@ class Verdict(StrEnum):
 
 
 def overall(verdicts: Iterable[str]) -> Verdict:
-    """Return the combined verdict on several requirements, which is the worst of these verdicts."""
+    """Return the combined verdict on several requirements, which is the worst of the individual verdicts."""
     order = list(Verdict)
     return max(map(Verdict, verdicts), key=order.index, default=Verdict.MEETS)
 
 
 def verdict_text(requirement: str, verdict: Verdict) -> str:
-    """Return a requirement and its verdict as text for the column `require_each`, such as `p50 < 100us: meets`."""
+    """Return a requirement and its verdict as an item of the column `require_each`, such as `p50 < 100us: meets`."""
     return f"{requirement}: {verdict}"
 
 
 def unmet(texts: Iterable[str] | None) -> list[str]:
-    """Return the texts from `require_each` for requirements that are missed or undecided."""
+    """Return the items of `require_each` with requirements that are missed or undecided."""
     return [text for text in texts or () if not text.endswith(f": {Verdict.MEETS}")]

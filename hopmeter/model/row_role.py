@@ -1,4 +1,5 @@
-"""Define the role of a row in its table. The report defines the words for each role."""
+"""Define the roles that rows have in a ranking table, such as choice or floor. The report defines how each role is
+worded."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ class Role(StrEnum):
 
 
 def role_of(is_ranked: bool, is_installable: bool, is_floor: bool) -> Role:
-    """Return the role of a row. A choice that is also the floor of other rows counts as a choice."""
+    """Return the role of a row with the given properties. A row that is both a choice and the floor of other rows has
+    the role `CHOICE`."""
     if is_ranked and is_installable:
         return Role.CHOICE
     if is_floor:

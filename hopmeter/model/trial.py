@@ -8,10 +8,11 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """The result of executing a cell once. Failed trials are stored too, with a reason.
+    """The result of executing a cell once. Failed trials are stored too, with the reason for the failure.
 
-    `nodes` contains the `done` messages in node order (see docs/internals.md), each with `version`, `language` and
-    `clock` from the node's `bound` message. `start_ns` is the time of `go` on CLOCK_MONOTONIC.
+    `nodes` contains the `done` messages of the nodes, in node order (see docs/internals.md). Each message also contains
+    `version`, `language` and `clock` from the node's `bound` message. `start_ns` is the time on CLOCK_MONOTONIC at
+    which the launcher sent `go`.
     """
 
     cell: str
@@ -48,5 +49,5 @@ class TrialResult:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> TrialResult:
-        """Create a trial from a line of `trials.jsonl`, parsed from the output of `as_json`."""
+        """Create a trial from the parsed JSON object of a line of `trials.jsonl`."""
         return cls(**row)

@@ -56,8 +56,8 @@ def span_ns(text: str) -> int:
 
 
 def percent(text: str) -> float:
-    """Parse a share of a core, such as `50%`. The share must be above 0 and at most 100 percent. Raises a ValueError
-    that explains the syntax."""
+    """Parse the share of a core's time, such as `50%`, and return it in percent. The share must be greater than 0 % and
+    at most 100 %. Raises a ValueError that explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -67,8 +67,8 @@ def percent(text: str) -> float:
 
 
 def bytes_per_second(text: str) -> float:
-    """Parse memory traffic such as `2GB/s` or `500MB/s`, and return bytes per second. Raises a ValueError that explains
-    the syntax."""
+    """Parse a memory bandwidth such as `2GB/s` or `500MB/s`, and return it in bytes per second. Raises a ValueError
+    that explains the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
     if not found:
         said = f'"{text}" is not an amount of memory traffic; write a number and MB/s or GB/s, such as 2GB/s'
@@ -80,8 +80,8 @@ def bytes_per_second(text: str) -> float:
 
 
 def payload_bytes(text: str) -> int:
-    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message consists of the header
-    alone."""
+    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message consists of only the
+    header."""
     if path := payload_file(text):
         return _size(path)
     if is_message(text):
@@ -108,13 +108,14 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """Return the absolute path of the file that provides the payload bytes, or None for any other payload."""
+    """Return the absolute path of the file whose bytes are the payload, or None for a payload without such a file."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
 
 def frame_size(text: str) -> tuple[int, int] | None:
-    """Return the width and height of the frames of an image or video file, or None for any other payload."""
+    """Return the width and height of the frames in a payload's image or video file, or None for a payload without such
+    a file."""
     source = parse_source(text)
     if source is None:
         return None
@@ -127,8 +128,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the payload from which a codec creates its object. An image or video file is replaced with an image or
-    frames of the same size."""
+    """Return the specification of the payload from which a codec creates its object. An image or video file is replaced
+    with a generated image or generated frames of the same size."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -147,7 +148,7 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """Return a payload in the form of the spec file. Raises a ValueError that explains the syntax."""
+    """Return a payload in the format of the spec file. Raises a ValueError that explains the syntax."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -159,10 +160,10 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Return the work per message in the form of the spec file: one item for all receivers, or one item for each server
-    or sink.
+    """Return the work per message in the format of the spec file. The list has one item for all receivers, or one item
+    for each server or sink.
 
-    An item without a kind has the kind of the first item.
+    If an item does not name its kind of work, it has the kind of the first item.
     """
     if "/" not in text:
         return [work(text)]
@@ -172,8 +173,8 @@ def works(text: str) -> list[dict[str, str | int]]:
 
 
 def work(text: str, whole: str = "") -> dict[str, str | int]:
-    """Return one server's work per message in the form of the spec file. `whole` is the complete list, for error
-    messages."""
+    """Return one server's work per message in the format of the spec file. `whole` is the complete list of works, which
+    error messages quote."""
     kind, _, amount = text.partition(":")
     if text == "none":
         return {"kind": "none"}
@@ -189,8 +190,8 @@ def work(text: str, whole: str = "") -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """Parse BYTES or `frame` (the received payload), then the method and the destination. A default is omitted, because
-    the nodes know the defaults."""
+    """Parse the number of bytes or `frame` (the received payload), then the method and the destination of a copy.
+    Methods and destinations that are not given are omitted, because the nodes know the defaults."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise RefusedValueError(
@@ -208,8 +209,8 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long, in nanoseconds, each of `many` servers or sinks works on a message. Return None if the work
-    includes copies or no times."""
+    """Return how long, in nanoseconds, each of `many` servers or sinks works on a message. Return None if any work is a
+    copy, or if no work has a duration."""
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

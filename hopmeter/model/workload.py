@@ -1,8 +1,8 @@
-"""Define a workload: the programs of a system, the flows of messages and calls between them, and the paths that flows
-form.
+"""Define a workload: the programs of a system, the flows of messages and calls between the programs, and paths of
+several flows.
 
-Every cell has at least one flow. An ordinary cell has one flow per pair (`plan.flows`), and a workload defines its own
-flows.
+Every cell has at least one flow. An ordinary cell has one flow for each pair (`plan.flows`), and a workload defines its
+own flows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Participant:
 
 @dataclass(frozen=True)
 class Carrier:
-    """A transport with its settings. Each participant has one process for each carrier of its flows."""
+    """A transport with its settings. If the flows of a participant use several carriers, the participant has one
+    process for each carrier."""
 
     transport: str
     profile: str = ""
@@ -65,18 +66,18 @@ class Carrier:
 
     @property
     def key(self) -> str:
-        """Return the key that identifies the carrier."""
+        """Return a key that identifies the carrier by its transport and settings."""
         return " ".join([self.transport, *(f"{name}={value}" for name, value in sorted(self.settings.items()))])
 
     @property
     def name(self) -> str:
-        """Return the transport with its profile, such as `zeromq hwm=10`."""
+        """Return the transport's name with the changed settings, such as `zeromq hwm=10`."""
         return " ".join(filter(None, [self.transport, self.profile]))
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The recording that a flow replays."""
+    """The recording that a flow replays, and how the flow replays it."""
 
     recording: str
     """The absolute path of the recording, followed by a colon and the topic."""
@@ -175,17 +176,17 @@ class Flow:
 
     @property
     def has_codec(self) -> bool:
-        """Return whether the messages are objects that a codec encodes."""
+        """Return whether the flow's messages are objects that a codec encodes."""
         return self.codec != NO_CODEC
 
     @property
     def has_object(self) -> bool:
-        """Return whether the messages are objects that a codec or the transport encodes."""
+        """Return whether the flow's messages are objects that a codec or the transport encodes."""
         return self.has_codec or self.payload.startswith(MESSAGE)
 
     @property
     def mean_bytes(self) -> int:
-        """Return the mean size of the messages in bytes."""
+        """Return the mean size of the flow's messages in bytes."""
         return round(self.replay.mean_bytes) if self.replay else self.payload_bytes
 
     @property
@@ -195,7 +196,8 @@ class Flow:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the flows that cause messages of this flow, including `latest`, `during` and `returns`."""
+        """Return the names of the flows that cause messages of this flow, including the flows in `latest`, `during` and
+        `returns`."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:
@@ -205,7 +207,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Path:
-    """A sequence of flows in which the messages of each flow cause the messages of the next flow."""
+    """A sequence of flows, in which each flow's messages cause the messages of the next flow."""
 
     name: str
     flows: tuple[str, ...]
@@ -228,7 +230,7 @@ class Workload:
         return next(each for each in (*self.flows, *self.bridges) if each.name == name)
 
     def chain(self, name: str) -> frozenset[str]:
-        """Return the names of a flow and of all flows that cause it, directly or indirectly."""
+        """Return the names of a flow and of all flows that cause the flow's messages, directly or indirectly."""
         found: set[str] = set()
         open_ = [name]
         while open_:
@@ -256,7 +258,7 @@ class Workload:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
-        """Create a workload from the JSON object in `run.json`, which `dataclasses.asdict` created."""
+        """Create a workload from a JSON object in `run.json` that `dataclasses.asdict` created."""
         return cls(
             participants=tuple(_make(Participant, each) for each in row["participants"]),
             flows=tuple(map(_make_flow, row["flows"])),

@@ -1,1 +1,1 @@
-"""Runs a Python node, which loads one adapter and uses the adapter in the instrument's roles."""
+"""Runs a Python node, which loads one adapter and runs endpoints that use it."""

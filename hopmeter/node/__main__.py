@@ -17,5 +17,6 @@ if __name__ == "__main__":
     code = run(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # All link ends are closed now. A regular interpreter shutdown would interfere with library threads that still run.
+    # At this point, all link ends are closed. A regular interpreter shutdown would interfere with threads of the
+    # library that still run.
     os._exit(code)

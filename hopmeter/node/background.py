@@ -1,8 +1,8 @@
 """`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S` produces a trial's background load.
 
-The launcher writes one word per line to stdin, and reads JSON lines from stdout. The process writes `{}` when the load
-is running. `begin` starts the measurement and has no answer. `read` requests the load since `begin`. The process exits
-at the end of stdin.
+The launcher writes commands to stdin, one word per line, and the process writes JSON lines to stdout. The process
+writes `{}` to stdout as soon as the load is running. The command `begin` starts the measurement of the load and has no
+answer. The command `read` requests the mean load since the last `begin`. The process exits at the end of stdin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter._instrument import BackgroundLoad
 
 
 def main(arguments: list[str]) -> None:
-    """Load the machine until the end of stdin."""
+    """Produce the background load until the end of stdin."""
     cores = [int(core) for core in arguments[0].split(",")]
     load = BackgroundLoad(cores, float(arguments[1]), float(arguments[2]))
     begun = load.reading()
@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _result(begun: tuple[int, int, int], now: tuple[int, int, int], cores: int) -> dict[str, float]:
-    """Return the average utilization of the cores in percent, and the copy rate in gigabytes per second."""
+    """Return the average utilization of the cores in percent, and the rate at which memory is copied in gigabytes per
+    second."""
     interval_ns, cpu_ns, copied_bytes = (after - before for before, after in zip(begun, now, strict=True))
     return {"cpu_percent": 100 * cpu_ns / interval_ns / cores, "memory_gb_s": copied_bytes / interval_ns}
 

@@ -1,4 +1,4 @@
-"""Provides base classes and helpers for adapters. An adapter need not use these classes and helpers."""
+"""Provides base classes and helpers for adapters. An adapter may be written without these classes and helpers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BaseTransport:
         self.settings = setup.settings
 
     def facts(self) -> dict[str, str]:
-        """Return the fact `path`."""
+        """Return the fact `path`, which states how the bytes travel."""
         return {"path": self.path}
 
     def close(self) -> None:
@@ -31,9 +31,9 @@ class BaseTransport:
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a transport method that opens a link end: `publisher = opens(Publisher)`.
+    """Return a method for a `Transport` class that opens a link end, as in `publisher = opens(Publisher)`.
 
-    The returned method calls `end` with the transport and a link.
+    The returned method calls `end` with the transport and the link.
     """
 
     def open_end(transport: Any, link: Link) -> Opened:
@@ -43,15 +43,16 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """Return a `version` method that reports a package's version from its metadata, preceded by `title` if given."""
+    """Return an implementation of the method `version`, which reads a package's version from the package's metadata. If
+    `title` is given, it precedes the version."""
     return staticmethod(lambda: f"{title} {_installed_version(distribution)}".strip())
 
 
 def _installed_version(distribution: str) -> str:
     """Return a package's version from the name of its metadata directory.
 
-    `importlib.metadata` is imported only for a package without such a directory, because the import would slow down the
-    node's start.
+    `importlib.metadata` is imported only if the package has no such directory, because the import would slow down the
+    start of a node.
     """
     name = distribution.replace("-", "_").lower()
     for place in sys.path:

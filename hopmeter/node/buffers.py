@@ -1,5 +1,5 @@
-"""Provides send buffers for libraries that copy each frame, or that no longer need a frame after their send call has
-returned."""
+"""Provides send buffers for libraries that copy each frame, or that no longer need a frame when their send call
+returns."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def page_aligned(size: int) -> memoryview:
 
 
 class FrameBuffer:
-    """A writable buffer that all frames share."""
+    """A writable buffer that all frames of a link end share."""
 
     def __init__(self, frame_bytes: int) -> None:
         self._buffer = memoryview(bytearray(frame_bytes))
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Let `fill` write a frame, and return the frame. The frame is valid until the next call."""
+        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -37,9 +37,9 @@ class FrameBuffer:
 
 
 class BufferPool:
-    """One buffer for small frames, which the library copies, and page-aligned buffers for large frames. The library
-    sends large frames without copying them. Each large buffer has a tracker that reports when the library no longer
-    needs the buffer."""
+    """A set of buffers: one buffer for small frames, which the library copies, and page-aligned buffers for large
+    frames. The library sends large frames without copying them. Each large buffer has a tracker that reports when the
+    library no longer needs the buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
         """Create a pool for a library that does not copy frames of `large_from` bytes or more."""
@@ -68,14 +68,15 @@ class BufferPool:
 
 
 class PartsBuffer:
-    """A writable header and a writable payload, which all frames with typed carriage share."""
+    """A writable header and a writable payload, which all frames of a link end with typed carriage share."""
 
     def __init__(self) -> None:
         self._header = bytearray(HEADER_BYTES)
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Let `fill` write a header and a payload, and return both. Both buffers are valid until the next call."""
+        """Let the function `fill` write a header and a payload, and return both. Both buffers are valid until the next
+        call."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -91,18 +92,18 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 def new_bytes(length: int) -> tuple[bytes, Any]:
     """Return an uninitialized `bytes` object and its writable memory.
 
-    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold the
-    object.
+    Each frame overwrites the object's bytes. Therefore, only the adapter and libraries that copy the object may hold a
+    reference to it.
     """
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
 
 
 class BytesBuffer:
-    """A `bytes` object that all frames share, for a library that accepts only `bytes`.
+    """A `bytes` object that all frames of a link end share, for a library that accepts only `bytes`.
 
-    Each frame overwrites the object. Only the adapter, and a library that copies the object, may therefore hold the
-    object.
+    Each frame overwrites the object's bytes. Therefore, only the adapter and libraries that copy the object may hold a
+    reference to it.
     """
 
     def __init__(self) -> None:
@@ -110,7 +111,7 @@ class BytesBuffer:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let `fill` write a frame, and return the frame. The frame is valid until the next call."""
+        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame, self._places = new_bytes(length)

@@ -29,7 +29,8 @@ view_memory: Callable[[int, int, int], memoryview] = _VIEWER(("PyMemoryView_From
 
 
 class CFunctions:
-    """The functions of a C library as attributes. The attribute names have no prefix."""
+    """The functions of a C library as attributes of an object. The names of the attributes lack the prefix of the C
+    functions."""
 
     def __init__(self, library: ctypes.CDLL, prefix: str, signatures: Signatures) -> None:
         for name, (result, arguments) in signatures.items():
@@ -38,7 +39,7 @@ class CFunctions:
             setattr(self, name, function)
 
     def demand(self, result: int | None) -> int:
-        """Return a function's result, which is a handle or a count.
+        """Return the result of a function, which is a handle or a count.
 
         Raises AdapterError with the library's message if the function failed.
         """
@@ -51,10 +52,10 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """Return the functions of `libhopmeter_NAME.so` in two forms.
+    """Load `libhopmeter_NAME.so`, and return two objects with its functions.
 
-    The first form is faster, because it holds the interpreter lock during a call. The second form releases the lock,
-    for functions that wait.
+    Calls through the first object are faster, because they hold the interpreter lock. Calls through the second object
+    release the interpreter lock, as is necessary for functions that wait.
     """
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
@@ -66,17 +67,18 @@ def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CF
 
 
 class SlotViews:
-    """Memoryviews of frames in equal-sized slots, cached by slot and length."""
+    """Memoryviews of frames in equal-sized memory slots, cached by slot number and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """Create views with the flags READ or WRITE. The function `frame` returns the address of a slot's frame."""
+        """Create read-only or writable views, depending on `flags` (READ or WRITE). The function `frame` returns the
+        address of the frame in a slot."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Return the frame for `word`, which contains the slot number (low bits) and the payload length."""
+        """Return the frame that `word` identifies by its slot number (low bits) and payload length."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

@@ -1,4 +1,4 @@
-"""Provides client and server ends for libraries that make and answer calls on their own threads."""
+"""Provides link ends for calls, for libraries that make or answer calls on their own threads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing, for libraries with calls that end without an interruption."""
+    """Do nothing, because the library's calls end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
-    """A queue of replies that the library's threads fill and that the endpoint polls."""
+    """A queue of replies, which the library's threads fill and the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass one reply to the instrument, as a client's `poll` does."""
+        """Pass one reply to the instrument, as the contract requires of `Client.poll`."""
         try:
             parts = self.get(timeout=timeout_s)
         except queue.Empty:
@@ -35,13 +35,13 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
 
 
 class BlockingCalls(ReplyQueue):
-    """A client end for a library that has only blocking calls. A thread makes the calls, one at a time."""
+    """A client end for a library that has only blocking calls. A separate thread makes the calls, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """Create the client end.
+        """Create a client end that makes calls with the given functions.
 
-        The function `write` creates a request. The function `call` returns the parts of the reply, or None if there is
-        no reply.
+        The function `write` creates the request for a call. The function `call` makes the call and returns the parts of
+        the reply, or None if there is no reply.
         """
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -49,7 +49,8 @@ class BlockingCalls(ReplyQueue):
         self._thread.start()
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call, as a client's `start` does. Return False (busy) if another call is in progress."""
+        """Start a call, as the contract requires of `Client.start`. Return False (busy) if the previous call has not
+        ended."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -67,8 +68,8 @@ class BlockingCalls(ReplyQueue):
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
         """Stop the thread.
 
-        The function `interrupt` ends the current call. `interrupt` is called repeatedly, because the call may not have
-        begun yet.
+        The function `interrupt` makes the current call end early. This function is called repeatedly, because the
+        current call may not have begun at the first attempt.
         """
         self._requests.put(None)
         while self._thread.is_alive():
@@ -77,7 +78,7 @@ class BlockingCalls(ReplyQueue):
 
 
 class CalledServer:
-    """A server end for a library that passes each request to a function and sends the reply that the function returns.
+    """A server end for a library that passes each request to a function and sends the function's result as the reply.
 
     After `serve`, the server handles requests one at a time until it is closed.
     """
@@ -85,7 +86,7 @@ class CalledServer:
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """Create the server end. The function `write` creates each reply."""
+        """Create the server end of a link. The function `write` creates the reply to a request."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
@@ -97,12 +98,12 @@ class CalledServer:
         )
 
     def serve(self, on_request: Handle) -> Self:
-        """Start to handle requests on the library's threads."""
+        """Start to handle the requests that arrive on the library's threads."""
         self._handle = on_request
         return self
 
     def answer(self, *parts: Any) -> Any:
-        """Return the reply to a request, or None if the request is not answered.
+        """Return the reply to a request, or None if the request remains unanswered.
 
         The library calls this method on its own thread.
         """
@@ -118,6 +119,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait until the current request has been handled. Requests that arrive later get no reply."""
+        """Wait until the current request, if any, has been handled. Requests that arrive later get no reply."""
         with self._turn:
             self._handle = None

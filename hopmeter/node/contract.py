@@ -1,18 +1,20 @@
-"""Defines the adapter contract for Python as types. `transports/NAME/python/adapter.py` must contain a matching class.
+"""Defines the contract of Python adapters as types. Each `transports/NAME/python/adapter.py` must contain a class that
+matches the contract.
 
-An adapter is a class `Transport` with exactly those methods of `Transport` below that its manifest promises. An adapter
-moves frames: it contains no code for roles, clocks or statistics. A frame is a 64-byte header and a payload. Raw
-carriage keeps header and payload in one buffer, with the header first. Typed carriage passes two buffers.
+An adapter is a class named `Transport`. It has exactly those methods of the class `Transport` below that its manifest
+promises. An adapter only moves frames and contains no code for roles, clocks or statistics. A frame consists of a
+64-byte header and a payload. With raw carriage, one buffer contains the header and then the payload. With typed
+carriage, the header and the payload have a buffer each.
 
 A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples are a bytearray, a
 memoryview, a NumPy byte array, and a message of the library. The instrument reads and writes buffers in place.
 
-Threads: the endpoints of a node are threads of one interpreter. Only one thread at a time uses a link end. A function
-that waits must release the interpreter lock (GIL), because otherwise the node's other endpoints stop. The socket module
-and all libraries for multithreaded programs release this lock.
+The endpoints of a node are threads of one interpreter. Only one thread at a time uses any given link end. A function
+that waits must release the interpreter lock (GIL), because otherwise the node's other endpoints would stop. The socket
+module and all libraries that support multithreaded programs release the GIL while they wait.
 
-Errors: any exception of an adapter fails the trial. The result contains the exception's traceback, or the message and
-remedy of an `AdapterError`.
+Any exception that an adapter raises fails the trial. The trial's result contains the exception's traceback or, for an
+`AdapterError`, its message and remedy.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ LOOPBACK = "127.0.0.1"
 
 
 class AdapterError(Exception):
-    """An expected failure of the adapter, with a message and a remedy. Raise this error `from` its cause."""
+    """An expected failure of the adapter, with a message and a remedy. Raise an `AdapterError` `from` the exception
+    that caused it."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -34,9 +37,9 @@ class AdapterError(Exception):
 
 
 class Setup(Protocol):
-    """The values that an adapter is opened with. `hopmeter._instrument.Setup` implements this type.
+    """The values that an adapter receives when it is opened. `hopmeter._instrument.Setup` implements this type.
 
-    `Link` contains the values that differ between links.
+    Values that differ between links are in `Link` instead.
     """
 
     run: str
@@ -67,13 +70,13 @@ class Setup(Protocol):
 
 
 def network_device(setup: Setup) -> str:
-    """Return a description of the transport's network device, for its facts."""
+    """Return a description of the network device that a transport uses, for the transport's facts."""
     return "the loopback device" if setup.advertised.startswith("127.") else f"the device of {setup.advertised}"
 
 
 class Link(Protocol):
-    """A link, which is one hop of messages. Exactly one link end, a publisher or a server, binds; the other link ends
-    connect to its address."""
+    """A link, over which messages make one hop. Exactly one end of a link, a publisher or a server, binds, and all
+    other ends connect to its address."""
 
     name: str
     """A name that is unique on this machine and consists of `[a-z0-9_]`.
@@ -119,31 +122,32 @@ class Link(Protocol):
 class Fill(Protocol):
     """A function that the instrument provides to write one frame.
 
-    Call the function once, as the last step before sending, because it reads the clock for the sent time.
+    Call the function exactly once, immediately before sending the frame, because the function reads the clock for the
+    sent time.
     """
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
-        """Write to one buffer of HEADER_BYTES + payload_bytes, `fill(frame)`, or to two buffers, `fill(header,
-        payload)`.
+        """Write a frame of HEADER_BYTES + payload_bytes, either to one buffer, `fill(frame)`, or to two buffers,
+        `fill(header, payload)`.
 
-        Call this only within the call that received the function, on the same thread. Raises TypeError or BufferError
-        for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a call after
-        the outer call has returned, or on another thread.
+        Call this function only during the adapter's call that received it, and on the same thread. Raises TypeError or
+        BufferError for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a
+        call on another thread, or after the adapter's call has returned.
         """
 
 
 class Take(Protocol):
     """A function that passes one received frame to the instrument.
 
-    The frame must stay valid until the function returns.
+    The frame's memory must stay valid until the function returns.
     """
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`.
+        """Pass a frame in one buffer of any length, `take(frame)`, or in two buffers, `take(header, payload)`.
 
-        A payload may be a function without arguments that returns the buffer. The instrument calls this function after
-        it has read the arrival time. `native` is the library's own message, which a publisher can `forward` without a
-        copy.
+        Instead of a buffer, `payload` may be a function without arguments that returns the buffer. The instrument calls
+        such a function after it has read the arrival time. `native` is the library's own message object, which a
+        publisher can `forward` without a copy.
         """
 
 
@@ -151,29 +155,30 @@ class Reply(Protocol):
     """A function that answers one request. The adapter provides the function, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
-        """Send the reply. The rules of `Publisher.send` apply."""
+        """Send the reply. The rules for `Publisher.send` also apply to replies."""
 
 
 class Handle(Protocol):
     """A function that passes one request to the instrument.
 
-    The instrument calls `reply` before this function returns, or never.
+    The instrument calls `reply` either before this function returns or not at all.
     """
 
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Pass `(frame, reply)` or `(header, payload, reply)`.
+        """Pass a request as `(frame, reply)` or `(header, payload, reply)`.
 
-        The function may take long, because servers may call other servers.
+        The function may run for a long time, because servers may call other servers.
         """
 
 
 class Closable(Protocol):
-    """An object of the adapter that must be closed."""
+    """An object that an adapter creates and that the instrument closes."""
 
     def close(self) -> None:
-        """Release sockets, files, threads and memory. The instrument calls `close` once, on any thread.
+        """Release all sockets, files, threads and memory of the object. The instrument calls `close` once, on any
+        thread.
 
-        `close` may wait briefly.
+        The method `close` may block briefly.
         """
 
 
@@ -184,32 +189,32 @@ class Publisher(Closable, Protocol):
     """The address at which receivers find this end. The address is empty if receivers need only the link's name."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send one frame of HEADER_BYTES + payload_bytes, which `fill` writes to the adapter's memory.
+        """Send one frame of HEADER_BYTES + payload_bytes, which `fill` writes into the adapter's memory.
 
-        Return True if the transport accepted the frame. Return False if the transport is busy and cannot accept the
-        frame without waiting; the adapter then drops the frame, and the instrument retries. The method must not wait
-        unless the manifest says `send = "blocking"`.
+        Return True if the transport accepted the frame. Return False if the transport is busy, so that sending would
+        block. The adapter then drops the frame, and the instrument retries. The method must not block unless the
+        manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that can send messages that the library itself received. `forward` is optional: without this method,
-    a relay copies the frame."""
+    """A publisher that can forward messages as the library itself received them. The method `forward` is optional;
+    without it, a relay copies each frame."""
 
     def forward(self, native: Any, /) -> bool:
-        """Send a message that this adapter's subscriber passed as `native`, unchanged and without a copy."""
+        """Send a message, unchanged and without a copy, that a subscriber of this adapter passed as `native`."""
 
 
 class Subscriber(Closable, Protocol):
-    """A receiving end that the instrument polls (`spin`, `block`)."""
+    """A receiving end that the instrument polls, because the receiver waits by `spin` or `block`."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass all frames that have arrived, at least one if any are available, to the instrument. Return the number of
-        frames that were passed.
+        """Pass the frames that have arrived to the instrument: all of them if possible, and at least one if any frame
+        is available. Return the number of frames that were passed to the instrument.
 
-        If the wait is `spin`, check once and return. If the wait is `block`, sleep in the transport until a frame
-        arrives or `timeout_s` has passed. The method may return early, or up to 0.1 s late.
+        If the wait is `spin`, check once for frames and return. If the wait is `block`, sleep in the transport until a
+        frame arrives or `timeout_s` has passed. The method may return earlier, or up to 0.1 s later.
         """
 
 
@@ -217,10 +222,11 @@ class Client(Closable, Protocol):
     """The client end of an rpc link."""
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call. The rules of `Publisher.send` apply."""
+        """Start a call. The rules for `Publisher.send` also apply to requests."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the replies that have arrived to the instrument. The rules of `Subscriber.poll` apply."""
+        """Pass the replies that have arrived to the instrument. The rules for `Subscriber.poll` also apply to
+        replies."""
 
 
 class Server(Closable, Protocol):
@@ -232,38 +238,38 @@ class Server(Closable, Protocol):
     def poll(self, timeout_s: float, handle: Handle) -> int:
         """Pass the requests that have arrived to the instrument, each with a `Reply`.
 
-        The rules of `Subscriber.poll` apply.
+        The rules for `Subscriber.poll` also apply to requests.
         """
 
 
 @runtime_checkable
 class CallableServer(Protocol):
-    """A server that the transport can call, for the wait `callback`."""
+    """A server whose requests the transport delivers by calling a function, for the wait `callback`."""
 
     def serve(self, on_request: Handle, /) -> Closable:
-        """Call `on_request` on the transport's thread for each request, until the returned object is closed."""
+        """Call `on_request` for each request on a thread of the transport, until the returned object is closed."""
 
 
 class Objects(Protocol):
-    """The object of a flow, for a transport that encodes objects itself.
+    """The object that a flow sends, for a transport that encodes objects itself.
 
-    `send` still lets `fill` write a header and a payload, but the adapter publishes the header and `leaving`. A
-    receiver passes the received object to `arrive`. On the same thread, the receiver then calls `take` with the header
-    and any buffer of the payload's length.
+    In `send`, the adapter still lets `fill` write a header and a payload, but then publishes the header and the object
+    `leaving`. A receiver passes each received object to `arrive`. The receiver then calls `take` on the same thread,
+    with the header and any buffer of the payload's length.
     """
 
     leaving: Any
     """The object to publish."""
 
     def arrive(self, obj: Any, /) -> None:
-        """Accept a received object, which the instrument compares with the sent object."""
+        """Accept a received object. The instrument compares this object with the sent object."""
 
 
 class Transport(Closable, Protocol):
-    """One transport in one process, shared by all endpoints of the node.
+    """A transport in one process, which all endpoints of the node share.
 
-    Each endpoint calls the transport on its own thread, which is pinned to a core, so that library threads inherit that
-    core. The methods that open a link end may wait.
+    Each endpoint calls the transport on the endpoint's own thread, which is pinned to a core. Threads that the library
+    starts inherit this core. Methods that open a link end may block.
     """
 
     def __init__(self, setup: Setup) -> None: ...
@@ -279,9 +285,9 @@ class Transport(Closable, Protocol):
         """Connect a receiving end that the instrument polls."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end for callbacks.
+        """Connect a receiving end that calls a function for each frame.
 
-        The transport's thread calls `on_frame` with the same arguments as `take`.
+        A thread of the transport calls `on_frame` with the arguments that `take` accepts.
         """
 
     def server(self, link: Link) -> Server:
@@ -293,12 +299,13 @@ class Transport(Closable, Protocol):
 
 @runtime_checkable
 class ObjectTransport(Protocol):
-    """A transport that itself encodes the kinds of objects that its manifest lists under `objects`."""
+    """A transport that encodes objects itself. The manifest lists the kinds of these objects under `objects`."""
 
     def carry(self, objects: Mapping[str, Objects], /) -> None:
-        """Set the object that each link, by name, sends with every message instead of the payload.
+        """Set the object of each link, by the link's name. The link sends this object with every message instead of the
+        payload.
 
-        Links without an object carry bytes. If a flow of the node has a codec, `carry` is called once, before any link
+        Links that have no object send bytes. If a flow of the node has a codec, `carry` is called once, before any link
         end is opened.
         """
 
@@ -311,4 +318,4 @@ class ReportingTransport(Protocol):
     """
 
     def facts(self) -> Mapping[str, str]:
-        """Return facts for the result, such as the fact `path`, which states how the bytes actually travelled."""
+        """Return facts for the result. The fact `path` states how the bytes actually travelled."""
