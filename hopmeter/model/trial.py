@@ -11,8 +11,8 @@ class TrialResult:
     """The result of executing a cell once. Failed trials are stored too, with the reason for the failure.
 
     `nodes` contains the `done` messages of the nodes, in node order (see docs/internals.md). Each message also contains
-    `version`, `language` and `clock` from the node's `bound` message. `start_ns` is the time on CLOCK_MONOTONIC at
-    which the launcher sent `go`.
+    `version`, `language` and `clock` from the node's `bound` message. `start_ns` is the start time on CLOCK_MONOTONIC
+    that the launcher's message `go` announces.
     """
 
     cell: str
