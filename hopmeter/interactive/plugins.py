@@ -50,8 +50,8 @@ def transport_name(word: str) -> str:
 
 
 def why_no_plugin(name: str) -> str:
-    """Return why a plugin cannot be used on this machine, with the install command, or an empty string if it can. The
-    function imports no framework."""
+    """Return why a plugin cannot be used on this machine, with the install command. Return an empty string if the
+    plugin can be used. The function imports no framework."""
     if name in WITHOUT:
         return WITHOUT[name]
     if name not in PLUGINS:

@@ -29,7 +29,8 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call."""
+        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call of this
+        method."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -76,7 +77,7 @@ class PartsBuffer:
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
         """Let the function `fill` write a header and a payload, and return both. Both buffers are valid until the next
-        call."""
+        call of this method."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -111,7 +112,8 @@ class BytesBuffer:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call."""
+        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call of this
+        method."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame, self._places = new_bytes(length)

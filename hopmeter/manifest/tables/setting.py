@@ -65,7 +65,7 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """Return a value, converted to the type of the default.
+        """Return a value, converted to the type of the setting's default value.
 
         Raises a RefusedValueError that lists the allowed values.
         """
