@@ -1,6 +1,6 @@
 """A hop without a transport: `send` calls the receiver directly.
 
-The duration of such a hop is the instrument's own overhead if the receiver runs on the sender's thread.
+If the receiver runs on the sender's thread, the hop consists only of the instrument's own overhead.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class _Registered:
 
 
 class Transport:
-    """A transport with only the link ends that the instrument's `empty_hop.rs` opens."""
+    """A transport that opens only publishers and subscriptions, because the instrument's `empty_hop.rs` needs no other
+    link ends."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []

@@ -1,13 +1,13 @@
-"""Implements the wait `block` for a library that delivers only by callback. The library's thread queues messages for
-the endpoint's thread, which sleeps until a message arrives. Any program that blocks with such a library pays the same
-cost: a queue and a thread switch.
+"""Implements `wait = "block"` for a library that delivers messages only by callback. The library's thread queues
+messages for the endpoint's thread, which sleeps until a message arrives. Any program that makes a thread wait for
+callbacks pays for a queue and a thread switch.
 
-Frames are not copied, so an adapter must pass frames to `on_frame` that the library does not overwrite. A request need
-not outlive its call, because the library's thread waits until the request has been handled.
+The queue does not copy frames, so an adapter must pass to `on_frame` only frames that the library does not overwrite. A
+request need not stay valid after its callback, because the callback returns only when the request has been handled.
 
-By default, no frame is dropped: if the queue already contains `ROOM` calls, the library's thread waits, as in a slow
-callback. Messages that the library loses while its thread waits count as lost. If waiting would block the sender
-itself, the adapter drops frames and reports their number.
+By default, no frame is dropped: the library's thread waits while the queue contains `ROOM` calls. Messages that the
+library loses while its thread waits count as lost. If waiting would block the sender itself, the adapter drops frames
+and reports their number.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Done = Callable[[], None]
 
 
 def path_fact(path: str, blocks: bool) -> str:
-    """Return the fact `path` of an adapter that uses this queue.
+    """Return the fact `path` for an adapter that uses `HandOver`.
 
-    The fact mentions the queue if a link has the wait `block`.
+    If `blocks` is true, the fact mentions the queue.
     """
     return f"{path}, and a queue from the library's thread" if blocks else path
 
@@ -43,13 +43,13 @@ def path_fact(path: str, blocks: bool) -> str:
 class HandOver:
     """A bounded queue between a library's callback threads and the polling thread.
 
-    The class uses two queues that are implemented in C: a queue of calls, and a queue of free places.
+    Two queues that are implemented in C contain the waiting calls and the free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """Create a queue for `room` calls.
+        """Create a queue that holds at most `room` calls.
 
-        If the queue is full, a frame is dropped if `drops` is true; otherwise, the frame waits for a free place.
+        A full queue drops a frame if `drops` is true; otherwise, the library's thread waits for a free place.
         """
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
@@ -89,7 +89,7 @@ class HandOver:
     def poll(self, timeout_s: float, receive: Any) -> int:
         """Sleep until a call arrives or `timeout_s` has passed.
 
-        A subscriber and a server use this method as their `poll`.
+        Subscribers and servers use this method as their `poll`.
         """
         try:
             call, done = self._arrived.get(timeout=timeout_s)
@@ -103,7 +103,10 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Release every waiting thread. Call this method only after all threads have stopped polling."""
+        """Wake up all library threads that wait for this queue.
+
+        Call this method only after all threads have stopped polling.
+        """
         with self._closing:
             self._closed = True
         while not self._arrived.empty():
@@ -144,7 +147,10 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A blocking server for a library that calls its servers. The server queues requests from its creation on."""
+    """A blocking server for a library that calls its servers.
+
+    The server queues requests as soon as it has been created.
+    """
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -161,7 +167,8 @@ class Server:
 class CallbackTransport(BaseTransport):
     """A transport for a library that delivers only by callback.
 
-    A subclass implements `subscribe` and `called_server`, from which this class builds the blocking link ends.
+    A subclass implements `subscribe` and `called_server`; this class builds the blocking link ends from these two
+    methods.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -169,12 +176,12 @@ class CallbackTransport(BaseTransport):
         self._blocks = False
 
     def note_wait(self, link: Link) -> Self:
-        """Record how a link's ends wait, for the fact `path`, and return this transport."""
+        """Record whether the link's ends block, and return this transport."""
         self._blocks |= link.wait == "block"
         return self
 
     def facts(self) -> dict[str, str]:
-        """Return the fact `path`, which mentions the queue if a link uses it."""
+        """Return the fact `path`, which mentions the queue if the ends of any link block."""
         return {"path": path_fact(self.path, self._blocks)}
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
@@ -182,7 +189,7 @@ class CallbackTransport(BaseTransport):
         raise NotImplementedError
 
     def called_server(self, link: Link) -> CalledServer:
-        """Bind a server that the library calls after `serve`."""
+        """Bind a server to which the library delivers requests once `serve` has been called."""
         raise NotImplementedError
 
     def subscriber(self, link: Link) -> Subscriber:
@@ -190,11 +197,12 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server that is polled or that the library calls, depending on the link's wait."""
+        """Bind a server that is polled if the link's wait is `block`, and called by the library otherwise."""
         server = self.note_wait(link).called_server(link)
         return Server(server) if link.wait == "block" else server
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a `CallbackTransport` method that opens a link end, as `base.opens` does."""
+    """Return a `CallbackTransport` method that opens a link end with `base.opens` and records how the link's ends
+    wait."""
     return base.opens(lambda transport, link: end(transport.note_wait(link), link))

@@ -1,8 +1,8 @@
 """Loads an adapter from its directory.
 
-All transport directories form one package. An adapter imports its own files as `.ends`, and files that several
-transports share as `..._streams.python.sending`. Python's search path is unchanged, so an adapter's files never shadow
-a library or another adapter's files.
+All transport directories form one package. An adapter imports its own files by relative names such as `.ends`, and
+shared files by names such as `..._streams.python.sending`. Loading an adapter does not change Python's search path, so
+the adapter's files never shadow a library or another adapter's files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hopmeter.node.contract import AdapterError
 
 @functools.cache
 def transport_class(folder: Path) -> type[Any]:
-    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`).
+    """Return the class `Transport` from the `adapter.py` in `folder`, which is `transports/NAME/python`.
 
     Raises AdapterError if the class does not exist, or if an import fails.
     """
@@ -51,8 +51,7 @@ def transport_name(folder: Path) -> str:
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Let imports in the `with` block also search these directories, after all other directories or, if `first` is
-    true, before them."""
+    """For the `with` block, append these directories to Python's search path, or prepend them if `first` is true."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]

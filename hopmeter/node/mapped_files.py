@@ -11,6 +11,6 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def mapped_files(pattern: str) -> set[Path]:
-    """Return the mapped files in /dev/shm with complete names that match a regular expression."""
+    """Return the mapped files in /dev/shm whose complete names match a regular expression."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     return {Path(path) for path in re.findall(rf"\s({SHARED_MEMORY}/{pattern})(?=\s)", maps)}

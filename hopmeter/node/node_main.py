@@ -84,15 +84,15 @@ def _settle_collector(collects: bool) -> None:
 
 
 def _facts(collects: bool) -> dict[str, str]:
-    """Return the facts about this interpreter for the result."""
+    """Return the Python version and the state of the garbage collector, as facts for the result."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
 def _roles_wait(spec: dict[str, Any]) -> bool:
-    """Return whether a role works, or waits for another thread, while it holds a frame.
+    """Return whether an endpoint of the node works, or waits for another thread, while it handles a frame.
 
-    While a role works or waits, the interpreter's other threads must be able to run.
+    While an endpoint works or waits, the interpreter's other threads must be able to run.
     """
     return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
 
@@ -103,9 +103,9 @@ def _role_waits(endpoint: dict[str, Any]) -> bool:
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """Return the spec, or an empty dict if it cannot be read.
+    """Return the spec, or an empty dict if the file cannot be read.
 
-    The instrument also reads the spec, and reports the error.
+    The instrument reads the file again, and reports the error.
     """
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}

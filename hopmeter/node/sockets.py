@@ -15,7 +15,10 @@ bytes."""
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
-    """Set SO_SNDTIMEO or SO_RCVTIMEO. Unlike `settimeout`, these options add no system call to each message."""
+    """Set SO_SNDTIMEO or SO_RCVTIMEO.
+
+    SO_SNDTIMEO and SO_RCVTIMEO add no system call per message, whereas `settimeout` does.
+    """
     whole = int(seconds)
     value = struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6)))
     connection.setsockopt(socket.SOL_SOCKET, option, value)
@@ -28,7 +31,7 @@ class Backlog:
     """
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """Create a backlog. The function `send` must return the number of sent bytes after a short time.
+        """Create a backlog. The function `send` must return quickly, with the number of bytes that it has sent.
 
         An OSError from `send` means that the connection has ended.
         """
@@ -39,13 +42,13 @@ class Backlog:
         """The unsent bytes, in order. The deque is empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
-        """Copy the unsent bytes, and start the thread. Call this method only if `pieces` is empty."""
+        """Copy the unsent bytes, and start the thread that sends them. Call this method only if `pieces` is empty."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()
 
     def append(self, data: Any) -> None:
-        """Copy data that must be sent after the unsent bytes.
+        """Copy data into the backlog, where it waits until the earlier bytes have been sent.
 
         The caller must acquire `lock` before it reads `pieces`, and hold the lock during this call.
         """
@@ -64,6 +67,6 @@ class Backlog:
                     self.pieces.popleft()
 
     def join(self) -> None:
-        """Wait for the thread, which ends when all bytes are sent or the connection has ended."""
+        """Wait for the sending thread, which ends when all bytes are sent or the connection has ended."""
         if self._thread is not None:
             self._thread.join()

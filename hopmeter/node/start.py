@@ -1,7 +1,6 @@
 """`python hopmeter/node/start.py [--borrow FOLDER]` runs a node on a Python that does not have hopmeter installed.
 
-The node can import hopmeter itself. With `--borrow FOLDER`, the node can also import the packages that are installed
-next to hopmeter.
+The node can import the package `hopmeter`. With `--borrow FOLDER`, the node can also import the packages in FOLDER.
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ from pathlib import Path
 
 
 def lend(package: Path) -> None:
-    """Make `hopmeter` importable without changing the search path. A longer search path would also expose the packages
-    next to hopmeter."""
+    """Make `hopmeter` importable without changing the search path.
+
+    If hopmeter's directory were in the search path, the packages next to hopmeter could be imported too.
+    """
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
         "hopmeter", package / "__init__.py", submodule_search_locations=search
@@ -34,8 +35,8 @@ def borrow(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    # Files in this directory must not shadow library modules. The option -P would prevent this, but Python 3.10 lacks
-    # the option.
+    # The files next to this script must not shadow library modules. Python 3.10 lacks the option -P, which would keep
+    # the script's directory out of the search path.
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
     lend(Path(__file__).resolve().parents[1])

@@ -1,8 +1,7 @@
-"""Stores a frame header in fields of the transport's own message type: a number, a time and a text (typed carriage).
+"""Stores a frame header in three fields of the transport's own message type: a number, a time and a text.
 
 `label(header)` returns the text, `seq_of(header)` the number, and `sent_of(header)` the time in ns. `header_of(label,
-sent_ns, payload_bytes)` restores the header. The instrument implements all of these functions once for all languages.
-docs/adding-a-transport.md lists the parts of each field.
+sent_ns, payload_bytes)` restores the header. The instrument implements these four functions once for all languages.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LABEL_BYTES = 56
 
 
 def signed_seq(header: bytearray) -> int:
-    """Return a message's number as a signed 64-bit integer, for a message field of this type."""
+    """Return a message's number as a signed 64-bit integer, for a message type whose number field is signed."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 

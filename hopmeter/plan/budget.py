@@ -36,8 +36,10 @@ def trial_s(cell: Cell) -> float:
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows latency levels. The ranking then comes from the corresponding cells with idle
-    states disabled."""
+    """Return whether a cell shows latency levels but is not used for the ranking.
+
+    The ranking comes from the corresponding cell with idle states disabled.
+    """
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
 

@@ -33,8 +33,10 @@ def carrier_of(cell: Cell, flow: Flow) -> Carrier:
 
 
 def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
-    """Return the carrier of the processes that receive a flow. Only a bridge has different carriers for senders and
-    receivers."""
+    """Return the carrier of the processes that receive a flow.
+
+    Senders and receivers have different carriers only if the flow is a bridge.
+    """
     if flow.bridged and cell.workload is not None:
         return carrier_of(cell, cell.workload.flow(flow.bridged_to[0]))
     return carrier_of(cell, flow)
@@ -51,7 +53,7 @@ def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
 
 
 def codecs(cell: Cell, participant: str, carrier: Carrier) -> tuple[str, ...]:
-    """Return the distinct codecs of a participant's flows over one of its carriers."""
+    """Return the distinct codecs of the flows that a participant sends or receives over one carrier."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     mine = [flow for flow in cell.workload.flows if participant in (flow.source, *flow.targets) and flow.has_codec]
     return tuple(dict.fromkeys(flow.codec for flow in mine if carrier_of(cell, flow).key == carrier.key))
@@ -105,7 +107,7 @@ def _check(where: str, manifest: Manifest, key: str, value: Any) -> Any:
 
 
 def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> dict[str, Any]:
-    """Return the axis values of a cell in which every flow names its own transport."""
+    """Return the transport, profile, settings and ranking of a cell whose flows all name their own transports."""
     names = list(dict.fromkeys(each.transport for each in own.values()))
     return {
         "transport": "+".join(names),
@@ -117,10 +119,10 @@ def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> d
 
 
 def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
-    """Return the values of a row whose flows all name their own transports, or an empty dict for any other row.
+    """If all flows of a row name their own transports, return the row's transport values; otherwise, return an empty
+    dict.
 
-    Such a row is not ranked, because its transports are the same in all cells. Only the transport of other flows
-    differs between the cells.
+    The row is not ranked: its own transports are the same in all cells, and only the transport of other flows differs.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):
         return {}

@@ -35,7 +35,7 @@ class CdrMessage:
         self._bytes = self.encode()
 
     def encode(self) -> memoryview:
-        """Encode the message again, and return its bytes."""
+        """Encode the message on every call, and return its bytes."""
         return self._encode(self._object)
 
     def _encode(self, message: Any) -> memoryview:
@@ -43,7 +43,10 @@ class CdrMessage:
         return encoded
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the message in a payload. Raises CodecError if the payload is not a message of the type."""
+        """Decode a payload, and return its message.
+
+        Raises CodecError if the payload is not a message of the expected type.
+        """
         try:
             if payload[:2] != ENCAPSULATION:
                 raise ValueError("it is not little-endian CDR")
@@ -74,7 +77,10 @@ class CdrMessage:
 
 @functools.lru_cache(maxsize=64)
 def type_store(definitions: tuple[Definition, ...]) -> Any:
-    """Return a rosbags type store with these definitions. Each definition must follow the definitions that it uses."""
+    """Return a rosbags type store that contains these definitions.
+
+    Each definition must follow the definitions that it uses.
+    """
     store = import_package("rosbags.typesys.store", EXTRA).Typestore()
     described: dict[str, Any] = {
         each.name: ([], [(field.name, _describe(field.type)) for field in each.fields]) for each in definitions
@@ -84,7 +90,7 @@ def type_store(definitions: tuple[Definition, ...]) -> Any:
 
 
 def _describe(kind: FieldType) -> Any:
-    # A byte is signed in rosbags, but unsigned in ROS 2.
+    # The ROS 2 type `byte` is unsigned, but rosbags treats `byte` as signed.
     name = "uint8" if kind.name in OCTETS else kind.name
     one = (NAMED, name) if kind.is_message else (BASE, (name, kind.text_bound))
     if not kind.is_list:

@@ -28,11 +28,11 @@ class FlowObjects:
 
     @property
     def numbers(self) -> list[int]:
-        """Return the numbers of the flows with a codec."""
+        """Return the numbers of the flows that have a codec."""
         return [flow["number"] for flow in self._spec.get("flows", ()) if flow.get("codec")]
 
     def make(self, number: int) -> Any:
-        """Create the object of a flow. The call takes seconds, because it imports the framework."""
+        """Create the object of a flow. A call takes seconds, because it imports the codec's framework."""
         from hopmeter.node.payloads.native_objects import NativeObjects
 
         objects = self._objects(number)
@@ -53,7 +53,7 @@ class FlowObjects:
         return self._made[key]
 
     def _link_names(self, number: int) -> Iterator[str]:
-        """Yield the names of a flow's links. A call may use two links, `ID.request` and `ID.reply`."""
+        """Yield the names of a flow's links. A flow of calls may have two links, `ID.request` and `ID.reply`."""
         ours = [each for each in self._spec["endpoints"] if each["flow"] == number]
         ids = {link for each in ours for link in (*each["in"], *each["out"])}
         for link, described in self._spec["links"].items():

@@ -1,6 +1,6 @@
 """Describes the objects of cells with a codec: the arrays that the objects are made from, and their device.
 
-The codec's `FORM` defines how its framework creates the objects.
+The constant `FORM` of a codec defines how the codec's framework creates the objects.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ def form_of(codec: str) -> Form:
 
 
 def is_moving(text: str) -> bool:
-    """Return whether the cell sends a different object in each frame."""
+    """Return whether a description stands for a video, whose frames are sent in turn."""
     return text.startswith("frames:")
 
 
 def arrays_of(text: str, form: Form) -> list[Array]:
-    """Return the arrays that a description stands for.
+    """Create the arrays for the description of an object.
 
-    `array:200x200` is an array of ones, `image:1440x1080` an image with three bytes per pixel, and `frames:640x480`
-    many such images. `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file.
+    `array:200x200` is an array of ones, `image:1440x1080` is an image with three bytes per pixel, and `frames:640x480`
+    is a video of such images. `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file.
     """
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
@@ -73,7 +73,8 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return the codec framework's name for a device (`cpu`, `gpu`). Return an empty string for the CPU.
+    """Return the name that a codec's framework uses for a device (`cpu`, `gpu`). The name of the CPU is an empty
+    string.
 
     Raises CodecError if the framework or the device is missing, or if the device's memory cannot be shared as requested
     (`cuda-ipc`).
@@ -93,8 +94,10 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
-    """Return `encode(obj) -> frames` and `decode(frames) -> obj` of a codec. `share` states how GPU memory is
-    shared."""
+    """Return a codec's functions `encode(obj) -> frames` and `decode(frames) -> obj`.
+
+    The parameter `share` names the way in which GPU memory is shared.
+    """
     if codec in comparison_codecs():
         module = comparison_codec(codec)
         return module.encode, module.decode
@@ -108,7 +111,10 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
 
 
 def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
-    """Encode an object as GPU memory handles. Raises CodecError with the reason if the object could only be copied."""
+    """Encode an object as handles to its GPU memory.
+
+    Raises CodecError with the reason if the object could only be copied.
+    """
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(

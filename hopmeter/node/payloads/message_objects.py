@@ -1,4 +1,4 @@
-"""Sends a schema message as the object of a cell, which generated Python code encodes and decodes."""
+"""Uses schema messages as the objects of cells; generated Python code encodes and decodes the messages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ class ProtobufMessage:
         self._sorted = self._object.SerializeToString(deterministic=True)
 
     def encode(self) -> bytes:
-        """Encode the message again, and return its bytes."""
+        """Encode the message on every call, and return its bytes."""
         return bytes(self._object.SerializeToString())
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the message in a payload. Raises CodecError if the payload is not a message of the type."""
+        """Decode a payload, and return its message.
+
+        Raises CodecError if the payload is not a message of the expected type.
+        """
         try:
             return self._type.FromString(payload)
         except Exception as cause:
@@ -44,9 +47,9 @@ class ProtobufMessage:
 
 
 class FlatbuffersMessage:
-    """A FlatBuffers table, read with the object API.
+    """A FlatBuffers table, accessed through the object API.
 
-    Decoding reads all fields, because FlatBuffers has no verifier for Python.
+    Decoding reads all fields to detect invalid payloads, because FlatBuffers has no verifier for Python.
     """
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
@@ -56,7 +59,7 @@ class FlatbuffersMessage:
         self._packed = self._pack(self._object)
 
     def encode(self) -> bytes:
-        """Encode the table again, and return its bytes."""
+        """Encode the table on every call, and return its bytes."""
         return self._pack(self._object)
 
     def _pack(self, obj: Any) -> bytes:
@@ -65,7 +68,7 @@ class FlatbuffersMessage:
         return bytes(builder.Output())
 
     def decode_bytes(self, payload: bytes) -> Any:
-        """Return the table in a payload, with all fields read.
+        """Decode a payload, and return its table with all fields.
 
         Raises CodecError if the payload is not a table of the schema.
         """
@@ -87,7 +90,7 @@ TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage | CdrMessage]] = {
 
 
 class MessageObject:
-    """A schema message with the same methods as `Objects`. The instrument calls these methods."""
+    """A schema message with the methods that the instrument also calls on `Objects`."""
 
     def __init__(self, folder: Path) -> None:
         facts = json.loads((folder / FACTS).read_text())
@@ -101,7 +104,7 @@ class MessageObject:
         return self
 
     def payload_bytes(self, encoded: bytes | memoryview) -> int:
-        """Return the length of the payload in bytes."""
+        """Return the length of the encoded message in bytes."""
         return len(encoded)
 
     def write(self, encoded: bytes | memoryview, payload: memoryview) -> None:
@@ -109,7 +112,7 @@ class MessageObject:
         payload[:] = encoded
 
     def decode(self, payload: memoryview) -> Any:
-        """Return the message in a payload. Raises CodecError if the payload is not a message of the schema."""
+        """Decode a payload, and return its message. Raises CodecError if the payload is not a message of the schema."""
         return self.obj.decode_bytes(bytes(payload))
 
     def is_right(self, came: Any, thoroughly: bool) -> bool:
@@ -119,16 +122,16 @@ class MessageObject:
 
 
 def open_message(made_of: str) -> MessageObject:
-    """Return the object that encodes and decodes a cell's messages, from the directory of its codec library."""
+    """Return the object that encodes and decodes a cell's messages with the codec library in a directory."""
     return MessageObject(Path(made_of.removeprefix(KIND)))
 
 
 @functools.cache
 def _message_class(folder: Path, name: str) -> Any:
-    """Return the class of a message.
+    """Return the Python class of a message type.
 
-    The class's descriptors are in a separate pool, so that a program can use several versions of a schema. Modules that
-    protoc generates build the same classes, but share one pool.
+    Each class has its own descriptor pool, so that a program can use several versions of a schema. The modules that
+    protoc generates would provide the same classes, but all of them share one pool.
     """
     pool = import_package(f"{PROTOBUF}.descriptor_pool", "protobuf").DescriptorPool()
     described = import_package(f"{PROTOBUF}.descriptor_pb2", "protobuf")
@@ -144,7 +147,8 @@ def _message_class(folder: Path, name: str) -> Any:
 
 
 def _table_classes(module: Any) -> tuple[Any, Any]:
-    """Return the class that reads the module's table, and the class of its object API."""
+    """Return two classes of a generated module: the class that reads the table, and the table's class in the object
+    API."""
     classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     table = next(each for each in classes if hasattr(each, "GetRootAs"))
     return table, next(each for each in classes if hasattr(each, "InitFromObj"))
@@ -152,9 +156,10 @@ def _table_classes(module: Any) -> tuple[Any, Any]:
 
 @functools.cache
 def _import_generated(folder: Path, module: str) -> Any:
-    """Import generated code. The generated files import each other relative to the directory that contains them.
+    """Import generated code. Generated files import each other relative to the directory `GENERATED`, which this
+    function appends to the search path.
 
-    Messages of one package share that package's module.
+    If a package has already been imported, its `__path__` is extended, so that several messages can share the package.
     """
     root = folder / GENERATED
     sys.path.append(str(root))  # last, so that generated modules do not shadow standard library modules

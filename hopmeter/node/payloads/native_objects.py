@@ -9,11 +9,12 @@ from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a flow, for an adapter with `carry(objects)`. The class has the same methods as `Objects`, which
-    the instrument calls.
+    """The object of a flow whose adapter implements `carry(objects)`. The class has the methods that the instrument
+    also calls on `Objects`.
 
-    The payload is as long as on every other transport, so that rows are comparable, but the payload is neither written
-    nor read. The adapter publishes `leaving`, and passes the received object to `arrive` before it calls `take`.
+    The payload is as long as on other transports, so that rows are comparable. The payload's content is neither written
+    nor read. To send, the adapter publishes `leaving`. To receive, the adapter passes the object to `arrive` and then
+    calls `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:
@@ -24,7 +25,10 @@ class NativeObjects:
         self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
 
     def encode(self) -> tuple[()]:
-        """Return no frames, because the transport encodes the object. For a video, also select the next frame."""
+        """Return no frames, because the transport encodes the object.
+
+        If the objects are the frames of a video, also select the next frame.
+        """
         self.leaving = self._objects.obj
         return ()
 

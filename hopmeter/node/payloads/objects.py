@@ -1,7 +1,7 @@
-"""Provides the object of a flow with a codec.
+"""Provides the object that a flow with a codec sends.
 
-The source encodes the object for every message, and the last receiver decodes and compares it. The instrument reads the
-clock before and after `encode` and `decode`.
+The source encodes the object for every message; the last receiver decodes the object and compares it with the original.
+The instrument reads the clock before and after `encode` and `decode`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ stays aligned."""
 
 
 class Objects:
-    """One object, which a codec's framework creates from an array on a device.
+    """An object that a codec's framework creates on a device from an array.
 
     Raises CodecError if the framework cannot create the object.
     """
@@ -43,13 +43,15 @@ class Objects:
 
     @property
     def obj(self) -> Any:
-        """The object that is sent."""
+        """The object that the source sends."""
         return self._object
 
     def _warm_up(self) -> None:
-        """Run all code once, so that the first message need not wait for imports and compilation.
+        """Encode, decode and compare the object once, so that the first message need not wait for imports and
+        compilation.
 
-        The method ignores a wrong decoded object, because the cells of such a codec must fail instead of being skipped.
+        A decoded object that differs from the original is ignored here, so that the codec's cells fail instead of being
+        skipped.
         """
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
@@ -57,7 +59,7 @@ class Objects:
         self.is_right(self.decode(buffer.data), thoroughly=True)
 
     def payload_bytes(self, frames: Sequence[Any]) -> int:
-        """Return the length in bytes of a payload with these frames."""
+        """Return the length in bytes of a payload that contains these frames."""
         return packed_bytes(frames)
 
     def write(self, frames: Sequence[Any], payload: memoryview) -> None:
@@ -65,7 +67,7 @@ class Objects:
         pack_into(frames, payload)
 
     def decode(self, payload: memoryview) -> Any:
-        """Return the decoded object, in the payload's memory if its framework can share memory."""
+        """Decode the object in a payload. The object uses the payload's memory if the framework can share memory."""
         return self._decode(unpack(payload))
 
     def for_another_flow(self) -> Objects:
@@ -75,7 +77,7 @@ class Objects:
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
         """Return whether an object has the type and shape of the sent object.
 
-        If `thoroughly` is set, the values must be equal too.
+        If `thoroughly` is set, the values of both objects must also be equal.
         """
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
@@ -86,7 +88,7 @@ class Objects:
 
 
 class Frames:
-    """One object for each frame of a video, sent in an endless loop.
+    """The objects of a video, one object per frame, which are sent in an endless loop.
 
     A payload ends with the frame's number, so that the receiver compares the object with the right frame.
     """
@@ -105,24 +107,25 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Encode the next object, and return its number and its frames."""
+        """Encode the video's next object, and return its number and its encoded frames."""
         number = self._next()
         return number, self._objects[number].encode()
 
     def payload_bytes(self, encoded: tuple[int, Sequence[Any]]) -> int:
-        """Return the length in bytes of a payload with these frames."""
+        """Return the length in bytes of a payload that contains these frames and the object's number."""
         return packed_bytes(encoded[1]) + NUMBER_BYTES
 
     def write(self, encoded: tuple[int, Sequence[Any]], payload: memoryview) -> None:
-        """Copy the frames into a payload, and the number to the payload's end."""
+        """Copy the frames into a payload, followed by the object's number."""
         number, frames = encoded
         pack_into(frames, payload[:-NUMBER_BYTES])
         payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
-        """Return the number and the decoded object, in the payload's memory if its framework can share memory.
+        """Decode a payload, and return the object's number and the object. The object uses the payload's memory if the
+        framework can share memory.
 
-        Raises CodecError if the number is unknown.
+        Raises CodecError if no object has this number.
         """
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
@@ -130,12 +133,14 @@ class Frames:
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def for_another_flow(self) -> Frames:
-        """Return an instance with the same objects for another flow. The other flow sends the objects in its own
-        order."""
+        """Return an instance with the same objects for another flow.
+
+        Each flow steps through the video's frames independently.
+        """
         return Frames(self._objects)
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
-        """Return whether an object equals the frame with its number, as in `Objects.is_right`."""
+        """Return whether the received object equals the frame with the received number (see `Objects.is_right`)."""
         number, obj = came
         return self._objects[number].is_right(obj, thoroughly)
 
@@ -169,7 +174,7 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """Return an object's shape, or the size and mode of an image without a shape."""
+    """Return an object's shape, or the size and mode of an image that has no shape."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
