@@ -1,4 +1,4 @@
-"""Write into a spec file what causes the messages of an endpoint."""
+"""Describe in a spec file which received messages cause an endpoint to send."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hopmeter.plan.topology import Endpoint
 def causes(
     folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
 ) -> dict[str, Any]:
-    """Return what causes a sending endpoint's messages, or an empty dict if nothing causes them.
+    """Return the spec entries on what causes a sending endpoint's messages, or an empty dict if nothing causes them.
 
-    Each cause is a receiving endpoint of the same node. The sender follows this endpoint, takes its newest message, or
-    waits for the messages that return to it.
+    Each cause is a receiving endpoint of the same node. The sender follows the cause, takes the newest message of the
+    cause, or waits for messages that return to the cause.
     """
     arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):

@@ -18,7 +18,7 @@ LEAST_MESSAGES = 10
 def turn_s(cell: Cell, manifest: Manifest) -> float | None:
     """Return the turn length for a cell, or None if the cell cannot be measured as a duet.
 
-    Nodes must be idle during the other side's turn: no spinning threads, no broker and no work.
+    A duet requires nodes that are idle during the other side's turn: no spinning threads, no broker and no work.
     """
     has_broker = manifest.for_settings(cell.carriage.settings).broker is not None
     if not cell.comparison.side or has_broker or not _is_idle_between_messages(cell):

@@ -28,6 +28,6 @@ def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list
 
 
 def _user_variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield each setting and its environment variable if the user has set the variable."""
+    """For each environment variable that the user has set, yield its setting and its name."""
     for name, setting in manifest.settings.items():
         yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))

@@ -87,7 +87,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], ca
 
 
 def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
-    """Yield a transport's settings for each combination of the values in a case."""
+    """For each combination of setting values in a case, yield the transport's settings."""
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
@@ -146,7 +146,7 @@ def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, s
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
-    # An object is created only once. Encoding touches the object at the source, and decoding touches it at the sink.
+    # Objects are not touched separately: encoding touches an object at the source, and decoding touches it at the sink.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])
     touch = "none" if has_object else axes["touch"]
     return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
@@ -174,7 +174,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of messages in a trial, its warm-up, its rate and its time limit."""
+    """Return a trial's number of messages, warm-up, rate and time limit."""
     rates = rates_of_keys(axes)
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:

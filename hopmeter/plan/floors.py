@@ -1,5 +1,8 @@
-"""Add floors. A floor is the cheapest way to send a message over the same hop on this machine, measured in the same
-run."""
+"""Add floors.
+
+The floor of a cell is the cheapest way to send a message over the cell's hop on this machine, measured in the same run
+as the cell.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,10 @@ def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the cells as the first steps of searches, without floors because a search compares rates instead of
-    latencies."""
+    """Mark the cells as the first steps of searches.
+
+    Searches need no floors, because they compare rates instead of latencies.
+    """
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

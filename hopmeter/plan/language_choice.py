@@ -35,9 +35,9 @@ def choose_language(
 ) -> str:
     """Return the language that suits all given transports best.
 
-    Languages are compared in this order: support for the cell, an available node, a build of at most two minutes,
-    compiled code, a build of at most one minute, the transport's usual language, and the position in `LANGUAGES`. A
-    node that is already built has no build time.
+    Languages are compared by these criteria, in this order: support for the cell, an available node, a build of at most
+    two minutes, compiled code, a build of at most one minute, the transport's usual language, and the position in
+    `LANGUAGES`. A node that is already built has a build time of 0.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:

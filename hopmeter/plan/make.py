@@ -59,8 +59,10 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def _sending_s(flow: Flow) -> float:
-    """Return how long a flow with a schedule sends, in seconds. For a flow with a single message, no period is counted,
-    because the trial ends after the message."""
+    """Return the time, in seconds, during which a flow with a schedule sends.
+
+    If the flow sends a single message, the message's period is not counted, because the trial ends after the message.
+    """
     rates = rates_of(flow)
     assert rates, "the flow has a clock"
     return flow.first_due_s + sending_s(rates, flow.messages if flow.messages > 1 else 0, flow.warmup)
@@ -84,8 +86,10 @@ def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
 
 
 def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Drop the cells that cannot be measured. Because measuring object sizes is slow, only cells that pass all other
-    rules get their object sizes."""
+    """Drop the cells that cannot be measured.
+
+    Object sizes are measured only for cells that pass all other rules, because the measurement is slow.
+    """
     first = [drop_impossible(_without_sizes(cell), cell, capabilities) for cell in cells]
     return [drop_impossible(cell, cell, capabilities) for cell in set_payload_sizes(first, capabilities)]
 
@@ -98,8 +102,8 @@ def _without_sizes(cell: Cell) -> Cell:
 def _distinct(cells: list[Cell]) -> list[Cell]:
     """Remove duplicate cells, which arise if the cases of a scenario overlap.
 
-    Cells that differ only in the length of their trials would have rows that look the same. Of such cells, the cell
-    with the longest trials remains.
+    If cells differ only in the length of their trials, their rows would look the same, so only the cell with the
+    longest trials remains.
     """
     kept: dict[str, Cell] = {}
     for cell in cells:

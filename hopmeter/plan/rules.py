@@ -57,7 +57,10 @@ def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def _existing(cell: Cell, manifest: Manifest) -> list[str]:
-    """Return the languages of a transport. If the cell mixes languages, return the transport's pairs of languages."""
+    """Return the languages in which a transport has adapters.
+
+    If the cell mixes languages, return the transport's language pairs instead.
+    """
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 
@@ -161,8 +164,10 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec if the transport encodes objects itself. If objects were encoded twice, the cost of neither
-    encoding could be measured."""
+    """Reject a codec if the transport encodes objects itself.
+
+    If both the transport and the codec encoded the objects, neither encoding could be measured separately.
+    """
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
@@ -210,8 +215,10 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a setting that has no effect in this cell. A row with the setting would suggest that the setting makes no
-    difference."""
+    """Reject a cell with a setting that has no effect in the cell.
+
+    A row with an ineffective setting would suggest that the setting makes no difference.
+    """
     here = {
         "languages": set(languages(cell)),
         "waits": set(cell.axes.waits),
@@ -237,7 +244,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def endpoints(cell: Cell) -> int:
-    """Return the number of endpoints of a cell, over all pairs."""
+    """Return the number of endpoints in all pairs of a cell."""
     last = 0 if cell.axes.is_ring else cell.axes.sinks
     return cell.axes.pairs * (1 + cell.axes.relays + last)
 

@@ -17,8 +17,10 @@ Verdicts = Mapping[float, bool]
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest sustainable rate is at least `holds_hz` and below `fails_hz`. A bound that is not known yet is
-    None."""
+    """The range of the highest sustainable rate: at least `holds_hz`, and below `fails_hz`.
+
+    A bound is None until it is known.
+    """
 
     holds_hz: float | None
     fails_hz: float | None
@@ -47,8 +49,10 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket. Return the lower bound if the bracket is narrow enough. The search ends
-    once the bracket is narrow enough."""
+    """Return the geometric mean of the bracket.
+
+    If the bracket is narrow enough, return its lower bound, which ends the search.
+    """
     finest = search.factor ** (0.5**search.refine)
     # Rates are rounded, so a bracket may be slightly wider than requested.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
@@ -60,14 +64,14 @@ def _round(rate: float) -> float:
 
 
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
-    """Return the next cell of a search: a copy of its first cell with another rate."""
+    """Return the next cell of a search: a copy of the search's first cell with the given rate."""
     first = steps[0]
     at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
     return first.with_values(id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:
-    """Return the scenario's case that a cell belongs to."""
+    """Return the case of the scenario from which a cell was planned."""
     found = asks(scenario)
     return next((ask for ask in found if _is_of(cell, ask)), found[0])
 

@@ -86,8 +86,10 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 
 
 def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
-    """Return an old side on which one language of a transport uses another node. The function `why_same` returns why a
-    cell would be the same on both sides."""
+    """Return the old side for a run that replaces the node of a transport in one language.
+
+    If a cell would be the same on both sides, the function `why_same` returns the reason.
+    """
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
         if (chosen.name, language) != (node.transport, node.language):
@@ -108,8 +110,8 @@ def why_unused(cell: Cell, transport: str, language: str) -> str:
 
 
 def settings_side(name: str, capabilities: Capabilities, transports: Sequence[str]) -> OldSide:
-    """Return the old side for a reference such as `set:hwm=1000,endpoint=tcp`, on which some settings have other
-    values."""
+    """Return the old side for a reference such as `set:hwm=1000,endpoint=tcp`, which changes the values of some
+    settings."""
     values = _parse(name.removeprefix(SETTINGS), [capabilities.manifests[each] for each in transports])
 
     def old_cell(cell: Cell) -> Cell:
@@ -126,8 +128,10 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Return the given settings of each transport. A setting name without a transport applies to every transport that
-    has the setting."""
+    """Parse the settings of a reference, and return the settings of each transport.
+
+    A setting name without a transport applies to every transport that has the setting.
+    """
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):
         key, equals, value = word.partition("=")

@@ -38,7 +38,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class TransportContext:
-    """The environment of one transport's nodes."""
+    """The directories and addresses that the nodes of one transport use."""
 
     directory: Path
     """The directory for the transport's files."""
@@ -54,7 +54,7 @@ class TransportContext:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """The environment of one trial of a cell, including its directory, run id and seed."""
+    """The values that the specs of one trial share, such as the directory, the run id and the seed."""
 
     run: str
     """16 hexadecimal digits that are unique on this machine."""
@@ -83,7 +83,7 @@ class TrialContext:
     """The turns of this side in a duet, or None if the trial is not part of a duet."""
 
     def site(self, carrier: Carrier) -> TransportContext:
-        """Return the environment of a carrier's nodes."""
+        """Return the context of the nodes that use a carrier."""
         return self.sites.get(carrier.key) or TransportContext(
             self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
@@ -92,8 +92,10 @@ class TrialContext:
 def node_specs(
     cell: Cell, place: TrialContext, others: Mapping[str, TrialContext] | None = None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the language and the spec of each node. `others` contains the environments on other hosts, by host
-    name."""
+    """Return the language and the spec of each node.
+
+    `others` contains the trial contexts for the other hosts, by host name.
+    """
     shape, first, others = topology(cell), place, others or {}
     links = {each: _link(cell, first, shape, each) for each in shape.links}
     known = {each.number: each for each in flows(cell)}
@@ -198,8 +200,10 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe the object that the source and the last receiver encode and decode. Return an empty dict for a node that
-    only passes on bytes."""
+    """Describe a flow's object for a node that encodes or decodes the object.
+
+    Return an empty dict for a node that only passes on bytes.
+    """
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
@@ -265,7 +269,10 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how the receivers of a node wait. If some receivers are polled, return how the polled receivers wait."""
+    """Return how the receivers of a node wait.
+
+    If the receivers wait in different ways, return how the polled receivers wait.
+    """
     if cell.workload is not None:
         return _participant_wait(cell.workload, hosted[0])
     return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
@@ -282,7 +289,7 @@ def _polled_wait(waits: Sequence[str]) -> str:
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
-    """Return the wait of an endpoint if other endpoints of its node wait differently; otherwise return an empty
+    """If the endpoints of a node wait differently, return the wait of the given endpoint; otherwise, return an empty
     dict."""
     if cell.workload is not None or one.role != "sink":
         return {}
@@ -298,7 +305,7 @@ def _own_wait(cell: Cell, one: Endpoint) -> str:
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work of an endpoint for each message. The server does the work of a call.
+    """Return the work that an endpoint does for each message. The work of a call is done by its server.
 
     If `work` is a list, each endpoint does the work at its own position in the list.
     """

@@ -160,7 +160,7 @@ def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
 
 
 def _workload_topology(cell: Cell) -> Topology:
-    """Return the endpoints and links of the running flows, with the ids that they have in the whole workload."""
+    """Return the endpoints and links of the flows that run in a cell, with the same ids as in the whole workload."""
     assert cell.workload is not None, "an ordinary cell has its own topology"
     names = {flow.name for flow in flows(cell)}
     endpoints: list[Endpoint] = []
@@ -198,7 +198,8 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
-    """Return the ids of a flow's links: one link per scatter server, one per concurrent call, or one for messages."""
+    """Return the ids of a flow's links: one link per server of a scatter, one per concurrent call, or one for all
+    messages."""
     many = len(flow.targets) if flow.pattern == "scatter" else flow.concurrency
     return tuple(_link(flow.number, place) for place in range(many))
 

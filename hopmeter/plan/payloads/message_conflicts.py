@@ -16,13 +16,16 @@ from hopmeter.schemas.payload import KIND
 
 
 def why_not_together(cell: Cell, flow: Flow) -> str:
-    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message. Return an
-    empty string if it can."""
+    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message.
+
+    Return an empty string if a program can contain both.
+    """
     return next(filter(None, (_clash(flow, other, language) for other, language in _companions(cell, flow))), "")
 
 
 def _companions(cell: Cell, flow: Flow) -> Iterator[tuple[Flow, str]]:
-    """Yield the earlier flows that the same program encodes or decodes, each with the program's language."""
+    """Yield the earlier flows whose messages the flow's program also encodes or decodes, each with the program's
+    language."""
     if cell.workload is None:
         return
     numbers = {each.number: each for each in flows(cell) if is_message(each.payload) and each.has_codec}

@@ -50,8 +50,10 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why replies cannot be messages of this type. Return an empty string if they can, or if replies have no
-    payload."""
+    """Return why the replies to calls cannot be messages of the payload's type.
+
+    Return an empty string if replies can be messages of this type, or if replies have no payload.
+    """
     if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
         return ""
     said = f'{cell.axes.transport} replies with whole messages of a type; use reply = "echo", or a codec'
@@ -62,7 +64,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
     """Return the languages that encode or decode a flow's messages, starting with the encoding language.
 
     The language of a server is left out, because servers return the bytes that they received. If the transport itself
-    encodes messages, return Python, because hopmeter encodes one message in Python beforehand.
+    encodes messages, the only language is Python, because hopmeter encodes one message in Python beforehand.
     """
     if not flow.has_codec:
         return [OBJECT_LANGUAGE]
@@ -109,13 +111,18 @@ def message_bytes(flow: Flow, language: str) -> int:
 
 
 def encoded_file(flow: Flow) -> Path:
-    """Return the file with a flow's encoded message, for a transport that encodes messages itself."""
+    """Return the file that contains a flow's encoded message.
+
+    Only transports that encode messages themselves use the file.
+    """
     return library_of(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE).object
 
 
 def codec_of(flow: Flow) -> str:
-    """Return the codec that encodes a flow's message. If the transport itself encodes messages, return the codec of the
-    stored message."""
+    """Return the codec that encodes a flow's message.
+
+    If the transport itself encodes messages, return the codec of the message that hopmeter stores for the transport.
+    """
     return flow.codec if flow.has_codec else OBJECT_CODEC
 
 

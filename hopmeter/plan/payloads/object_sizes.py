@@ -30,7 +30,7 @@ Weights = dict[str, tuple[int, str]]
 
 
 class Asked:
-    """A request for the encoded sizes of one codec's objects, for one device and one way of sharing.
+    """A request to measure the encoded sizes of one codec's objects, on one device and with one way of sharing memory.
 
     Requests for equal Python environments are merged. `python` is None if the node's command belongs to another
     hopmeter installation.
@@ -47,7 +47,7 @@ class Asked:
         self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
 
     def answer(self) -> Weights:
-        """Return the sizes of all payloads. Only sizes that are not cached are measured."""
+        """Return the sizes of all payloads of the request. Cached sizes are not measured again."""
         known = _cached_sizes(self.identity) if self.lasts else {}
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
@@ -59,7 +59,10 @@ class Asked:
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """Return the sizes for each request, by the request's identity. At most one process per core runs at a time."""
+    """Return the sizes for each request, keyed by the request's identity.
+
+    At most one process per core runs at a time.
+    """
     one_each: dict[str, Asked] = {}
     for one in asked:
         one_each.setdefault(one.identity, one).payloads.update(one.payloads)
@@ -119,8 +122,8 @@ def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weight
     """Measure sizes in a separate process, because a framework may crash or start threads. Return all measured sizes,
     and the sizes that may be cached.
 
-    The only error that may be cached is a missing GPU, because the fingerprint changes when a GPU appears. Any other
-    error may soon disappear; for example, memory may become free.
+    The error for a missing GPU may be cached, because the fingerprint changes when a GPU appears. No other error is
+    cached, because its cause may soon disappear; for example, memory may become free.
     """
     try:
         done = subprocess.run(

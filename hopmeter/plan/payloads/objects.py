@@ -108,7 +108,7 @@ def _object_flows(cell: Cell) -> list[Flow]:
 
 
 def _manifest(cell: Cell, flow: Flow, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a flow's transport for the installation that its settings choose."""
+    """Return the manifest of a flow's transport, for the installation that the flow's settings choose."""
     carrier = carrier_of(cell, flow)
     return capabilities.manifests[carrier.transport].for_settings(carrier.settings)
 

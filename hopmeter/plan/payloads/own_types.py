@@ -28,7 +28,7 @@ CDR, TEXT = "cdr", "ros2msg"
 
 @dataclass(frozen=True)
 class OwnType:
-    """The type with which a transport carries a flow's messages."""
+    """The native message type with which a transport carries a flow's messages."""
 
     wanted: RosType
     form: Form
@@ -39,12 +39,15 @@ class OwnType:
 
     @property
     def offers(self) -> list[Offer]:
-        """Return the transport's offer in each of the languages."""
+        """Return the transport's offer in each language of the nodes."""
         return [self.manifest.offers[language] for language in self.languages]
 
     @property
     def unbuilt(self) -> list[Offer]:
-        """Return the offers that lack built code for the type. Raises UsageError if a definition is missing."""
+        """Return the offers for which the type's code is not built.
+
+        Raises UsageError if the type's definition is missing.
+        """
         return [each for each in self.offers if needs_code(each, self.wanted, self.form) and not self._facts(each)]
 
     def _facts(self, offer: Offer) -> Mapping[str, Any]:
@@ -92,16 +95,20 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return the form in which a flow's messages are sent. Return None if no form is possible, for example for calls
-    with encoded messages."""
+    """Return whether a flow's native messages are sent as calls, as messages or as encoded octets.
+
+    Return None if none of the three is possible, for example for calls with encoded messages.
+    """
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
     return "octets" if not flow.is_call and flow.codec in (NO_CODEC, CDR) else None
 
 
 def recorded_type(replay: Replay, prefixes_: Sequence[Path]) -> RosType | None:
-    """Return the type of recorded messages, or None if they are not ROS 2 messages. Raises UsageError if the definition
-    is missing."""
+    """Return the type of recorded messages, or None if the recording has no ROS 2 messages.
+
+    Raises UsageError if the type's definition is missing.
+    """
     if replay.encoding != CDR or not replay.type:
         return None
     if replay.definition is not None:
@@ -125,7 +132,7 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
     """Return why a flow's transport cannot carry a schema message as a native type, or an empty string if it can.
 
-    Return an empty string, too, if the transport carries the message as bytes.
+    Also return an empty string if the transport carries the message as bytes.
     """
     try:
         found = own_type(cell, flow, known)
@@ -176,7 +183,8 @@ def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = N
 
 
 def type_notes(cells: Iterable[Cell], known: Mapping[str, Manifest]) -> list[str]:
-    """Return notes that explain why a transport carries recorded messages as bytes although it supports types."""
+    """Return notes that explain why a transport carries recorded messages as bytes although it supports native
+    types."""
     return list(dict.fromkeys(note for cell, flow in _replays(cells) if (note := _note(cell, flow, known))))
 
 
@@ -211,7 +219,8 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
 
 
 def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield each message type of a cell without built code, with the offer of its language."""
+    """Yield each message type of a cell whose code is not built for a language, with the transport's offer in this
+    language."""
     for flow in flows(cell):
         try:
             if found := own_type(cell, flow, known):

@@ -1,4 +1,7 @@
-"""Choose the cores of a cell from the value of `cores`. Only cores that the launcher may use are chosen."""
+"""Choose the cores of a cell from the value of the condition `cores`.
+
+Only cores on which the launcher itself may run are chosen.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """Return the cores for the endpoints, in order. If the list is empty, endpoints are not pinned."""
+        """Return the cores to which a cell's endpoints are pinned, in endpoint order.
+
+        If the list is empty, endpoints are not pinned.
+        """
         if word == "free":
             return ()
         if word == "same":
@@ -51,8 +57,10 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Return two physical cores. The last cores are preferred, because the first cores usually handle
-        interrupts."""
+        """Return two cores that belong to different physical cores.
+
+        The last cores are preferred, because the first cores usually handle interrupts.
+        """
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:

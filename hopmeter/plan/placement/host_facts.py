@@ -33,5 +33,5 @@ class HostFacts:
     """The names of the host's codec libraries for schema messages. The tuple is empty for this machine."""
 
     def shares_machine(self, other: HostFacts) -> bool:
-        """Return whether both hosts share sockets and files. Messages between such hosts stay on one machine."""
+        """Return whether both hosts share sockets and files, so that messages between them stay on one machine."""
         return self.network == other.network and (self.files == other.files or bool({*self.files} & {*other.files}))

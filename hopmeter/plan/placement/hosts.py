@@ -117,7 +117,7 @@ def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Ite
 
 
 def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
-    """Yield a reason for each schema message if its code is missing on the node's host."""
+    """Yield a reason for each schema message whose code is missing on the node's host."""
     for flow in flows(cell):
         if is_message(flow.payload) and any(end.flow == flow.number and end.role in ENDS for end in node):
             language = node[0].language

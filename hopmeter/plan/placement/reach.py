@@ -1,4 +1,5 @@
-"""Find out which hosts the flows of each carrier connect, and which settings connections between machines need."""
+"""Find out which hosts the flows of each carrier connect, and which settings a carrier needs to connect several
+machines."""
 
 from __future__ import annotations
 
@@ -23,15 +24,17 @@ Hosts = Mapping[str, HostFacts]
 
 
 def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
-    """Return each carrier of a cell, with the sets of hosts that the carrier's messages connect."""
+    """Return each carrier of a cell, with one set of hosts for each flow of the carrier."""
     shape = topology(cell)
     used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
     return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """Return the hosts of each flow. If the transport has a broker, the host of the first node is included, because the
-    broker runs on that host."""
+    """For each flow of a carrier, return the hosts that the flow connects.
+
+    If the transport has a broker, each set also contains the host of the first node, which runs the broker.
+    """
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
     has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
@@ -45,11 +48,11 @@ def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
 
 
 def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Cell:
-    """Return a placed cell with the settings that its carriers need to connect several machines. Settings from the
-    scenario stay unchanged.
+    """Return a placed cell with the settings that its carriers need to connect several machines. Settings that the
+    scenario gives stay unchanged.
 
-    All flows with the same carrier share one process per participant. If one of these flows leaves the machine, all
-    flows of the carrier get the network settings.
+    All flows with the same carrier share one process per participant. If one flow of a carrier connects several
+    machines, all flows of the carrier get the network settings.
     """
     if not capabilities.hosts or cell.dropped:
         return cell
@@ -67,8 +70,10 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
 
 
 def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
-    """Return the cell with the settings that flows with their own transports need to connect machines. Different
-    settings may split a participant into several processes."""
+    """Return the cell with network settings for the flows that name their own transports and connect several machines.
+
+    The changed settings may split a participant into several processes.
+    """
 
     def reach(flow: Flow) -> Flow:
         if flow.carrier is None or flow.carrier.key not in away:
@@ -105,7 +110,7 @@ def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) ->
 
 
 def _file(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    """Return a file on this machine that a setting names, or an empty string if no setting names one."""
+    """Return the first file on this machine that a setting names, or an empty string if no setting names a file."""
     known = manifest.settings
     return next(
         (str(value) for name, value in settings.items() if known[name].file and value != known[name].default), ""

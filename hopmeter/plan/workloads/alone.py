@@ -9,7 +9,7 @@ from hopmeter.model.workload import Flow, Workload
 
 
 def add_cells_alone(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells, each workload followed by one cell per flow that can be measured separately."""
+    """Return the cells; each workload is followed by one cell for each flow that can be measured separately."""
     return [each for cell in cells for each in (cell, *_cells_alone(cell))]
 
 
@@ -23,6 +23,6 @@ def _cells_alone(cell: Cell) -> list[Cell]:
 
 
 def flows_to_isolate(workload: Workload) -> list[Flow]:
-    """Return the flows with a deadline that can be measured without at least one other flow of the workload."""
+    """Return the flows that have a deadline and can run without some other flow of the workload."""
     known = {flow.name for flow in workload.flows}
     return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

@@ -1,7 +1,7 @@
 """Add bridges between the processes of one participant.
 
 Each adapter serves one transport, so a participant with flows over two transports runs as two processes. If a message
-that arrives in one process causes a message of the other process, a bridge passes the message on.
+that arrives in one process causes a message of the other process, a bridge passes the first message on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hopmeter.plan.carriers import carrier_of, carriers
 def split_participants(cell: Cell) -> Cell:
     """Return a workload with its participants split into processes, and with the bridges between those processes.
 
-    There is one bridge for each flow whose messages another process of the receiving participant needs.
+    A flow has a bridge if its messages cause messages in another process of the receiving participant.
     """
     assert cell.workload is not None, "an ordinary cell has no participants"
     programs = tuple(replace(each, transports=_transports(cell, each.name)) for each in cell.workload.participants)
@@ -52,8 +52,7 @@ def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
 def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) -> Flow:
     """Return the bridge that passes on each message of the flow `cause`.
 
-    For calls, the bridge itself makes calls, because a server may reply only after all work that the call causes is
-    done.
+    A bridge for calls makes calls itself, because a server may reply only after all work that the call causes is done.
     """
     return Flow(
         number=number,
@@ -73,8 +72,8 @@ def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) ->
 
 
 def why_not_split(cell: Cell) -> str:
-    """Return why a participant cannot be split into several processes, or an empty string if the participant can be
-    split or need not be split."""
+    """Return why a participant cannot be split into several processes, or an empty string if nothing prevents the
+    split."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     for each in cell.workload.participants:
         used = each.transports

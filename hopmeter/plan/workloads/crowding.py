@@ -13,7 +13,7 @@ MOST_PROGRAMS = 4
 
 
 def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
-    """Return a warning if a workload has many more programs than cores, or an empty string."""
+    """Return a warning if a workload has many more programs than cores; otherwise, return an empty string."""
     found = {many for cell in cells if (many := _programs_and_cores(cell, usable))}
     programs, cores = max(found, key=lambda each: each[0] / each[1], default=(0, 1))
     if programs <= MOST_PROGRAMS * cores:

@@ -18,7 +18,7 @@ Count = tuple[int, int]
 
 
 def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Count]) -> dict[str, Count]:
-    """Return the message counts of each flow, or the maximum counts for a flow without a schedule.
+    """Return the message counts of each flow; for a flow without a schedule, the counts are upper limits.
 
     `known` contains the counts of flows that replay a recording.
     """

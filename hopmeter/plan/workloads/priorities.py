@@ -48,8 +48,8 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
     """Return a reason if a participant would starve other threads, or an empty string if no participant would.
 
-    A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. Such a thread needs its own
-    core, and another core must remain free.
+    A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. A spinning real-time thread
+    needs a core of its own, and one more core must remain free.
     """
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
     if not greedy:
@@ -86,7 +86,7 @@ class _Thread:
 
 
 def _spinning_threads(cell: Cell) -> Iterator[_Thread]:
-    """Yield the spinning threads. An endpoint has one thread per concurrent call."""
+    """Yield the spinning threads of a workload. An endpoint has one thread per concurrent call."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     flows = {flow.number: flow for flow in (*workload.flows, *workload.bridges)}

@@ -50,17 +50,19 @@ class Replayed:
 
 
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
-    """Return the planned messages of each flow that replays a recording. Raises a RecordingError that names the
-    flow."""
+    """Return the planned messages of each flow that replays a recording.
+
+    Raises a RecordingError that names the flow if a recording cannot be replayed.
+    """
     found = {name: _replay(keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
     found = _with_types(found)
     return {name: _plan(name, found[name], excerpt) for name, excerpt in read_replays(found).items()}
 
 
 def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
-    """Return the replays with the message types that their recordings declare.
+    """Return the replays with the message types that the recordings declare.
 
-    The function ignores an unreadable recording, because reading its messages raises an error later.
+    An unreadable recording is ignored here, because reading its messages raises an error later.
     """
     from hopmeter.recordings.formats import read_types
     from hopmeter.recordings.source import RecordingError
@@ -82,7 +84,10 @@ def _with_type(replay: Replay, types: Mapping[Path, Mapping[str, RecordedType]])
 
 
 def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
-    """Return the messages of each flow that replays a recording. Raises a RecordingError that names the flow."""
+    """Return the messages of each flow that replays a recording.
+
+    Raises a RecordingError that names the flow if a recording cannot be replayed.
+    """
     if not replays:
         return {}
     from hopmeter.recordings.replay_file import ReplayRequest, read_requests
@@ -106,7 +111,7 @@ def _replay(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replay:
 
 
 def timing_of(replay: Replay) -> Timing:
-    """Return the speed, repetition, warm-up and duration, which set the due times of a replay's messages."""
+    """Return the speed, repetition, warm-up and duration, which determine the due times of a replay's messages."""
     from hopmeter.recordings.replay_file import Timing
 
     return Timing(replay.speed, replay.loop, round(replay.warmup_s * 1e9), round(replay.duration_s * 1e9))

@@ -43,9 +43,11 @@ WHOLE = "workload"
 
 
 def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of a workload without ids, one per transport and combination of the other conditions."""
+    """Yield the cells of a workload, still without ids: one cell per transport and combination of the other
+    conditions."""
     own = own_carriers(scenario.flow, capabilities.manifests)
-    # If all flows name their transports, the cell uses the manifest of one transport and the names of all transports.
+    # If all flows name their own transports, the cell uses the manifest of the first transport, but lists the names of
+    # all transports.
     only = (
         [capabilities.manifests[each.transport] for each in own.values()][:1]
         if has_own_transports(scenario.flow)
@@ -119,7 +121,7 @@ _EACH: dict[str, Any] = {each.key: each.default for each in CONDITIONS if each.s
 
 
 def participant_axes(scenario: Scenario, participant: str, wait: str) -> dict[str, Any]:
-    """Return the conditions from which the language of a participant is chosen."""
+    """Return the conditions that determine the language of a participant."""
     own = scenario.participant[participant].wait
     return {**_EACH, "codec": _first_codec(scenario), "wait": own or wait}
 
@@ -209,7 +211,7 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload_bytes=units.payload_bytes(keys.payload),
-        # An object is created only once. Encoding touches the object at the sender, and decoding touches it at the
+        # Objects are not touched separately: encoding touches an object at the sender, and decoding touches it at the
         # receiver.
         **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
         | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
@@ -231,8 +233,8 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 def rows_of(cell: Cell) -> list[Cell]:
     """Return the rows of a cell.
 
-    A workload has a row for the whole workload, and a row for each flow, bridge and path. A separately measured flow
-    has rows for the cell and the flow. A cell of any other kind has one row.
+    A workload has a row for the whole workload, and a row for each flow, bridge and path. A flow that is measured alone
+    has two rows: one for its cell and one for the flow. Every other cell has one row.
     """
     if cell.workload is None or cell.dropped:
         return [cell]
@@ -259,7 +261,7 @@ def whole_id(cell: Cell) -> str:
 
 
 def flow_cell(cell: Cell, flow: Flow) -> Cell:
-    """Return the row of one flow as a cell, with the conditions of the flow."""
+    """Return a cell that stands for the row of one flow, with the conditions of the flow."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has no flows of its own"
     ends = [workload.participant(name) for name in flow.targets]
@@ -284,7 +286,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
 
 
 def path_cell(cell: Cell, path: Path) -> Cell:
-    """Return the row of one path as a cell, with the conditions of its first flow."""
+    """Return a cell that stands for the row of one path, with the conditions of the path's first flow."""
     assert cell.workload is not None, "an ordinary cell has no paths"
     flows = [cell.workload.flow(name) for name in path.flows]
     first = flow_cell(cell, replace(flows[0], carrier=None))
@@ -293,8 +295,7 @@ def path_cell(cell: Cell, path: Path) -> Cell:
 
 
 def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
-    """Return the comparison values of a flow or path: no floor, and the same flow or path on the other side of the
-    comparison."""
+    """Return the comparison values of a flow or path: no floor, and the matching flow or path on the other side."""
     other = cell.comparison.counterpart
     return {"floor": None, "floor_reason": "", "counterpart": f"{other}.{part}" if other else ""}
 

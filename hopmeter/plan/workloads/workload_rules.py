@@ -15,7 +15,10 @@ from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
 def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
-    """Drop a cell if `judged` is impossible. For a workload, the flow's name is added to the reason."""
+    """Drop a cell if the rules reject `judged`, a copy of the cell that may lack object sizes.
+
+    For a workload, the flow's name is added to the reason.
+    """
     if cell.workload is None:
         return replace(cell, dropped=why_not(judged, capabilities))
     if cell.dropped:
@@ -26,7 +29,7 @@ def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cel
 
 
 def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
-    """Yield an ordinary cell, to which the rules apply, for each flow of a workload and each target of the flow."""
+    """For each flow of a workload and each target of the flow, yield an ordinary cell to which the rules apply."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell is judged itself"
     for flow in workload.flows:
@@ -36,8 +39,8 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             target = workload.participant(name)
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
-            # In an ordinary cell, the pace `closed` requires a ring, while in a workload another flow returns the
-            # messages.
+            # In an ordinary cell, the pace `closed` requires a ring. In a workload, another flow returns the messages
+            # instead.
             values: dict[str, Any] = {"wait": wait, "pace": "open" if flow.returns else flow.pace}
             values |= {"language": language, "payload_bytes": flow.payload_bytes}
             yield flow.name, whole.with_values(**values, workload=None, flow="")
