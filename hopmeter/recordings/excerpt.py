@@ -1,4 +1,4 @@
-"""Extracts the part of a recording that flows replay: the times and sizes of each topic's messages, within limits."""
+"""Extracts from a recording the times and sizes of the messages that flows replay, up to a maximum size and number."""
 
 from __future__ import annotations
 
@@ -45,12 +45,15 @@ Excerpts = Mapping[str, Excerpt | RecordingError]
 
 
 def read_excerpt(source: RecordingSource, span_ns: int) -> Excerpt:
-    """Return the messages in the first `span_ns` of a topic. Raises RecordingError if the topic cannot be replayed."""
+    """Return the messages of a topic in the first `span_ns` nanoseconds.
+
+    Raises RecordingError if the topic cannot be replayed.
+    """
     return pick(read_excerpts(source.path, {source.topic: span_ns}), source.topic)
 
 
 def pick(excerpts: Excerpts, topic: str) -> Excerpt:
-    """Return the excerpt of a topic. Raises RecordingError if there is no excerpt of the topic."""
+    """Return the excerpt of a topic. Raises RecordingError if the topic cannot be replayed."""
     found = excerpts[topic]
     if isinstance(found, RecordingError):
         raise found
@@ -58,9 +61,9 @@ def pick(excerpts: Excerpts, topic: str) -> Excerpt:
 
 
 def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
-    """Return excerpts of several topics of a recording, each as long as its span.
+    """For each given topic of a recording, return an excerpt that is as long as the topic's span.
 
-    All spans begin with the first message of any of these topics. An unchanged recording is read only once. Raises
+    All spans begin with the earliest message of the given topics. An unchanged recording is read only once. Raises
     RecordingError if the recording cannot be read.
     """
     try:
@@ -144,14 +147,14 @@ def late_error(source: RecordingSource, late_ns: float) -> RecordingError:
 
 
 def room_error(source: RecordingSource) -> RecordingError:
-    """Return the error for an excerpt that exceeds the limits."""
+    """Return the error for an excerpt that exceeds the maximum size or number of messages."""
     limits = f"{MOST_BYTES >> 20:,} MiB or {segments.MOST_MESSAGES:,} messages"
     what = f"{source.label}: the messages to replay are more than {limits}"
     return RecordingError("E-RECORDING-ROOM", what, "shorten `duration`, lower `speed`, or choose another topic")
 
 
 def _notes(found: Parts, choice: Choice, topic: str) -> Iterator[str]:
-    """Yield the omitted parts of a topic, with reasons."""
+    """Yield notes on what is omitted from a topic, and why."""
     track = choice.segment.tracks[topic]
     if many := found.untimed[topic]:
         yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
@@ -167,9 +170,10 @@ def _silence(track: Track) -> int:
 
 
 def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tuple[Integers, Integers]:
-    """Return the positions in the excerpt of the messages that are due within `length_ns`, and their due times in ns.
+    """Return the excerpt positions of the messages that are due within `length_ns`, and the due times of these messages
+    in ns.
 
-    Raises RecordingError if there are too many messages, or if one round of the loop would have no duration.
+    Raises RecordingError if there are too many messages, or if one round of the loop would take no time.
     """
     times = np.rint(excerpt.times_ns / speed).astype(np.int64)
     places = np.arange(len(times))

@@ -42,8 +42,8 @@ OTHER_KINDS = {
 
 
 def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) -> Generator[Message, None, None]:
-    """Yield the messages of the topics in `wanted`, as they were recorded. The caller may remove topics from `wanted`
-    during the iteration.
+    """Yield the recorded messages of the topics in `wanted`. The caller may remove topics from `wanted` during the
+    iteration.
 
     At the end of the iteration, remarks for the user are appended to `notes`. Raises RecordingError if the recording
     cannot be read.
@@ -61,7 +61,7 @@ def read_topics(path: Path) -> list[str]:
 
 
 def read_types(path: Path) -> dict[str, RecordedType]:
-    """Return the type of each topic. Topics with messages of several types are omitted.
+    """Return the message type of each topic. Topics whose messages have several types are omitted.
 
     Raises RecordingError if the recording cannot be read.
     """
@@ -161,7 +161,7 @@ def _peek(file: BinaryIO) -> bytes:
 def _decompress_file(file: BinaryIO, path: Path) -> Iterator[Path]:
     """Decompress a file to the temporary directory. The decompressed copy is deleted at the end of the `with` block.
 
-    Raises RecordingError if too little space is left.
+    Raises RecordingError if too little disk space is left.
     """
     into = Path(tempfile.gettempdir()) / f"hopmeter-{new_run_id()}"
     content = decompress(FileWindow(file, 0, path.stat().st_size), "zstd")

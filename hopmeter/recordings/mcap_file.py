@@ -34,7 +34,7 @@ Record = tuple[int, int, int]
 
 
 class Channel(NamedTuple):
-    """The contents of a channel record, which describes messages."""
+    """The contents of a channel record, which states the topic and the encoding of messages."""
 
     topic: str
     encoding: str
@@ -63,7 +63,7 @@ class McapFile(RecordFile):
         self._is_checked = True
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the file. A topic may be repeated."""
+        """Yield the topics of the file. The same topic may be yielded more than once."""
         yield from [channel.topic for channel in self._channels.values()]
         for opcode, start, length in () if self._is_indexed else self._data():
             if opcode == CHANNEL:
@@ -72,7 +72,7 @@ class McapFile(RecordFile):
                 yield from (self._add_channel(content).topic for kind, content in self._chunk(start) if kind == CHANNEL)
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the file with their message types. A topic may be repeated."""
+        """Yield the topics of the file with their message types. The same topic may be yielded more than once."""
         for _ in self.topics():
             pass
         if not {channel.schema for channel in self._channels.values() if channel.schema} <= set(self._schemas):
@@ -82,7 +82,7 @@ class McapFile(RecordFile):
             yield channel.topic, RecordedType(name, channel.encoding, text, form)
 
     def _find_schemas(self) -> None:
-        """Read the schemas in the data section, because a summary need not repeat them."""
+        """Read the schemas in the data section, because the summary may omit schemas."""
         for opcode, start, length in self._data():
             if opcode == SCHEMA:
                 self._add_schema(self.read(start, length))
@@ -126,7 +126,7 @@ class McapFile(RecordFile):
             self.notes.append(NO_END)
 
     def _check_data(self, start: int) -> None:
-        """Compare the CRC of the data section with the CRC in its last record, where 0 stands for no CRC.
+        """Compare the CRC of the data section with the CRC in the section's last record, unless the latter is 0.
 
         Raises DamageError if the CRCs differ.
         """
@@ -239,7 +239,7 @@ def _parse_channel(content: bytes) -> tuple[int, Channel]:
 
 
 def _parse_schema(content: bytes) -> tuple[int, Schema]:
-    """Parse a schema record. The schema in the record may be binary."""
+    """Parse a schema record. A schema may be binary; bytes that are not valid text are replaced."""
     stream = io.BytesIO(content[2:])
     name, form = _string(stream), _string(stream)
     [length] = struct.unpack("<I", stream.read(4))

@@ -1,4 +1,4 @@
-"""Defines messages and the reading interface that recordings of all formats share."""
+"""Defines recorded messages, and the interface for reading recordings of any format."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Storage(Protocol):
         """Return remarks for the user about the part of the recording that was read."""
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics. A topic may be repeated."""
+        """Yield the topics. The same topic may be yielded more than once."""
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics with their message types. A topic may be repeated."""
+        """Yield the topics with their message types. The same topic may be yielded more than once."""
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
-        """Yield the messages of the topics in `wanted`, as they were recorded.
+        """Yield the recorded messages of the topics in `wanted`.
 
         The caller may remove topics from `wanted` during the iteration.
         """

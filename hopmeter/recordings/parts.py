@@ -1,5 +1,8 @@
-"""Selects the part of a recording to replay. The recorder's clock may have been set during the recording, or messages
-may be stored out of order."""
+"""Selects the part of a recording to replay.
+
+The selection handles recordings whose clock was set during the recording, and recordings whose messages are stored out
+of order.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ NO_TIMES = np.array([], np.int64)
 
 
 class DisorderError(Exception):
-    """Raised if a recording's times jump too often to be put in order."""
+    """Raised if the timestamps of a recording jump too often to be sorted."""
 
 
 class Parts:
-    """The parts of a recording. The first part that is long enough is replayed.
+    """The parts of a recording that clock jumps separate. The replay uses the first part that is long enough.
 
-    If no part is long enough, the part with the most messages is replayed.
+    If no part is long enough, the replay uses the part with the most messages.
     """
 
     def __init__(self, spans_ns: Mapping[str, int]) -> None:
@@ -52,9 +55,7 @@ class Parts:
             self._add_untimed(message, number)
 
     def is_over(self, message: Message) -> bool:
-        """Return whether the clock jumped before this message, and the part before the jump is long enough for the
-        replay.
-        """
+        """Return whether the part before this message is long enough for the replay and ends with a clock jump."""
         is_timed = 0 < message.time_ns < MOST_NS
         return is_timed and self._now.is_enough and not self._now.continues_with(message.topic, message.time_ns)
 
@@ -82,8 +83,8 @@ class Parts:
     def _add_untimed(self, message: Message, number: int) -> None:
         """Count a message without a valid time.
 
-        Time 0 is valid only for a clock that starts at 0. With such a clock, a topic has the time 0 at most once, and
-        the next time follows within a second.
+        Time 0 is valid only for a clock that starts at 0. If the clock starts at 0, a topic has the time 0 at most
+        once, and its next time follows within a second.
         """
         topic, now = message.topic, self._now
         self.untimed[topic] += 1
@@ -135,7 +136,7 @@ def _jump(old: Segment, new: Segment) -> str:
 def _join(segments: Sequence[Segment]) -> list[Segment]:
     """Join segments that were merely stored out of order.
 
-    Return the resulting parts, which are separated by clock jumps, in recording order.
+    Return the resulting parts in recording order; clock jumps separate the parts.
     """
     laps: list[_Lap] = []
     for place, segment in enumerate(segments):
@@ -147,7 +148,7 @@ def _join(segments: Sequence[Segment]) -> list[Segment]:
 
 
 class _Lap:
-    """Segments that were merely stored out of order, without a clock jump between them."""
+    """A group of segments that were merely stored out of order, without a clock jump between them."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
@@ -155,11 +156,10 @@ class _Lap:
         """The times of each topic, in ascending order."""
 
     def fits(self, segment: Segment) -> bool:
-        """Return whether a segment may belong to this group. In chronological order, the messages of the segment and of
-        the group must form long runs for each topic.
+        """Return whether a segment may belong to this group of segments. Merged in chronological order, the messages of
+        the segment and of the group must form long runs for each topic.
 
-        If the clock was set back, earlier and later messages alternate throughout the recording, and the runs are
-        short.
+        After the clock was set back, a merge would mix the messages of the segment and of the group in short runs.
         """
         shared = [(self._times[topic], _times(track)) for topic, track in segment.used_tracks if topic in self._times]
         if not shared:

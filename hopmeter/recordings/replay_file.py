@@ -27,9 +27,9 @@ RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("che
 
 @dataclass(frozen=True)
 class Timing:
-    """When the messages of a recording are due.
+    """The speed, repetition, warm-up and duration of a replay, which determine when messages are due.
 
-    The measured replay starts after the warm-up. The warm-up also sends messages from the beginning of the recording.
+    The warm-up and the measured replay both start at the beginning of the recording.
     """
 
     speed: float
@@ -54,7 +54,7 @@ class Schedule:
 
     @property
     def samples(self) -> Integers:
-        """Return the positions of the messages after the warm-up."""
+        """Return the excerpt positions of the measured messages."""
         return self.places[self.warmup :]
 
 
@@ -67,7 +67,8 @@ class ReplayRequest:
 
 
 def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
-    """Return the excerpt of each flow. Flows that replay the same recording share its start time and its loop period.
+    """Return the excerpt that each flow replays. Flows that replay the same recording have the same start time and the
+    same loop period.
 
     If a recording cannot be replayed, raises a RecordingError that names the flow.
     """
@@ -107,7 +108,7 @@ def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
 
 @dataclass(frozen=True)
 class ReplayFile:
-    """The replay file of a flow, and the facts about it."""
+    """The replay file of a flow, and the facts about the file."""
 
     file: Path
     facts: Mapping[str, Any]
@@ -152,9 +153,9 @@ def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[],
 
 
 def _collect(excerpt: Excerpt) -> Iterator[tuple[int, Message]]:
-    """Yield the messages of an excerpt as they were recorded, each with its position in the excerpt.
+    """Yield the recorded messages of an excerpt, each with its position in the excerpt.
 
-    Raises RecordingError if the recording has changed.
+    Raises RecordingError if the recording has changed since the excerpt was made.
     """
     places = {number: place for place, number in enumerate(excerpt.numbers.tolist())}
     wanted = {excerpt.source.topic}

@@ -69,7 +69,7 @@ class Ros1Bag(RecordFile):
             raise UnknownKindError(f'the format "{named}"; convert it to "ROSBAG V2.0" with `rosbag fix`')
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the bag. A topic may be repeated."""
+        """Yield the topics of the bag. The same topic may be yielded more than once."""
         yield from list(self._topics.values())
         for record in () if self._is_indexed else self._data():
             if record.opcode == CONNECTION:
@@ -82,7 +82,7 @@ class Ros1Bag(RecordFile):
                 )
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the bag with an unnamed type, because no transport other than ROS 1 uses the ROS 1
+        """Yield each topic of the bag with an empty type name, because no transport other than ROS 1 uses the ROS 1
         encoding."""
         yield from ((topic, RecordedType("", "ros1")) for topic in self.topics())
 

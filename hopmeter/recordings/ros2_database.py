@@ -42,18 +42,20 @@ class Ros2Database:
         return {number: (name, encoding) for number, name, encoding in rows}
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the database. A topic may be repeated."""
+        """Yield the topics of the database. The same topic may be yielded more than once."""
         yield from [topic for topic, _ in self._topics.values()]
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the database with their message types. A topic may be repeated."""
+        """Yield the topics of the database with their message types. The same topic may be yielded more than once."""
         known = self._definitions()
         for name, kind, encoding in self._database.execute("SELECT name, type, serialization_format FROM topics"):
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))
 
     def _definitions(self) -> dict[str, tuple[str, str]]:
-        """Return the text and format of each definition, by type. Return an empty dict for bags of older
-        distributions."""
+        """Return the text and format of each message definition, by message type.
+
+        Return an empty dict for a bag from an older ROS 2 distribution, which stores no definitions.
+        """
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [DEFINITIONS]).fetchone():
             return {}
         rows = self._database.execute(f"SELECT topic_type, encoded_message_definition, encoding FROM {DEFINITIONS}")
@@ -87,7 +89,7 @@ class Ros2Database:
 def _address(path: Path) -> str:
     """Return the URI that opens a database read-only.
 
-    A non-empty write-ahead log or journal next to the database is also read.
+    The database's write-ahead log or journal is also read, unless it is empty.
     """
     logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
     whole = not any(log.exists() and log.stat().st_size for log in logs)

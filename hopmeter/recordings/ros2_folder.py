@@ -1,5 +1,7 @@
-"""Finds the files of a ROS 2 bag in its directory. If metadata.yaml and the existing files differ, the existing files
-take precedence."""
+"""Finds the files of a ROS 2 bag in its directory.
+
+If metadata.yaml does not match the files in the directory, the files take precedence.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ STORAGE = re.compile(r"(?P<set>.*?)(?:_(?P<part>\d+))?(?P<kind>\.(?:mcap|db3))(?
 
 
 class BagFolder(NamedTuple):
-    """The files of a ROS 2 bag in order, and remarks about missing files."""
+    """The files of a ROS 2 bag in reading order, and remarks about missing files."""
 
     files: list[Path]
     notes: list[str]
 
 
 def list_storages(folder: Path) -> BagFolder:
-    """Return the files of a bag in order.
+    """Return the files of a bag in reading order.
 
     Raises RecordingError unless the directory contains exactly one bag, and UnknownKindError for an unknown
     compression.
@@ -58,7 +60,7 @@ def _plain(name: str) -> str:
 
 
 def _set(file: Path) -> str:
-    """Return the part of the name that all files of a split recording share."""
+    """Return the part of a file's name that all files of a split recording share."""
     found = STORAGE.fullmatch(file.name)
     return f"{found['set']}{found['kind']}".lower() if found else file.name
 

@@ -23,7 +23,10 @@ A longer step forward means that the clock was set, unless the replay is longer 
 
 
 class Track:
-    """The messages of one topic in a segment. All messages are counted, and those within the span are collected."""
+    """The messages of one topic in a segment.
+
+    All messages are counted; only the messages within the replayed time span are collected.
+    """
 
     def __init__(self) -> None:
         self.times, self.sizes, self.numbers = array("q"), array("q"), array("q")
@@ -90,9 +93,9 @@ class Segment:
 
     @property
     def period_ns(self) -> float:
-        """Return the time after which all topics repeat in a loop.
+        """Return the period of a loop over the segment, which is the same for all topics.
 
-        This period is the segment's duration plus the smallest mean gap of any topic.
+        The period is the segment's duration plus the smallest mean gap between messages of a topic.
         """
         gaps = [track.gap_ns for track in self.tracks.values() if track.gap_ns]
         return self.length_ns + (min(gaps) if gaps else self.length_ns / max(1, self.message_count - 1))
@@ -121,7 +124,7 @@ class Segment:
                 self.add(topic, time_ns, size, number)
 
     def has_passed(self, topic: str) -> bool:
-        """Return whether no later message of a topic can belong to the replay."""
+        """Return whether the replay needs no further messages of a topic."""
         return self.tracks[topic].newest_ns >= self.start_ns + self.span_ns + SORTABLE_NS
 
 

@@ -28,7 +28,8 @@ class RecordingSource:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Return numbers, at least one of which changes whenever the recording changes.
+        """Return the modification times and sizes of the recording's files, at least one of which changes with the
+        recording.
 
         Raises OSError if the recording cannot be accessed.
         """
@@ -37,9 +38,9 @@ class RecordingSource:
 
 
 def parse_recording(text: str) -> RecordingSource:
-    """Return the recording and topic in a text. The topic follows the last colon.
+    """Split a text into the path of a recording and a topic. The topic follows the last colon.
 
-    Raises a RefusedValueError that states the expected syntax.
+    If the text names no topic, raises a RefusedValueError that states the expected syntax.
     """
     path, _, topic = text.rpartition(":")
     if not path or not topic:

@@ -1,4 +1,4 @@
-"""Reads parts of a recording file sequentially with bounded memory, both compressed and uncompressed parts."""
+"""Reads compressed and uncompressed parts of a recording file sequentially, with limited memory."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FileWindow(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes into the buffer, and return their number, or 0 at the end of the window."""
+        """Read the next bytes into the buffer, and return the number of bytes, which is 0 at the end of the window."""
         view = memoryview(buffer)
         found = os.pread(self._handle, min(len(view), self._end - self._at), self._at)
         view[: len(found)] = found
@@ -73,9 +73,9 @@ class RecordFile:
         """Remarks for the user about the file, collected while reading it."""
 
     def read(self, start: int, length: int, record: int | None = None) -> bytes:
-        """Return `length` bytes from `start` on.
+        """Return the `length` bytes that begin at the position `start`.
 
-        Raises CutOffError, which names the position of the enclosing record, if the file is too short.
+        If the file is too short, raises a CutOffError that names the position of the enclosing record.
         """
         if start + length > self.size:
             raise CutOffError(start if record is None else record, self.size)

@@ -76,8 +76,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that the answer already describes, so that the report does not repeat the first sentence of
-    these groups."""
+    """Return the groups that the answer already describes, so that the report need not repeat their first sentences."""
     if any(map(is_comparable, runs)):
         return []
     if whole := [group for group in groups if is_whole(group)]:
@@ -104,8 +103,11 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
-    """Return the sentences of each question. Groups that differ only in idle states form one question. In such a
-    question, the group with cores kept awake determines the order."""
+    """Return the sentences that answer each question.
+
+    Groups that differ only in idle states form one question. Within a question, the group with cores kept awake
+    determines the order.
+    """
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
         return [summary(groups)]
@@ -153,7 +155,7 @@ def summary(groups: Sequence[Group]) -> str:
 
 
 def caution(runs: Sequence[Run]) -> list[str]:
-    """Return the warnings that qualify the answer, and the next command."""
+    """Return the warnings that qualify the answer, and the command to run next."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
     words = [sentence for run in runs for sentence in (growth_sentence(run), precision_sentence(run)) if sentence]
     words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]

@@ -42,7 +42,7 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
-    """Yield a sentence on the ranking for the other idle-state setting."""
+    """Yield a sentence on the ranking that was measured with the other idle-state setting."""
     for group in asked.others:
         state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
         other = decide(group)
@@ -53,8 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield a sentence for each other table with a different best transport, then sentences on how many tables agree
-    and how many are undecided."""
+    """Yield a sentence for each other table with another best transport, and sentences that count the agreeing and the
+    undecided tables."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:
@@ -133,7 +133,8 @@ def _rates(rate: float) -> list[float]:
 
 
 def advise_command(run: Run, *options: str) -> str:
-    """Return the `hopmeter advise` command of this run, with `options` in place of the recorded options."""
+    """Return the `hopmeter advise` command of this run, in which `options` replace the recorded options of the same
+    name."""
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
     named = [word for word in options if word.startswith("--")]

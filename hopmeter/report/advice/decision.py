@@ -91,7 +91,7 @@ def verdict(row: Row) -> Verdict:
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:
-    """Sort rows best first, by median or, for a whole workload, by the criteria."""
+    """Sort rows by median or, for a whole workload, by the criteria, with the best row first."""
     if is_whole(group):
         return sorted(rows, key=lambda row: row.criteria)
     return sorted(rows, key=lambda row: _number(row.p50))
@@ -102,7 +102,8 @@ def _number(value: float | None) -> float:
 
 
 def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | None, str]:
-    """Return the recommended row and the reason: the lowest CPU, the current transport, or practically equal rows."""
+    """Return the recommended row and the reason for it: the lowest CPU use, the current transport, or practically equal
+    rows."""
     if len(best) < 2:
         return (best[0] if best else None), "order" if best else ""
     cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))

@@ -37,7 +37,7 @@ LOST = "lost = 0"
 
 @dataclass(frozen=True)
 class RunAdvice:
-    """The advice from a run. `now` is the user's current transport, if given."""
+    """The advice from a run. `now` names the user's current transport, or is None."""
 
     run: Run
     now: str | None = None
@@ -60,7 +60,7 @@ class RunAdvice:
 
     @cached_property
     def now_row(self) -> Row | None:
-        """The best row of the user's current transport, or None if it was not measured."""
+        """The best row of the user's current transport, or None if this transport was not measured."""
         rows = [row for row in self.decision.group.rows if row["transport"] == self.now]
         place = {row.id: at for at, row in enumerate((*self.decision.best, *self.decision.worse))}
         return min(rows, key=lambda row: (place.get(row.id, len(place)), not row.ok, row.p50 or 0.0), default=None)

@@ -37,7 +37,10 @@ def names(group: Group, rows: Sequence[Row]) -> str:
 
 
 def result_words(group: Group, row: Row) -> str:
-    """Return a row's main result as text. For a workload, the main result is the missed deadlines and the worst p99."""
+    """Return a row's main result as text.
+
+    For a workload, the main results are the missed deadlines and the worst p99.
+    """
     if not is_whole(group):
         return median_words(row)
     known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
@@ -57,8 +60,10 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
 
 
 def ratio_words(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`, such as `0.9 to 1.2 times as long`. Return an empty string if
-    the interval is too wide."""
+    """Return how long `other` takes relative to `one`, such as `0.9 to 1.2 times as long`.
+
+    Return an empty string if the interval of the ratio is too wide.
+    """
     known = compare(one, other)
     if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
         return ""
@@ -66,7 +71,7 @@ def ratio_words(one: Row, other: Row) -> str:
 
 
 def _workload_comparison(group: Group, one: Row, other: Row) -> str:
-    """Return the criterion that separates two transports for a workload, with the value of `other`."""
+    """Return the criterion that separates two transports for a workload, with the criterion's value for `other`."""
     ranking = ranking_of(one)
     criterion = ranking.decides(one.id, other.id) if ranking else ""
     if not criterion:
@@ -102,7 +107,7 @@ def settings_words(values: Mapping[str, object]) -> str:
 
 
 def lossless_of(row: Row) -> Lossless | None:
-    """Return the lossless settings of the row's transport, or None if the transport has none for this number of
+    """Return the lossless settings of the row's transport, or None if no settings prevent loss with this number of
     receivers."""
     known = manifest.every().get(str(row["transport"]))
     lossless = known.lossless if known else None

@@ -40,16 +40,20 @@ def lead(group: Group, subject: str = "") -> str:
 
 
 def lead_sentences(group: Group, subject: str = "") -> list[str]:
-    """Return sentences on the order, the fastest row's median and the references. The first sentence begins with the
-    subject."""
+    """Return sentences on the order of the rows, the median of the fastest row, and the reference rows.
+
+    The first sentence begins with the subject of the table.
+    """
     subject = subject or conditions.subject(group)
     order, *more = order_sentences(group)
     return [f"For {subject}, {order}", *more]
 
 
 def order_sentences(group: Group) -> list[str]:
-    """Return the sentences on the order of a table's rows without their subject, for use below a title that names the
-    subject."""
+    """Return sentences on the order of a table's rows.
+
+    The sentences omit the table's subject, which the title above them names.
+    """
     order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
     return [*order, *filter(None, [_ranked_references(group), _references(group)])]
 
@@ -139,8 +143,10 @@ def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
 
 
 def how_long(one: Row, other: Row) -> str:
-    """Return how long `other` takes relative to `one`, such as `2.1 to 2.6 times as long`. If the rows share no rounds,
-    return the smallest ratio that both intervals allow."""
+    """Return how long `other` takes relative to `one`, such as `2.1 to 2.6 times as long`.
+
+    If the rows share no rounds, return the smallest ratio that the intervals of both rows allow.
+    """
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
         low, high = formatting.ratio(known.low), formatting.ratio(known.high)
@@ -154,8 +160,8 @@ def how_long(one: Row, other: Row) -> str:
 
 
 def _tie(group: Group, first: Rank) -> str:
-    """Return a sentence on the rows that do not differ significantly from the first row, with the largest ratio that is
-    still possible."""
+    """Return a sentence on the rows that do not differ significantly from the first row, with the largest ratio that
+    the intervals allow."""
     names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
@@ -191,8 +197,10 @@ def median_words(row: Row) -> str:
 
 
 def _references(group: Group) -> str:
-    """Return how long the references take relative to the fastest choice. If no ratio is known, return the medians of
-    the references."""
+    """Return a sentence on how long the reference rows take, relative to the fastest choice.
+
+    If a ratio is unknown, the sentence states the medians of the reference rows.
+    """
     known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
     if not known or not first:
         return ""
@@ -219,8 +227,10 @@ def _ratio(one: Row, other: Row) -> str:
 
 
 def _ranked_references(group: Group) -> str:
-    """Return a sentence that all ranked rows are references. Return an empty string if the table also ranks a
-    library."""
+    """Return a sentence which states that all ranked rows are references.
+
+    Return an empty string if the table also ranks a library.
+    """
     if not group.has_only_references or len(group.ranked_rows) < 2:
         return ""
     return "All these rows are references, not libraries that you can install; they are ranked only against each other."
@@ -243,7 +253,7 @@ class OpenPair:
 
     @property
     def reach(self) -> float:
-        """The largest ratio between the two rows that is still possible, in either direction."""
+        """The largest ratio between the two rows that the interval allows, in either direction."""
         low, high = self.known.low, self.known.high
         return max(high, 1 / low) if low and high else math.inf
 
