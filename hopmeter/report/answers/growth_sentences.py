@@ -37,7 +37,8 @@ def _is_open(row: Row) -> bool:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    """Return a phrase on the rows that vary too much to show a trend, or an empty string if there are none."""
+    """Return a phrase that states how many rows vary too much to show a trend. Return an empty string if there are no
+    such rows."""
     if not rows:
         return ""
     low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)

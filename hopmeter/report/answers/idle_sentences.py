@@ -28,7 +28,8 @@ SUBJECT = "idle states"
 
 
 def as_it_is(group: Group) -> str:
-    """Return a sentence with the table's medians and, if there is one, the significantly fastest row."""
+    """Return a sentence with the medians of the table. If one row is significantly fastest, the sentence names that
+    row."""
     ranked = ranks(group)
     clear = ranked[0].best is not None and not ranked[0].ties and len(ranked) > 1
     fastest = f"; {group.label(ranked[0].row)} is fastest" if clear else ""
@@ -41,8 +42,8 @@ def _word(group: Group) -> str:
 
 
 def idle_sentence(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Return a sentence on which idle-state results the reader should use. Return an empty list if idle states hardly
-    affect the results."""
+    """Return a sentence on which idle-state results the reader should use. Return an empty list if idle states do not
+    noticeably affect the results."""
     known = {bool(group.conditions[conditions.IDLE]) for group in groups if group.measured_rows}
     if known == {True, False}:
         return [BOTH]

@@ -1,4 +1,4 @@
-"""The command that decides the comparisons that a run left undecided."""
+"""A sentence with the command that finishes a run or decides the comparisons that the run left undecided."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ RESUME = ("hopmeter", "run", "--resume")
 
 
 def next_sentence(run: Run) -> str:
-    """Return a sentence with the command that finishes the run or decides more comparisons, or an empty string if no
-    comparison is undecided."""
+    """Return a sentence with the command that finishes the run or, if the run is finished, decides more comparisons.
+    Return an empty string if there is no comparison to decide."""
     if not is_finished(run):
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
@@ -49,13 +49,14 @@ def next_sentence(run: Run) -> str:
 
 
 def is_finished(run: Run) -> bool:
-    """Return whether the run executed all its trials. The directory of an unfinished run has a hidden name."""
+    """Return whether the run executed all its trials. The directory name of an unfinished run starts with a dot."""
     return not run.folder.name.startswith(".")
 
 
 def _separate(run: Run) -> str:
-    """Return the command that decides an undecided pair of rows, or an empty string. Pairs with the fastest row come
-    first, then pairs that need few rounds."""
+    """Return a sentence with the command that decides an undecided pair of rows, or an empty string if no such pair
+    exists. Pairs that contain the fastest row take precedence over other pairs, and pairs that need few rounds over
+    pairs that need many."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)
@@ -72,8 +73,8 @@ def _separate(run: Run) -> str:
 
 
 def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
-    """Return the command that decides between a workload's best transport and another transport. Return an empty string
-    if no pair is undecided or the run would take too long."""
+    """Return a sentence with the command that decides whether another transport differs from a workload's best
+    transport. Return an empty string if no pair is undecided or if the decision would take too long."""
     pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
     known = [each for each in pairs if each[0] is not None]
     if not known:
@@ -91,8 +92,8 @@ def _can_separate(pair: OpenPair) -> bool:
 
 
 def _more_precise(run: Run, until: str) -> str:
-    """Return the budget that gives all medians the requested precision, or an empty string if all medians already have
-    it. If a median has no interval, return twice the current budget."""
+    """Return a sentence with the budget that gives all medians the requested precision. Return an empty string if all
+    medians already have this precision. If a median has no interval, the sentence suggests twice the current budget."""
     factor, budget = rounds_factor(run), run.part("scenario").get("budget")
     if not budget or (factor is not None and factor <= 1):
         return ""
@@ -104,7 +105,7 @@ def _more_precise(run: Run, until: str) -> str:
 
 
 def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
-    """Return the command that runs more rounds, with more trials or a larger budget."""
+    """Return the command that runs at least `rounds` rounds, by means of `--trials` or a larger `--budget`."""
     many = max(rounds, _measured_rounds(run) + 1)
     if budget := run.part("scenario").get("budget"):
         took_s = sum(trial.get("wall_s") or 0.0 for trial in run.trials)
@@ -124,13 +125,14 @@ def _round_s(run: Run, tables: Iterable[Group]) -> float:
 
 
 def _tidy(seconds: float) -> str:
-    """Return a duration as text, rounded up to ten seconds or, above two minutes, to a minute."""
+    """Return a duration as text. Durations up to two minutes are rounded up to a multiple of ten seconds, and longer
+    ones to a whole minute."""
     return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
 
 
 def _halve_changes(run: Run) -> str:
-    """Return how to detect smaller changes between the two sides of a run, or an empty string if no change is
-    undecided."""
+    """Return a sentence on how to detect smaller changes between the two sides of a run. Return an empty string if no
+    change is undecided."""
     if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
         return ""
     more = MORE * _measured_rounds(run)
@@ -141,8 +143,8 @@ def _halve_changes(run: Run) -> str:
 
 
 def _decide(run: Run, further: Further) -> str:
-    """Return a sentence with the command that decides the requirements for some rows, and the number of rows that need
-    even more rounds."""
+    """Return a sentence with the command that decides the requirements for some rows. The sentence also states how many
+    rows need even more rounds."""
     several = len(set(map(_subject, run.measured_rows))) > 1
     rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
     names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))
@@ -161,7 +163,7 @@ def _subject(row: Row) -> str:
 
 
 def _command(run: Run, *options: str) -> str:
-    """Return the command of the run with its length options replaced."""
+    """Return the run's command, in which `options` replace the options for the length of the run."""
     has_until = "--budget" in options and "--until" in recorded_command(run)
     until = run.part("scenario").get("until") if has_until else None
     return shlex.join([*own_command(run, *LENGTHS), *(["--until", str(until)] if until else []), *options])

@@ -1,4 +1,4 @@
-"""Rows with undecided requirements, and the rounds and time that would decide them."""
+"""The rows whose requirements are undecided, and the number of rounds and the time needed to decide them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def requirements_of_run(run: Run) -> list[str]:
 
 
 def further_run(run: Run) -> Further | None:
-    """Return a run that decides as many rows as possible within two hours. If no run within two hours decides a row,
+    """Return a run that decides as many rows as possible within two hours. If no row can be decided within two hours,
     return a run that decides one row. Return None if no row's required number of rounds is known."""
     tables = [group for group in groups([run]) if not shows_level(group)]
     undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]

@@ -27,8 +27,8 @@ def precision_sentence(run: Run) -> str:
 
 
 def rounds_factor(run: Run) -> float | None:
-    """Return the factor by which more rounds are needed for the requested precision, or None if an interval is
-    unknown."""
+    """Return the factor by which the number of rounds must grow to reach the requested precision, or None if an
+    interval is unknown."""
     widths = [_width(row) for row in _rows_in_question(run)]
     known = [width for width in widths if width is not None]
     if not widths or len(known) < len(widths):
@@ -38,8 +38,8 @@ def rounds_factor(run: Run) -> float | None:
 
 
 def _rows_in_question(run: Run) -> list[Row]:
-    """Return the rows that determine, by their precision, when the run ends. Rows measured with idle cores kept awake
-    take precedence over other rows."""
+    """Return the rows that must reach the requested precision before the run ends. If some rows were measured with idle
+    cores kept awake, return only those rows."""
     rows = [row for row in run.measured_rows if row.ok]
     rows = [row for row in rows if row.cell.comparison.ranked] or rows
     awake = [row for row in rows if row.cell.nodes.no_idle_states]

@@ -1,4 +1,4 @@
-"""Sentences on which rows meet the requirements, and the resulting row order."""
+"""Sentences that state which rows meet the requirements, and the row order that results from the requirements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def requirements_of(group: Group) -> list[str]:
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
-    """Sort rows by their verdict on the requirements, then by CPU, median or rank. If there are no requirements, keep
+    """Sort rows by whether they meet the requirements, then by CPU, median or rank. If there are no requirements, keep
     the order of the rows."""
     if not requirements_of(group):
         return list(rows)
@@ -54,8 +54,8 @@ def _ranking_metric(group: Group) -> str:
 
 
 def requirement_sentences(group: Group) -> list[str]:
-    """Return sentences on which choices meet the requirements, which miss them and which are undecided. Return an empty
-    list if there are no requirements."""
+    """Return sentences that state which choices meet the requirements, which miss them and which are undecided. Return
+    an empty list if there are no requirements."""
     wanted = requirements_of(group)
     if not wanted:
         return []
@@ -97,7 +97,8 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """Return how many rounds would decide the requirements for these rows, if that number is known for each row."""
+    """Return the number of rounds that would decide the requirements for these rows. If the number is unknown for any
+    row, explain that more rounds are needed."""
     needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
     if len(needed) < len(rows):
         return " (a limit is within an interval; more rounds narrow the interval)"

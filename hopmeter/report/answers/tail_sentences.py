@@ -1,4 +1,4 @@
-"""A sentence on the number of rounds that p99 needs, for runs with too few or too short trials."""
+"""A sentence on how many rounds are needed to determine p99, for runs with too few or too short trials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.report.words import conditions, formatting
 
 
 def tail_sentence(groups: Sequence[Group]) -> str:
-    """Return a sentence on the number of rounds that p99 needs in each table, or an empty string if no table needs more
+    """Return a sentence on how many rounds each table needs to determine p99, or an empty string if no table needs more
     rounds."""
     needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
     if not needed:
@@ -27,7 +27,7 @@ def _name(group: Group) -> str:
 
 
 def _rounds(group: Group) -> int:
-    """Return the number of rounds that the rows of a table need for p99, or 0 if no row is known to need more
+    """Return how many rounds a table needs to determine p99 of every row, or 0 if no row is known to need more
     rounds."""
     return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
 

@@ -1,4 +1,5 @@
-"""Sentences on rows that are not comparable because of language, debug build or library version."""
+"""Sentences on rows that are not comparable because they differ in language or library version, or use a debug
+build."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ def _without_compiled(interpreted: Sequence[Row], rows: Sequence[Row]) -> list[R
 
 
 def _of_languages(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a sentence on rows that an interpreted language slows down, and the commands that measure the same
-    transports in a compiled language."""
+    """Yield a sentence that names the rows slowed down by an interpreted language. Then yield the commands that measure
+    the same transports in a compiled language."""
     if not rows:
         return
     offers = {str(row["transport"]): _compiled_offer(row) for row in rows}
@@ -67,7 +68,7 @@ def _compiled_offer(row: Row) -> Offer | None:
 
 
 def _axes(row: Row) -> dict[str, str]:
-    """Return the conditions that another language's adapter must support to measure the row. For a workload, the
+    """Return the conditions that an adapter in another language must support to measure the row. For a workload, the
     conditions include the largest payload."""
     size = f"bytes:{row.cell.largest_payload_bytes}"
     if row.cell.workload is not None:

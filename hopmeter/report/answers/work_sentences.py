@@ -1,4 +1,4 @@
-"""Sentences on a client's waiting time beyond the work that it requests from its servers."""
+"""Sentences on how much longer a client waits for its servers than the requested work takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ WAYS = {"parallel": "with all servers called at once", "sequential": "with the s
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence for each group with requested work. Return an empty list if there are too many groups."""
+    """Return a sentence for each group in which clients request work from servers. Return an empty list if there are
+    too many such groups."""
     found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
@@ -25,8 +26,8 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
-    """Return each row's median time beyond the requested work. The sentence includes the group's title if another group
-    requests the same work."""
+    """Return a sentence with each row's median waiting time minus the requested work. The sentence includes the group's
+    title if another group requests the same work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
     work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"

@@ -1,4 +1,4 @@
-"""The answer for a workload in sentences: the best transport, the deciding criteria, failures and undecided pairs."""
+"""Sentences on the best transport for a workload, the deciding criteria, failures and undecided pairs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ranked_rows(group: Group) -> list[Row]:
 
 
 def _lead(group: Group, rows: Sequence[Row]) -> str:
-    """Return a sentence on the best transport for each criterion."""
+    """Return a sentence that compares the best transport with the other transports, criterion by criterion."""
     first, *others = rows
     ranking = ranking_of(first)
     if ranking is None:
@@ -91,8 +91,8 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
-    """Return a sentence on the criteria in which the first row does not differ from the other rows, and on the missed
-    deadlines."""
+    """Return a sentence on the criteria in which the first row does not differ significantly from the other rows. If
+    deadlines are among these criteria, the sentence includes the shares of missed deadlines."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
@@ -125,7 +125,7 @@ def ranking_of(row: Row) -> WorkloadRanking | None:
 
 
 def _readers(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for each flow with a receiver that falls behind, and the affected transports."""
+    """Return a sentence for each flow whose receiver falls behind, with the affected transports."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for part in slow_flows(row):

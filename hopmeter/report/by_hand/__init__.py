@@ -35,7 +35,7 @@ def page(folders: Sequence[Path]) -> Page:
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of one command. `number` is part of the names of the section's figures."""
+    """Return the section of one command. `number` makes the names of the section's figures unique on the page."""
     return SECTIONS[participant(run.folder)](run, number)
 
 

@@ -45,7 +45,7 @@ Names = tuple[str, str]
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
     """Return whether these directories were written by `hopmeter listen`, `publish` or `ask`. Raises UsageError if only
-    some of the directories were."""
+    some of the directories were written by these commands."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
@@ -57,14 +57,15 @@ def are_by_hand(folders: Sequence[Path]) -> bool:
 
 
 def participant(folder: Path) -> str:
-    """Return `listener`, `publisher` or `asker`, or an empty string for other directories."""
+    """Return the kind of program that wrote the directory: `listener`, `publisher` or `asker`. Return an empty string
+    if another command wrote the directory."""
     if (folder / "run.json").exists():
         return ""
     return next((name for name, log in LOGS.items() if (folder / log).exists()), "")
 
 
 def read(folder: Path) -> Run:
-    """Return the directory as a run without rows. Raises StoreError if `by-hand.json` is damaged."""
+    """Return a directory's metadata as a run that has no rows. Raises StoreError if `by-hand.json` is damaged."""
     return Run(folder, _about(folder), [])
 
 
@@ -103,8 +104,8 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
-    """Return a row with the statistics of these delays, for use by the run figures. The `lost` messages count as slower
-    than all received messages."""
+    """Return a result row with the statistics of these delays, from which the figures of a run can be drawn. The `lost`
+    messages count as if they were slower than all received messages."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
@@ -115,7 +116,7 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost:
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
-    """Return a table row with the two names, the statistics and additional values."""
+    """Return a table row with its two names (such as middleware and plugin), the statistics and additional values."""
     return Line([*(Value(name, sort=name) for name in names), *(_statistic(one, each) for each in STATISTICS), *more])
 
 

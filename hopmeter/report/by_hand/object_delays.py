@@ -1,4 +1,4 @@
-"""Report sections of `hopmeter listen` and `publish`: a box plot of framework objects."""
+"""Report sections of `hopmeter listen` and `publish`, with a box plot of the delays of framework objects."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def _title(run: Run, end: str) -> str:
 
 
 def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
-    """Return the outcome of each middleware and plugin. Return an empty dict for directories written by earlier
-    versions."""
+    """Return the problems recorded for each pair of middleware and plugin, such as lost messages and clock uncertainty.
+    Return an empty dict if an earlier version of hopmeter wrote the directory."""
     recorded = run.about.get("outcomes")
     known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []
     return {(str(each.get("middleware")), str(each.get("plugin"))): each for each in known}
 
 
 def _counts(many: int, outcome: Outcome | None) -> list[Value]:
-    """Return table cells with the number of messages and, if recorded, of lost and wrong messages."""
+    """Return table cells with the number of messages and, if these numbers were recorded, the numbers of lost and wrong
+    messages."""
     if outcome is None:
         return [count(many)]
     return [count(many), count(_lost(outcome)), count(outcome.get("wrong"))]
@@ -68,7 +69,8 @@ def _lost(outcome: Outcome | None) -> int | None:
 
 
 def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
-    """Return a note for each distinct problem or clock uncertainty, with the pairs that it affects."""
+    """Return a note for each distinct problem or clock uncertainty, with the affected pairs of middleware and
+    plugin."""
     reasons: dict[str, list[str]] = {}
     for (middleware, plugin), each in outcomes.items():
         wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""

@@ -1,5 +1,5 @@
-"""Report section of `hopmeter ask`: the time for each server and for all servers, and the time beyond the requested
-work."""
+"""Report section of `hopmeter ask`: the waiting time for each server and for all servers, and how much longer than the
+requested work the wait takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ Found = dict[Names, Delays]
 
 @dataclass(frozen=True)
 class ServerBox(PlacedBox):
-    """The box of one server or of all servers. The `codec` field contains the label."""
+    """The box plot entry of one server or of all servers together. The `codec` field contains the label instead of a
+    codec."""
 
     @property
     def name(self) -> str:
@@ -58,8 +59,8 @@ def _row(run: Run, names: Names, known: Delays) -> Row:
 
 
 def _lost(run: Run, names: Names) -> int:
-    """Return the number of incomplete frames or, for one server, of requests without a reply. The number is 0 for
-    results of earlier versions."""
+    """Return the number of incomplete frames or, for one server, of requests without a reply. For results written by
+    earlier versions of hopmeter, the number is 0."""
     known = run.about.get("lost_each")
     lost = known.get(names[0]) if isinstance(known, dict) else None
     return lost if isinstance(lost, int) else 0
@@ -116,7 +117,7 @@ def _warnings(run: Run) -> list[str]:
 
 
 def _place(run: Run, found: Found) -> list[PlacedBox]:
-    """Return the boxes: all servers together first, then each server after a gap."""
+    """Return the boxes from top to bottom: the box of all servers together, then a gap, then the box of each server."""
     placed: list[PlacedBox] = []
     for place, (names, known) in enumerate(found.items()):
         if each := box(known / 1000, _lost(run, names)):

@@ -1,4 +1,5 @@
-"""Comparisons as files: Markdown for a CI job, JUnit XML, and JSON for two benchmark-tracking services."""
+"""Comparisons as files: Convert comparisons to Markdown for a CI job, JUnit XML, and JSON for two benchmark-tracking
+services."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ def _detail(each: Change) -> str:
 
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return Bencher Metric Format. The output contains the new side's value of each cell, and the ratio with its
-    bounds. The new side's value is a latency in ns or a share of missed deadlines."""
+    """Return Bencher Metric Format. The output contains, for each cell, the value of the new side and the ratio of the
+    two sides with its bounds. The new side's value is a latency in ns or a share of missed deadlines."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})
@@ -66,7 +67,7 @@ def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
 
 
 def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return JSON for github-action-benchmark (`customSmallerIsBetter`), with the new side of each cell."""
+    """Return JSON for github-action-benchmark (`customSmallerIsBetter`), with the new side's value of each cell."""
     rows: list[dict[str, Any]] = []
     for each in changes:
         if each.new is not None and each.new.value is not None:
@@ -77,7 +78,7 @@ def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> 
 
 
 def full_name(each: Change) -> str:
-    """Return a name that is stable across runs: all conditions, the cell and the metric."""
+    """Return a name that is the same in every run, composed of all conditions, the cell and the metric."""
     group = Group({name: each.cell[name] for name in CONDITIONS}, (each.row,))
     return f"{conditions.describe(group)}: {each.name} {each.metric}".replace(formatting.THIN, " ")
 

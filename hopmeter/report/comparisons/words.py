@@ -104,13 +104,13 @@ def interval(each: Change) -> str:
 
 
 def shown_verdict(each: Change) -> str:
-    """Return the verdict for a table. Return an empty string for two single runs, because such a comparison has no
-    verdict."""
+    """Return the verdict as a table shows it. Return an empty string for two single runs, because such a comparison has
+    no verdict."""
     return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
 
 def on_one_side(changes: Sequence[Change]) -> list[str]:
-    """Return a sentence for each side with cells that the other side lacks."""
+    """Return a sentence for each side, on the cells that only this side has."""
     found = []
     for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
         names = [each.name for each in changes if each.verdict == word]
@@ -121,7 +121,8 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
 
 
 def verdict(each: Change) -> str:
-    """Return the verdict in words. An undecided verdict includes the reason or the smallest detectable change."""
+    """Return the verdict of a comparison in words. An undecided verdict includes the reason or the smallest detectable
+    change."""
     words, (reason, code) = _words(each), split_code(each.reason)
     if reason and code != SINGLE_RUNS:  # a sentence above the table already states that both sides are single runs
         return f"{words}: {reason}"
@@ -167,7 +168,7 @@ def _why(changes: Sequence[Change]) -> str:
 
 
 def _drift(drift: Mapping[str, float]) -> str:
-    """Return a sentence on the change of the control cells between two runs."""
+    """Return a sentence on how much the control cells changed between two runs."""
     if not drift:
         return " The drift of this machine is unknown. To see the drift, measure `memory` or `shm` in both runs."
     low, high = min(drift.values()), max(drift.values())
