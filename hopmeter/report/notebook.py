@@ -1,4 +1,4 @@
-"""Functions for notebooks and scripts: a table of all messages of a run, and box plots of latencies."""
+"""Functions for notebooks and scripts: a table of all messages that arrived in a run, and box plots of latencies."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "nor
 def boxes(*runs: Path) -> alt.TopLevelMixin:
     """Draw a notched box for each codec, transport and language of these runs, on a logarithmic axis in ms.
 
-    Groups that are not comparable are drawn in separate charts, one below the other. Raises UsageError if no cell has a
-    latency.
+    Groups that are not comparable get separate charts, one below the other. Raises UsageError if no cell has a latency.
     """
     found = [read(run) for run in runs]
     style = Style.of(found)
@@ -81,10 +80,10 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
     """Write a CSV row for each message of the run that arrived, and return the number of messages.
 
     `middleware` is the transport, `plugin` is the codec, and `count` is the message number. On a GPU, the codec is
-    followed by the device, as in `torch_gpu`. `timestamp` is the due time in seconds of the monotonic clock, or the
-    sent time if the pace has no schedule. `delay` is the time in seconds until the receiver had the whole message. A
-    lost message has no row. Trials with damaged samples have no rows. `on_damage` is called with the error of each such
-    trial, and warns by default.
+    followed by the device, as in `torch_gpu`. `timestamp` is the time at which the message was due, in seconds of the
+    monotonic clock. If the pace has no schedule, `timestamp` is the time at which the message was sent. `delay` is the
+    time in seconds until the receiver had the whole message. A lost message has no row. Trials with damaged samples are
+    left out. For each damaged trial, `on_damage` is called with the error; the default `on_damage` warns.
     """
     many, header = 0, True
     for table in _tables(read(run), on_damage):

@@ -39,13 +39,14 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 
 def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
-    """Return the HTML report of these runs. The figures are also written to `figure_folder`, if given."""
+    """Return the HTML report of these runs. If `figure_folder` is given, the figures are also written to this
+    directory."""
     with svg.skip_schema_check():
         return render(run_page.page(runs), figure_folder)
 
 
 def render(page: Page, figure_folder: Path | None = None) -> str:
-    """Return the HTML of a page. The figures are also written to `figure_folder`, if given."""
+    """Return the HTML of a page. If `figure_folder` is given, the figures are also written to this directory."""
     template = templates().get_template("page.html.j2")
     with svg.skip_schema_check():
         return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder), on_page=on_page)
@@ -53,7 +54,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the Jinja environment, which compiles each template once."""
+    """Return the shared Jinja environment, so that each template is compiled only once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopmeter.report"),
         autoescape=True,

@@ -75,8 +75,8 @@ class Style:
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """Return the dash channel for the column `series`. Vega merges the legends of colour and dash pattern if both
-        channels use the same legend object."""
+        """Return the dash channel for the column `series`. Vega merges the two legends of colour and dash pattern if
+        both channels use the same legend object."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -91,7 +91,7 @@ def _language(name: str) -> tuple[int, str]:
 
 
 def frame(chart: Any, height: float) -> alt.TopLevelMixin:
-    """Return the chart with the common figure width, which includes the axis labels."""
+    """Return the chart with the width that all figures share, measured with the axis labels."""
     framed: alt.TopLevelMixin = chart.properties(
         width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
@@ -168,7 +168,7 @@ def table(rows: Data) -> alt.InlineData:
 
 def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
     """Return a chart with one line for each row. Each line shows a dot at `p50`, a bar from `low` to `high`, a tick at
-    `p99` and, optionally, a ring at `ring`."""
+    `p99` and, if `ring` has a value, a ring."""
     names = list(named)
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))

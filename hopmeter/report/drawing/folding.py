@@ -43,7 +43,7 @@ def _pad(lines: list[str], most: int, above: float) -> list[str]:
 
 
 def line_count(names: Sequence[str]) -> int:
-    """Return the number of lines of the longest name next to an axis."""
+    """Return the number of lines that the longest name takes next to an axis."""
     return max((len(fold(name, AXIS)) for name in names), default=1)
 
 

@@ -89,8 +89,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """Return a label for each dot, in the given order. Each label takes the first free position or, if no position is
-    free, the position that covers the least."""
+    """Return a label for each dot, in the given order. Each label takes the first free position. If no position is
+    free, the label takes the position where it covers the smallest area of other labels and dots."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:

@@ -1,4 +1,4 @@
-"""The individual servers of a scatter: the reply time of each server, and which server replies last."""
+"""The reply time of each server of a scatter, and the server that most often replies last."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ class ScatterRow:
 
     @property
     def straggler(self) -> ServerTimes | None:
-        """The server that most often replied last, or None if servers are called one after another."""
+        """The server that most often replied last, or None if the client called the servers one after another."""
         known = [each for each in self.servers if each.last is not None]
         return max(known, key=lambda each: each.last or 0.0, default=None)
 
 
 def scatter_rows(group: Group) -> list[ScatterRow]:
-    """Return the scatter rows with a median for at least one server. Return an empty list for other patterns."""
+    """Return the scatter rows in which at least one server has a median. Return an empty list if the pattern is not
+    scatter."""
     if group.conditions["pattern"] != "scatter":
         return []
     found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured_rows]

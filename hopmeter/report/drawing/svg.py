@@ -1,4 +1,4 @@
-"""Charts as files, and as compact SVG in the page's colours."""
+"""Save charts as files, and convert charts to compact SVG in the page's colours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
 def skip_schema_check() -> AbstractContextManager[None]:
-    """Turn off Altair's schema validation, which takes half of the report time. The tests validate all figures."""
+    """Turn off Altair's schema validation, which takes half of the report time. The tests validate all
+    figures."""
     return schemapi.debug_mode(False)
 
 

@@ -1,5 +1,5 @@
-"""The figure style and the only definition of its colours. The page replaces the colours with CSS variables for its
-dark mode."""
+"""The style of all figures, with the only definition of the figure colours. For dark mode, the page replaces these
+colours with CSS variables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The figures of a report, one module each. The report finds the modules by listing this package.
+"""The figures of a report, one module each. The report finds the figure modules by listing this package.
 
-Each module defines its position `ORDER` and one function. `draw(group, style)` returns a `Figure`, or None if the group
-has no data for it. `across(groups, style)` yields figures over all groups.
+Each figure module defines its position `ORDER` and one of two functions. `draw(group, style)` returns a `Figure`, or
+None if the group lacks the data for the figure. `across(groups, style)` yields figures, each of which compares several
+groups.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hopmeter.report.drawing.charts import Figure, Style
 
 
 def modules(function: str) -> list[ModuleType]:
-    """Return the figure modules that define this function, in report order."""
+    """Return the figure modules that define the function named `function`, in report order."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     return sorted((module for module in found if hasattr(module, function)), key=lambda module: int(module.ORDER))
 

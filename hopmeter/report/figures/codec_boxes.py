@@ -28,7 +28,7 @@ CAPTION = (
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a box figure for each set of conditions with encoded objects."""
+    """Yield a box figure for each set of conditions under which objects were encoded."""
     for number, family in enumerate(codec_rows.object_families(groups), 1):
         if placed := codec_rows.placed_rows(family):
             yield Figure(

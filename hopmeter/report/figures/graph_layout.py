@@ -18,8 +18,8 @@ Places = dict[str, tuple[float, float]]
 
 
 def place_participants(workload: Workload) -> Places:
-    """Return the position of each participant: one row below the first participant that sends to it. Different hosts
-    are placed side by side."""
+    """Return the position of each participant. A participant is placed one row below the first of its senders.
+    Participants on different hosts are placed side by side."""
     rows: dict[str, int] = {}
     for flow in workload.flows:
         rows.setdefault(flow.source, 0)
@@ -51,14 +51,14 @@ def _place_row(names: list[str], row: int, left: float, workload: Workload, plac
 
 def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
     """Return the mean horizontal position of the participants that send to this participant. Placing a participant
-    below its senders keeps arrows from crossing. The position is 0 if no sender is placed yet."""
+    below its senders prevents arrows from crossing. The position is 0 if no sender is placed yet."""
     found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
     return sum(found) / len(found) if found else 0.0
 
 
 def frame_hosts(workload: Workload, places: Places) -> list[dict[str, Any]]:
-    """Return a frame around the participants of each host, with the height of the graph. Return an empty list for a
-    single machine."""
+    """Return a frame around the participants of each host. Each frame is as high as the graph. Return an empty list if
+    the workload runs on a single machine."""
     down = max(y for _, y in places.values())
     aside = BOX_WIDTH / 2 + FRAME
     return [

@@ -1,4 +1,4 @@
-"""Latency at each hop of a chain, which shows whether one hop or the whole chain is slow."""
+"""Latency at each hop of a chain, to show whether a single hop or the whole chain is slow."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """Return the Pareto front: the rows that no other row beats in both CPU and latency, in order of increasing CPU."""
+    """Return the Pareto front in order of increasing CPU: the rows that no other row beats in both CPU and latency."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -61,7 +61,7 @@ def front(rows: list[Row]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Names:
-    """The dot labels, the legend of numbered rows, and a sentence for the caption."""
+    """The dot labels, the legend of numbered rows, and a caption sentence on the labels."""
 
     labels: list[Label]
     numbered: dict[str, str]
@@ -69,8 +69,8 @@ class Names:
 
 
 def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
-    """Return names for all dots if they fit. If they do not, name the rows on the Pareto front where possible, and
-    number the other rows."""
+    """Return names for all dots if the names fit. If the names do not fit, name the rows on the Pareto front where
+    possible, and number the other rows."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
@@ -134,7 +134,7 @@ def _front(best: list[Row], plot: Plot) -> Any:
 
 
 def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
-    """Return lines that connect dots with numeric labels that are placed further away."""
+    """Return lines that connect dots with labels that are not adjacent to their dots."""
     ends = [(label, end) for label in labels if (end := label.leader(plot))]
     data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
     rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
@@ -142,8 +142,8 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
-    """Return labels that share an offset from their dots. If `halo` is set, return the background outlines of the
-    labels."""
+    """Return labels that all have the same offset from their dots. If `halo` is set, return only the outlines that are
+    drawn behind the labels."""
     first = alike[0]
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo

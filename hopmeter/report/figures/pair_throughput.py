@@ -1,4 +1,4 @@
-"""Throughput of several concurrent pairs, compared with the copy speed of one core."""
+"""Throughput of several concurrent pairs, compared with the speed at which one core copies memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _memory_mb_s(rows: Sequence[Row]) -> float | None:
-    """Return the copy speed of one core in MB/s, as measured before the run. Return None if the copy speed differs
+    """Return the speed in MB/s at which one core copied memory before the run. Return None if the copy speed differs
     between the runs."""
     known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
     one = next(iter(known)) if len(known) == 1 else None
@@ -71,7 +71,8 @@ def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) 
 
 
 def _copying(memory: float | None, left: float) -> list[Any]:
-    """Return a dashed, labelled line at the copy speed. Return an empty list if the speed is unknown."""
+    """Return a dashed line, with a label, at the copy speed of one core. Return an empty list if the copy speed is
+    unknown."""
     if memory is None:
         return []
     data = table([{"mb_s": memory, "at": left, "name": "copy speed of one core"}])

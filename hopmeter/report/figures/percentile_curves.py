@@ -26,7 +26,7 @@ AXIS = alt.Axis(
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure with a curve for each row, or None without data."""
+    """Return the figure with a curve for each row, or None if there is no data."""
     curves = [(row, curve) for row in group.measured_rows if (curve := percentile_curve(row))]
     ends = span((latency for _, curve in curves for _, latency in curve), margin=1.2)
     if ends is None:

@@ -20,7 +20,8 @@ ROW, GAP = 15, 0.5
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a line for each server and one for all servers together. Return None without data."""
+    """Return the figure, with a line for each server and one for all servers together. Return None if there is no
+    data."""
     found = scatter_rows(group)
     data = _data(found)
     ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
@@ -53,8 +54,8 @@ def _name(one: ScatterRow, server: ServerTimes) -> str:
 
 
 def _data(found: Sequence[ScatterRow]) -> Data:
-    """Return a datum for each line, with its vertical position. If there are several rows, each row's name is above its
-    lines."""
+    """Return a datum for each line, with its vertical position. If there are several rows, the name of each row is
+    above the lines of its servers."""
     data: Data = []
     name = 1.0 if len(found) > 1 else 0.0
     place = name

@@ -1,4 +1,5 @@
-"""Figure of the time until a message has reached each sink and all sinks, for sinks that behave differently."""
+"""Figure of the latency of each sink, and of the time until all sinks have the message, for sinks that differ in wait
+mode or work."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ ROW = 17
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a line for each sink and one for all sinks together. Return None if all sinks behave
-    alike."""
+    """Return the figure, with a line for each sink and one for all sinks together. Return None if all sinks have the
+    same wait mode and work."""
     if not _is_mixed(group):
         return None
     data = [datum for row in group.measured_rows for datum in _data(row, group.label(row))]
@@ -64,6 +65,6 @@ def _datum(series: str, who: str, p50: float, mean: float | None, p99: float | N
 
 
 def _name(row: Row, number: int) -> str:
-    """Return the sink's label, which includes its wait mode if the sinks differ."""
+    """Return the sink's label, which includes the sink's wait mode if the sinks wait in different ways."""
     waits = waits_of(str(row["wait"]))
     return f"sink {number + 1}" + (f" ({waits[number]})" if len(waits) > 1 else "")

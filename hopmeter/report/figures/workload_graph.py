@@ -64,8 +64,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
-    """Return a workload for drawing, in which each process is a participant. Each bridge precedes the flow to which the
-    bridge leads. `axis` is the default transport."""
+    """Return a workload for drawing, in which each process counts as a participant. Each bridge comes directly before
+    the flow that it feeds. `axis` is the transport of the flows that have no carrier of their own."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
@@ -88,7 +88,7 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
 
 
 def _shortest(carrier: Carrier, workload: Workload) -> str:
-    """Return the name of a carrier's transport. The name includes the settings if other carriers use the same
+    """Return the name of a carrier's transport. The name includes the carrier's settings if other carriers use the same
     transport."""
     others = {each.carrier.name for each in workload.flows if each.carrier}
     alike = [name for name in others if name.split()[0] == carrier.transport]
@@ -141,7 +141,7 @@ def _label(flow: Flow) -> str:
 
 
 def _edge(source: tuple[float, float], target: tuple[float, float], aside: float) -> dict[str, Any]:
-    """Return an arrow between the edges of two boxes, shifted sideways by `aside`."""
+    """Return an arrow between the edges of two boxes, moved sideways by `aside`."""
     (x, y), (x2, y2) = source, target
     length = math.hypot(x2 - x, y2 - y) or 1.0
     along = ((x2 - x) / length, (y2 - y) / length)

@@ -1,4 +1,4 @@
-"""Sections on the limits of a report: warnings, and what was not measured."""
+"""Sections on the limits of a report: its warnings, and the cells and trials without results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READING = (
 
 
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the warnings section, or an empty list without warnings."""
+    """Return a list with the warnings section, or an empty list if there are no warnings."""
     found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
     return [Section("Warnings", notes=found, id="warnings")] if found else []
 
@@ -74,6 +74,6 @@ def _cell(row: Row) -> str:
 
 
 def reading_section() -> Section:
-    """Return the section that explains the terms in the tables."""
+    """Return the section that explains the terms used in the tables."""
     terms = [(word, Markup(meaning)) for word, meaning in READING]
     return Section("How to read the tables", terms=terms, id="reading", style="reading")

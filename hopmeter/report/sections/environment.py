@@ -1,4 +1,5 @@
-"""Sections on the environment: the repeat command, the machine, versions and the instrument's own cost."""
+"""Sections on the environment: the commands that repeat the runs, the machine, versions and the instrument's own
+cost."""
 
 from __future__ import annotations
 
@@ -95,8 +96,8 @@ def versions(runs: Sequence[Run]) -> Facts:
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """Return how each transport carried the messages (device, shared memory, rmw), and the size of the mapped shared
-    memory."""
+    """Return how each transport carried the messages (such as device, shared memory or rmw), and how much shared memory
+    the transport mapped."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
@@ -108,8 +109,8 @@ def paths(runs: Sequence[Run]) -> Facts:
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the routes by which a transport carried messages. If the routes differ between runs, each route is shown
-    with the names of its runs."""
+    """Return the routes by which a transport carried messages. If the routes differ between runs, each route is
+    followed by the names of the runs that used it."""
     every = {name for names in ways.values() for name in names}
     return [
         way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
@@ -158,7 +159,7 @@ def instrument(run: Run) -> Facts:
 
 
 def _ends(values: Iterable[Any]) -> str:
-    """Return the range of the values, or an empty string without values."""
+    """Return the range of the values as text, or an empty string if there are no values."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return ""
@@ -194,7 +195,7 @@ def repeat_section(runs: Sequence[Run]) -> Section:
 
 
 def command(run: Run) -> str:
-    """Return the command of a run, including the seed so that the trials run in the same order."""
+    """Return the command of a run, with the seed, so that a repetition runs the trials in the same order."""
     words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []

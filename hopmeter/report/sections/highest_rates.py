@@ -1,4 +1,4 @@
-"""Results of searches for the highest rate: the highest sustained rate, and why the next rate failed."""
+"""Results of searches for the highest sustained rate, and why the next higher rate failed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Search:
-    """One search: its row at the highest sustained rate, and why the next rate failed. If no rate was sustained, `row`
-    is the first row of the search."""
+    """One search: the row with the highest sustained rate, and why the next higher rate failed. If no rate was
+    sustained, `row` is the first row of the search."""
 
     name: str
     row: Row
@@ -49,7 +49,7 @@ class Search:
 
 @dataclass(frozen=True)
 class SearchGroup:
-    """Searches under the same conditions, sorted by highest rate."""
+    """Searches under the same conditions, sorted by their highest sustained rate."""
 
     title: str
     searches: list[Search]
@@ -99,7 +99,8 @@ def _search(name: str, steps: Sequence[Row]) -> Search:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on highest-rate searches, or an empty list if there were none."""
+    """Return a list with the section on highest-rate searches, or an empty list if no run searched for the highest
+    rate."""
     tables = [
         table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
         for each in search_groups(runs)

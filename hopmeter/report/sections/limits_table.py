@@ -37,7 +37,7 @@ def name(echo: Echo) -> str:
 
 
 def sentence(echo: Echo) -> str:
-    """Return a sentence on what limits the throughput, with the values that show it."""
+    """Return a sentence on what limits the throughput, with the measured values as evidence."""
     shares = {"copying": echo.copying, "TCP": echo.tcp}
     known = [f"{word} takes {formatting.percent(share)}" for word, share in shares.items() if share is not None]
     parts = f"; {formatting.join(known)} of the CPU time" if known else ""
@@ -54,7 +54,7 @@ def _wanted_cores(echo: Echo) -> str:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on throughput limits, or an empty list if no echo was measured with several
+    """Return a list with the section on throughput limits, or an empty list if no run measured echo with different
     numbers of pairs."""
     title, lines = "What limits several pairs at once", list(map(_line, echoes(runs)))
     return [Section(title, tables=[table(title.lower(), COLUMNS, lines, CAPTION)], id="limits")] if lines else []

@@ -10,8 +10,8 @@ from hopmeter.report.tables.processes import ProcessRow, each_table, is_sampled,
 
 
 def sections(group: Group) -> list[Section]:
-    """Return a list with the section on processes, or an empty list if no process is known. The section is expanded if
-    the scenario samples CPU."""
+    """Return a list with the section on processes, or an empty list if no row recorded its processes. The section is
+    expanded if the scenario samples CPU."""
     rows = process_rows(group)
     if not rows:
         return []

@@ -14,7 +14,8 @@ if TYPE_CHECKING:  # slow to import, and not needed for the terminal or for page
 
 @dataclass(frozen=True)
 class Note:
-    """A warning for the reader. `grave` means that some values are wrong or missing, not merely less certain."""
+    """A warning for the reader. `grave` means that some values are wrong or missing; other notes only make values less
+    certain."""
 
     text: str
     title: str = ""
@@ -61,7 +62,7 @@ class Page:
 
     @property
     def links(self) -> list[Section]:
-        """The sections that the page links at its top. The list is empty if there is only one section."""
+        """The sections to which the page links at its top. The list is empty if there is only one section."""
         found = [section for section in self.sections if section.style == "group"]
         return found if len(found) > 1 else []
 

@@ -21,7 +21,7 @@ DATES = 5
 
 
 def figure(name: str, title: str, series: Sequence[Series], runs: Sequence[Run]) -> Figure | None:
-    """Return the history chart of one cell, or None without positive values. `runs` are all runs of the cell's
+    """Return the history chart of one cell, or None if no value is positive. `runs` contains all runs on the cell's
     machine."""
     ends = span((value for each in series for point in each.points for value in _values(point)), margin=1.3)
     if ends is None:
