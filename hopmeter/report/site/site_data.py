@@ -63,7 +63,7 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
 
 
 def _rank(row: Row) -> str:
-    """Return the row's rank in its newest run, such as `1–3`, or an empty string for an unranked row."""
+    """Return the rank that the row has in its newest run, such as `1–3`, or an empty string if the row has no rank."""
     ends = formatting.distinct(str(row[name] or "") for name in ("rank_low", "rank_high"))
     return "–".join(ends)
 

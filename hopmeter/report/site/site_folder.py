@@ -33,7 +33,7 @@ PAGES = "runs"
 def write(runs: Sequence[Run], out: Path) -> Path:
     """Write or update the site in `out`, and return the path of its start page.
 
-    Pages of unchanged runs are not rewritten. Raises UsageError if `out` contains other files.
+    Pages of unchanged runs are not rewritten. Raises UsageError if `out` contains files that do not belong to a site.
     """
     old = _stored_pages(out)
     found = history(runs)
@@ -56,8 +56,8 @@ def _marker(pages: dict[str, str]) -> dict[str, Any]:
 
 
 def _stored_pages(out: Path) -> dict[str, str]:
-    """Return the pages of the previous site with their run directories. Return an empty dict for a new site. Raises
-    UsageError if the directory is not a site."""
+    """Return the page names of the previous site, each with its run directory. Return an empty dict for a new site.
+    Raises UsageError if the directory is not a site."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
     try:
@@ -82,8 +82,8 @@ def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
 
 
 def _write_page(run: Run, page: Path, old: dict[str, str]) -> None:
-    """Copy the report of a run, or render a report without figures if the run has none. Pages that are up to date are
-    skipped."""
+    """Copy the report of a run to the site. If the run has no report, render a report without figures. Pages that are
+    up to date are skipped."""
     report = run.folder / "report.html"
     is_same = old.get(page.name) == str(run.folder.resolve())
     if is_same and page.exists() and page.stat().st_mtime_ns > _changed_ns(run.folder):

@@ -1,5 +1,5 @@
-"""Test the claims of a study. A claim is unresolved if the interval of a measured value contains one of the claim's
-bounds."""
+"""Test the claims of a study against the user's results. A claim is unresolved if the interval of a measured value
+contains one of the claim's bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a claim, and the values that support it."""
+    """The verdict on a claim, and the measured values on which the verdict is based."""
 
     answer: Answer
     numbers: str
@@ -29,14 +29,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A value or ratio that tests a claim, with its description. The value is None if there are too few messages."""
+    """A value or ratio that tests a claim, with its description. The value is None if the rows have too few
+    messages."""
 
     value: Value | None
     words: str
 
     def answer(self, claim: Claim) -> Answer:
         """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if the whole interval is
-        outside, and `not resolved` otherwise."""
+        outside the bounds, and `not resolved` otherwise."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -48,8 +49,8 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Return the verdict of these runs on a claim. The claim holds if all comparisons hold, and fails if any comparison
-    fails."""
+    """Return the verdict on a claim that results from these runs. The claim holds if all comparisons hold, and fails if
+    at least one comparison fails."""
     if claim.test:
         return TESTS[claim.test](runs)
     found = [each for run in runs for each in comparisons(claim, run)]
@@ -63,7 +64,7 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
-    """Return a run with the rows of all these runs."""
+    """Return a single run that contains the rows of all these runs."""
     return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 
@@ -73,8 +74,8 @@ answers."""
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
-    """Return the deciding comparison in words: the comparison nearest to a bound. For a claim that does not hold, the
-    deciding comparison is the one farthest beyond a bound."""
+    """Return the deciding comparison in words. The deciding comparison is the one whose value is nearest to a bound.
+    For a claim that does not hold, the deciding comparison is the one whose value is farthest beyond a bound."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
@@ -155,7 +156,7 @@ def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
 
 
 def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
-    """Return both rows, with the higher axis value first."""
+    """Return both rows, starting with the row that has the higher value of `axis`."""
     return (one, other) if one.get(axis) > other.get(axis) else (other, one)
 
 
@@ -181,7 +182,8 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an undecided comparison if the rows have too few messages or too many lost messages, otherwise None."""
+    """Return an undecided comparison if the rows have too few messages or lost too many messages. Otherwise, return
+    None."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
     return Comparison(None, " and ".join(f"{why_unresolved(row, column)} of {_name(row, row)}" for row in rows))
@@ -198,8 +200,8 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """Return the row's name with its rate and the conditions that differ from `other`. If `row` and `other` are the
-    same row, the name includes the profile."""
+    """Return the row's name with its rate and with the conditions in which it differs from `other`. If `row` and
+    `other` are the same row, the name includes the profile."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
     differing = [str(row.get(key) or "") for key in keys]
@@ -208,8 +210,8 @@ def _name(row: Row, other: Row) -> str:
 
 
 def same_order(runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on whether all machines rank the rows in the same order. The claim fails if two machines
-    significantly disagree on a pair of rows."""
+    """Return the verdict on whether all machines rank the rows in the same order. The claim fails if the order of two
+    rows differs significantly between two machines."""
     compared = compare_machines(groups(runs))
     flips = [flip for each in compared for flip in each.flips]
     known = [one for each in compared for one in each.correlations if one.kendall is not None]

@@ -15,7 +15,7 @@ Selector = dict[str, Any]
 
 
 class Strict(BaseModel):
-    """Base of the models below, which reject unknown keys."""
+    """Base class of the models for studies, published values and claims, which reject unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,8 +33,8 @@ class Study(Strict):
 
 
 class Published(Strict):
-    """A published value with its conditions. A condition is None if the study does not state the condition or if the
-    condition does not matter."""
+    """A published value, with the conditions under which it was measured. A condition is None if the study does not
+    state the condition or if the condition does not matter."""
 
     study: str
     transport: str | None
@@ -62,12 +62,13 @@ class Published(Strict):
 
 
 class Claim(Strict):
-    """A statement of a study, and the test of this statement on result columns.
+    """A statement of a study, and the test that checks the statement against result columns.
 
-    The test compares `column` of the rows that match `of` with another value. That value is `column` of the rows that
-    match `than`, another column of the same row (`than_column`), or the lower value along an axis (`along`). Without
-    the keys `than`, `than_column` and `along`, the test applies to the value of `column` itself. The ratio or value
-    must be between `at_least` and `at_most`. Two rows are compared if they belong to one run and agree in all
+    The test takes the value of `column` in the rows that match `of`, and divides this value by a reference value. The
+    reference value is one of three: `column` in the rows that match `than`, another column of the same row
+    (`than_column`), or the value of `column` at the lower end of an axis (`along`). Without the keys `than`,
+    `than_column` and `along`, there is no reference value, and the test applies to `column` itself. The tested ratio or
+    value must be between `at_least` and `at_most`. Two rows are compared if they belong to one run and agree in all
     conditions except those that the claim names or lists in `differ`.
     """
 

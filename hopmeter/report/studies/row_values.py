@@ -1,4 +1,4 @@
-"""Measured values with intervals, which correspond to published values."""
+"""Measured values that correspond to published values, with their intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.report.words import formatting
 
 @dataclass(frozen=True)
 class Value:
-    """A value and the bounds of its interval, which are None if there is no interval."""
+    """A value with the two bounds of its interval. Both bounds are None if there is no interval."""
 
     value: float
     low: float | None = None
@@ -46,8 +46,8 @@ def is_unresolved(row: Row, column: str) -> bool:
 
 
 def why_unresolved(row: Row, column: str) -> str:
-    """Return why a row has no value in a latency column: too few messages, or a percentile that falls on a lost
-    message."""
+    """Return why a row has no value in a latency column: the row has too few messages, or the percentile falls on a
+    lost message."""
     latency, _, statistic = column.removesuffix("_us").rpartition("_")
     is_lost = row.headline == latency and row.state(statistic) == "lost"
     return "lost messages" if is_lost else "too few messages"
@@ -66,8 +66,8 @@ def _loss(row: Row) -> Value | None:
 
 
 def _gather_times_work(row: Row) -> Value | None:
-    """Return the wait for all servers divided by their work. Their work is the work of the slowest server or, for
-    sequential calls, the total work of all servers."""
+    """Return the time for which the client waits for all servers, divided by the servers' work. The servers' work is
+    the work of the slowest server or, if the servers are called one after another, the total work of all servers."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -82,7 +82,7 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
     """Return the interval of the median. If there are too few messages for an interval, return the smallest and largest
     latency.
 
-    Trials have too few messages if frames take seconds and a trial cannot send twenty of them.
+    There are too few messages for an interval if each frame takes so long that a trial cannot send twenty frames.
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
@@ -90,7 +90,7 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
 
 
 def _cpu(row: Row, role: str) -> Value | None:
-    """Return the sampled CPU percentage of the process with this role, or None if it was not sampled."""
+    """Return the CPU use of the process with this role in percent, or None if the run did not sample CPU use."""
     percent = sampled_percent(row, role) if row.ok else None
     return None if percent is None else Value(percent)
 

@@ -69,7 +69,7 @@ def summary(judged: Judged) -> str:
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
-    """Return the column title of each run's measured values."""
+    """Return, for each run, the title of the column with its measured values."""
     named = machine_names.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]

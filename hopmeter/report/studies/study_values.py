@@ -30,7 +30,7 @@ UNSTATED = {"sinks": 1, "pairs": 1, "work": "none", "codec": "none"}
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A published value for each of the study's machines, and the corresponding local values."""
+    """A value as published for each of the study's machines, and the corresponding values from the user's runs."""
 
     conditions: str
     what: str
@@ -83,7 +83,7 @@ def _belongs(one: Published, runs: Iterable[Run]) -> bool:
 
 
 def agree(one: Published, row: Row) -> bool:
-    """Return whether a row matches the conditions of a published value. The transport of the row is ignored."""
+    """Return whether a row matches the conditions of a published value. The transports may differ."""
     for name in CONDITIONS:
         wanted = getattr(one, name)
         wanted = UNSTATED.get(name) if wanted is None else wanted

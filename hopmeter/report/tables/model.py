@@ -13,7 +13,7 @@ Place = Literal["own", "below", "heading"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. `style` contains the CSS classes of its cells."""
+    """A column of a table. `style` contains the CSS classes of the column's cells."""
 
     title: str
     style: str = ""
@@ -40,12 +40,12 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are right-aligned numbers. Columns of ranks are not right-aligned."""
+        """Whether the column's values are right-aligned numbers. Columns of ranks are not right-aligned."""
         return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
 
     @property
     def line_title(self) -> str:
-        """The title in terminals and Markdown."""
+        """The column's title in terminals and Markdown."""
         return "\n".join(filter(None, (self.title, self.unit))) if self.short is None else self.short
 
 
@@ -74,7 +74,7 @@ class Value:
 
     @property
     def line_text(self) -> str:
-        """The text in terminals and Markdown, without `inline`."""
+        """The cell's text in terminals and Markdown, without `inline`."""
         return str(self.text if self.short is None else self.short)
 
     @property
@@ -85,7 +85,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table. `style` contains its CSS classes, such as `failed` and `reference`."""
+    """A row of a table. `style` contains the CSS classes of the row, such as `failed` and `reference`."""
 
     values: Sequence[Value]
     style: str = ""
@@ -104,7 +104,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `label` is its title, and `caption` explains its columns."""
+    """A table. `label` is the table's title, and `caption` explains the table's columns."""
 
     label: str
     columns: Sequence[Column]
@@ -125,8 +125,8 @@ class Table:
 
     @property
     def line_columns(self) -> list[int]:
-        """The indices of the columns in terminals and Markdown. The status column is left out, because `line_end`
-        contains the status."""
+        """The indices of the columns that terminals and Markdown show. The status column is left out, because
+        `line_end` contains the status."""
         return [
             place
             for place, column in enumerate(self.columns)

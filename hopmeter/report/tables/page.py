@@ -1,4 +1,5 @@
-"""Convert a table for a page: some columns move below other columns, and remarks move below row headings."""
+"""Convert a table for a page: the page shows some values below the values of another column, and remarks below row
+headings."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from hopmeter.report.tables.model import Line, Table, Value, notes
 
 
 def on_page(table: Table) -> Table:
-    """Return the table with only the columns that a page shows. Values of other columns become notes of adjacent
-    cells."""
+    """Return the table with only the columns that have a place of their own on a page. A value whose place is `below`
+    becomes a note of the value in the previous column."""
     columns = [column for column in table.columns if column.place == "own"]
     bodies = [replace(body, lines=[_line(table, line) for line in body.lines]) for body in table.bodies]
     return replace(table, columns=columns, bodies=bodies)

@@ -66,8 +66,8 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, merged by role if a role has many processes. Named participants of a workload remain
-        separate."""
+        """The processes. If a role has many processes, they are merged into one entry. Named participants of a workload
+        remain separate."""
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
@@ -80,8 +80,8 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows with known processes. Return an empty list for a flow or path, because its processes belong to
-    the whole workload."""
+    """Return the rows whose processes are known. Return an empty list for a flow or path, because its processes belong
+    to the whole workload."""
     if is_part(group):
         return []
     found = [(row, processes(row)) for row in group.rows]
@@ -89,7 +89,7 @@ def process_rows(group: Group) -> list[ProcessRow]:
 
 
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
-    """Return the names of the statistics of these rows. Sampled CPU is included only if it was requested."""
+    """Return the names of the statistics of these rows. Sampled CPU is included only if the run sampled CPU use."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
     others = PER_SECOND if rows and rows[0].row.cell.workload is None else PER_MESSAGE
     return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
@@ -115,7 +115,7 @@ def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> 
 
 
 def each_table(group: Group, rows: Sequence[ProcessRow], row: ProcessRow, title: str) -> Table:
-    """Return a table with each process of one row, in the columns of the table of all rows."""
+    """Return a table with each process of one row. The table has the same columns as the table of all rows."""
     whole = used_table(group, rows)
     return replace(whole, label=title, bodies=[Body(_lines(row, row.processes, statistics(rows)))], caption="")
 
@@ -126,8 +126,8 @@ def what_used(group: Group) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns. A narrow terminal always keeps the first column and drops the other columns from the last
-    on."""
+    """Return the columns. A narrow terminal always keeps the first column. The other columns are dropped one by one,
+    starting with the last."""
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]
@@ -145,8 +145,8 @@ def _line(row: ProcessRow, process: Process, names: Sequence[str], heading: str)
 
 
 def _value(row: ProcessRow, process: Process, name: str) -> Value:
-    """Return a table cell with one statistic of a process. In a terminal, only CPU includes its range, because space is
-    limited."""
+    """Return a table cell with one statistic of a process. In a terminal, CPU is the only statistic shown with its
+    range, because space is limited."""
     found = process[name]
     if found is None or (name in BELOW and not found.high):
         return Value(formatting.NOTHING)
@@ -173,14 +173,14 @@ def between(found: Spread) -> str:
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """Return the CPU use that studies published for the same conditions, or an empty list if no study published a
-    value."""
+    """Return the CPU use that studies published for the same conditions, or an empty list if no study published CPU
+    use."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []
 
 
 def process_tables(groups: Iterable[Group]) -> list[Table]:
-    """Return a table for each group with known processes, with one line for each process."""
+    """Return a table for each group whose processes are known, with one line for each process."""
     known = [(group, process_rows(group)) for group in groups]
     return [used_table(group, rows, each=True) for group, rows in known if rows]

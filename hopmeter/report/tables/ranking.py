@@ -33,7 +33,7 @@ SAMPLED = "cpu_percent_mean"
 
 @dataclass(frozen=True)
 class Context:
-    """A group with derived values that its rows need."""
+    """A group, with the derived values that are needed to format the group's rows."""
 
     group: Group
 
@@ -55,7 +55,8 @@ class Context:
 
 @dataclass(frozen=True)
 class Part:
-    """A column of the table, a function for its values, and a predicate that selects the groups with this column."""
+    """A column of the table, with a function that returns the column's values, and a predicate that selects the groups
+    with this column."""
 
     column: Column
     value: Callable[[Context, Row], Value]
@@ -97,8 +98,8 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _without_result(value: Value) -> Value:
-    """Return a value that terminals leave out, for a row without a result. A page still shows the latency of a
-    saturated row."""
+    """For a row without a result, return the value in a form that terminals leave out. A page still shows the latency
+    of a saturated row."""
     return replace(value, short="", inline="") if value.inline or value.line_text == formatting.NOTHING else value
 
 
@@ -106,7 +107,7 @@ def _caption(group: Group) -> str:
     words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
     is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
     explained = [formatting.EMPTY_HOP] if is_explained else []
-    # the whole workload's table names the hosts of its flows and paths
+    # the table of the whole workload already names the hosts, so the tables of its flows and paths do not
     hosts = "" if is_part(group) else hosts_sentence(group.measured_rows)
     return " ".join(filter(None, [*words, *explained, hosts, background_sentence(group.measured_rows)]))
 
@@ -132,7 +133,7 @@ def _ties(group: Group, rank: Rank | None) -> str:
 
 def _percentile(name: str) -> Callable[[Context, Row], Value]:
     """Return a function that formats a percentile. A tail percentile without an interval is hidden, because it would
-    look like a result."""
+    look like a reliable result."""
 
     def value(_: Context, row: Row) -> Value:
         found = row.p50 if name == "p50" else row.tail(name)
@@ -151,7 +152,7 @@ def _times_best(_: Context, row: Row) -> Value:
 
 
 def _times_floor(context: Context, row: Row) -> Value:
-    """Return the median as a multiple of the floor's median. A saturated row gets no multiple of the floor."""
+    """Return the median as a multiple of the floor's median. A saturated row has no such multiple."""
     if not row.ok:
         return Value(formatting.NOTHING)
     value, bar = _ratio(row, "times_floor"), row["times_floor"]
@@ -182,7 +183,7 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
 
 
 def _missed_value(_: Context, row: Row) -> Value:
-    """Return the share of missed deadlines, or an empty value without a deadline."""
+    """Return the share of missed deadlines, or an empty value if the row has no deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
     ends = (row["missed_share_low"], row["missed_share_high"])
     style = "missed" if row["missed"] else ""
@@ -197,7 +198,7 @@ def _missed_value(_: Context, row: Row) -> Value:
 
 
 def _scenario_columns(group: Group) -> list[str]:
-    """Return the columns that the scenario requests in addition to the columns of every table."""
+    """Return the columns that the scenario requests and that tables do not already show."""
     shown = {name for part in (*BEFORE, *AFTER) for name in (part.column.key, *ELSEWHERE)}
     medians = {f"{row.headline}_p50_us" for row in group.rows}
     wanted = formatting.distinct(name for row in group.rows for name in row.run.about.get("columns") or [])
@@ -238,8 +239,8 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether the table shows multiples of the floor. Multiples are omitted for workloads, and if the floor is
-    the best row."""
+    """Return whether the table shows each median as a multiple of the floor's median. These multiples are omitted for
+    parts of a workload, and if the floor itself is the best row."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 

@@ -61,7 +61,7 @@ def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
 
 
 def _texts(table: Table, place: int) -> list[Text]:
-    """Return the cells of a column with aligned texts."""
+    """Return the formatted cells of a column, aligned with each other."""
     values = [line.values[place] for line in table.lines]
     texts = [(visible(value.line_text), visible(value.inline)) for value in values]
     before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))

@@ -72,7 +72,7 @@ def _object(table: Table) -> dict[str, Any]:
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the data of each row: unformatted values, with interval bounds."""
+    """Yield the data of each row: values without formatting, and the bounds of their intervals."""
     has_ends = [any(line.values[place].ends for line in table.lines) for place in range(len(table.columns))]
     for line in table.lines:
         row: dict[str, Any] = {"table": _plain(table.label)}
