@@ -23,7 +23,7 @@ NOISY_GAP_US = 100.0
 
 @rule
 def noise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about long interruptions by the machine itself."""
+    """Warn if the machine itself interrupted a spinning thread for a long time."""
     cores = [core for run in runs for core in run.part("noise").get("cores", [])]
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:
@@ -38,7 +38,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a workload has many more programs than cores."""
+    """Warn if a workload runs many more programs than there are cores."""
     cells = ((run, [row.cell for row in run.measured_rows]) for run in runs)
     for text in formatting.distinct(crowding(own, run.part("machine").get("usable_cores") or ()) for run, own in cells):
         yield Caution("W-CROWDED", "More programs than cores", text)
@@ -46,8 +46,8 @@ def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about unreadable sample files. The messages in such files are missing from figures, although tables include
-    them."""
+    """Warn about sample files that cannot be read. The messages in unreadable files are missing from figures, although
+    they are counted in tables."""
     rows = [row for row in measured_rows(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
@@ -66,7 +66,7 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 @rule
 def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the hypervisor stole much CPU time during the trials."""
+    """Warn if the hypervisor stole a large share of the CPU time during the trials."""
     found = steal_of(runs)
     if found and (100 * found.share >= STEAL_PERCENT or 100 * found.worst >= WORST_STEAL_PERCENT):
         yield Caution(
@@ -76,7 +76,7 @@ def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if rows with the same transport, language and settings used several library versions."""
+    """Warn if rows that agree in transport, language and settings used different versions of a library."""
     seen: dict[tuple[str, str, str], set[str]] = {}
     for row in measured_rows(runs):
         if row["library_version"]:
@@ -105,7 +105,7 @@ def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def findings(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Report the findings of `hopmeter doctor` on the machine and the hosts."""
+    """Return the findings of `hopmeter doctor` on the machine and the hosts as warnings."""
     seen: dict[str, Caution] = {}
     for run in runs:
         own = [("Machine", each) for each in run.findings if each.get("level") in ("note", "hurts")]

@@ -1,4 +1,5 @@
-"""Warnings about the results. Each rule checks the rows and explains the consequence for the reader."""
+"""Warnings about the results. Each rule checks the rows, and explains to the reader what its warning means for the
+results."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Return all warnings, severe ones first. Among equally severe warnings, warnings about results precede warnings
-    about the machine."""
+    """Return all warnings, severe ones first. Among warnings of equal severity, those about results precede those about
+    the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -42,7 +43,7 @@ def warnings(runs: Sequence[Run]) -> list[Caution]:
 
 @rule
 def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a run was a quick look, with few or short trials."""
+    """Warn if a run was only a quick look, with few or short trials."""
     if any(run.quick for run in runs):
         yield Caution(
             "W-QUICK",
@@ -54,7 +55,8 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A warning about all rows that satisfy `applies`. The names of these rows precede `text`."""
+    """A warning about all rows that satisfy `applies`. In the warning, the names of the affected rows precede
+    `text`."""
 
     code: str
     title: str | Callable[[list[Row]], str]
@@ -63,7 +65,7 @@ class RowRule:
     grave: bool = False
 
     def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
-        """Yield the warning if it applies to any row."""
+        """Yield the warning if it applies to at least one row."""
         rows = [row for row in measured_rows(runs) if self.applies(row)]
         if rows:
             title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
@@ -71,8 +73,8 @@ class RowRule:
 
 
 def _unresolved_tails(row: Row) -> list[str]:
-    """Return the percentiles for which a row has too few messages. Lost percentiles are excluded, because more messages
-    would not help."""
+    """Return the percentiles for which a row has too few messages. Percentiles that fall on a lost message are
+    excluded, because more messages would not help."""
     return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
 
 
@@ -82,7 +84,7 @@ def _lacking_tails(rows: list[Row]) -> str:
 
 
 def _few_messages(rows: list[Row]) -> str:
-    """Return how many rows lack each percentile, and how many messages the percentile needs."""
+    """Return how many rows lack each percentile, and how many messages each percentile needs."""
     each = []
     for tail in TAILS:
         if lacking := sum(tail in _unresolved_tails(row) for row in rows):
@@ -107,7 +109,7 @@ def _lost_percentiles(row: Row) -> list[str]:
 
 
 def _lost_text(rows: list[Row]) -> str:
-    """Return the lost percentiles of each row, with the reason."""
+    """Return the percentiles that fall on lost messages, with the reason, for each row."""
     each = [
         f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
         f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no value"
@@ -139,8 +141,8 @@ def _no_floor(rows: list[Row]) -> str:
 
 
 def _is_full(row: Row) -> bool:
-    """Return whether a row used its cores fully. Rows without a rate are excluded, because such a pace always uses the
-    cores fully."""
+    """Return whether the CPU use of a row fills its cores. Rows whose pace has no schedule are excluded, because
+    sending without a schedule always fills the cores."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
@@ -235,7 +237,7 @@ def row_warnings(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about messages with wrong content, and messages that belong to no measurement."""
+    """Warn about messages with wrong content, and about messages that do not belong to the measurement."""
     for column, code, what in (
         ("content_errors", "W-CONTENT", "arrived with wrong content"),
         ("malformed", "W-MALFORMED", "were not hopmeter frames"),
@@ -253,7 +255,8 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn about transports that fell back to a mode that was not requested, such as UDP instead of shared memory."""
+    """Warn about transports that fell back to a mode that the user did not request, such as UDP instead of shared
+    memory."""
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         if code == SETTING:

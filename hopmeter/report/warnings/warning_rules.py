@@ -46,14 +46,14 @@ def measured_rows(runs: Sequence[Run]) -> list[Row]:
 
 
 def names(rows: Sequence[Row]) -> str:
-    """Return the transport names of the rows, shortening a long list."""
+    """Return the transport names of the rows as a list, which is shortened if it is long."""
     found = formatting.distinct(map(formatting.row_name, rows))
     return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each distinct warning with its rows. Texts that differ only in numbers count as equal, and the first of
-    these texts is returned."""
+    """Return each distinct warning with the rows that it concerns. Texts that differ only in numbers count as equal,
+    and the first of them represents the others."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
@@ -61,8 +61,8 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return hints on settings that explain lost messages or overload, each with its rows. The tables of a run show the
-    hints."""
+    """Return hints on settings that explain lost messages or overload, each with the rows that it concerns. These hints
+    are shown in the tables of a run."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 

@@ -1,1 +1,1 @@
-"""Text for numbers, conditions, hosts, flows and changes, shared by the page and the terminal."""
+"""Text for numbers, conditions, hosts, flows and changes, used on pages and in the terminal."""

@@ -1,4 +1,4 @@
-"""Codec results over several transports: comparable rows, and their positions in a figure."""
+"""Comparison of codecs over several transports: which rows are comparable, and where a figure places them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PlacedBox:
 
 
 def object_families(groups: Sequence[Group]) -> list[list[Group]]:
-    """Return sets of groups that differ only in the codec. Sets of groups without a codec are left out."""
+    """Return sets of groups that differ only in the codec. A set is left out if none of its groups has a codec."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
@@ -52,7 +52,8 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """Return a group of codec rows for each transport with several codecs. The keys are the titles of the groups."""
+    """Return, for each transport with several codecs, a group of the rows of these codecs. The keys are the titles of
+    the groups."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in object_families(groups)
@@ -83,20 +84,20 @@ def common_conditions(family: Sequence[Group]) -> str:
 
 
 def figure_title(title: str, family: Sequence[Group]) -> str:
-    """Return the title of a figure. In a workload, the title includes the flow of the objects."""
+    """Return the title of a figure. In a workload, the title includes the name of the flow that carries the objects."""
     flow = family[0].conditions.get("flow")
     return f"{title}: flow {flow}" if flow else title
 
 
 def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
-    """Return the boxes of all candidates with samples, placed from top to bottom."""
+    """Return the boxes of all candidate rows that have samples, placed from top to bottom."""
     rows = [row for group in family for row in group.candidates]
     return place_boxes([(row, box) for row in rows if (box := row_box(row))])
 
 
 def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
-    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and the rows of a codec are sorted by
-    speed."""
+    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and the rows of each codec from fast to
+    slow."""
     names, several = labels([row for row, _ in found], FREE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
@@ -111,7 +112,8 @@ def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
 
 
 def gpu_factors(stands: Sequence[PlacedBox]) -> list[str]:
-    """Return the GPU median relative to the host-memory median for each object, such as `torch over zeromq 1.30×`."""
+    """Return, for each codec and transport, the median with GPU memory divided by the median with host memory, such as
+    `torch over zeromq 1.30×`."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.axes.place): each.box.p50 for each in stands}
     return [
         " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])

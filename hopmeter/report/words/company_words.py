@@ -1,4 +1,4 @@
-"""Sentences on how a flow is slowed by other flows, and on the background load."""
+"""Sentences on how much other flows slow a flow down, and on the background load."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hopmeter.report.words import formatting
 
 
 def company_sentences(group: Group) -> list[str]:
-    """Return a sentence on how much longer messages take alongside other flows than alone. Return an empty list if no
-    flow was measured alone."""
+    """Return a sentence on how much longer the messages of a flow take if other flows run at the same time. Return an
+    empty list if no flow was measured alone."""
     rows = [row for row in group.rows if row["times_alone"] is not None]
     if not rows:
         return []
@@ -27,7 +27,8 @@ def _who(row: Row) -> str:
 
 
 def _times(row: Row) -> str:
-    """Return the ratio, such as `1.8 (1.5–2.2) times`. The p99 ratio is included if it is resolved."""
+    """Return the ratio of the latency alongside other flows to the latency alone, such as `1.8 (1.5–2.2) times`. The
+    ratio of the p99 values is included if it is known."""
     tail = alone_text(row, "times_alone_p99")
     return f"{alone_text(row)} times{f' (p99: {tail} times)' if tail else ''}"
 
@@ -41,8 +42,8 @@ def _causes(row: Row) -> str:
 
 
 def alone_text(row: Row, column: str = "times_alone") -> str:
-    """Return the ratio with its interval, such as `1.8 (1.5–2.2)`, or an empty string if the flow was not measured
-    alone."""
+    """Return the ratio of the latency alongside other flows to the latency alone, such as `1.8 (1.5–2.2)`. Return an
+    empty string if the flow was not measured alone."""
     value, low, high = (row.get(f"{column}{end}") for end in ("", "_low", "_high"))
     if value is None:
         return ""
@@ -51,7 +52,8 @@ def alone_text(row: Row, column: str = "times_alone") -> str:
 
 
 def background_sentence(rows: Iterable[Row]) -> str:
-    """Return a sentence on the achieved and requested background load, or an empty string without background load."""
+    """Return a sentence on the achieved and requested background load, or an empty string if there was no background
+    load."""
     loaded = [row for row in rows if row["background"]]
     asked = formatting.distinct(str(row["background"]) for row in loaded)
     achieved = formatting.distinct(
@@ -66,7 +68,7 @@ def background_sentence(rows: Iterable[Row]) -> str:
 
 
 def _range(values: Sequence[float | None], unit: str) -> str:
-    """Return the range of the values, such as `49 to 50 % of each core`, or an empty string without values."""
+    """Return the range of the values, such as `49 to 50 % of each core`, or an empty string if there are no values."""
     known = [value for value in values if value is not None]
     ends = formatting.distinct(formatting.number(end) for end in (min(known), max(known))) if known else []
     return f"{' to '.join(ends)} {unit}" if ends else ""

@@ -30,7 +30,7 @@ OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope =
 
 
 def title(group: Group) -> str:
-    """Return a title that distinguishes this group from others, such as `64 B at 1 000 Hz, 20 relays`."""
+    """Return a title that distinguishes this group from the other groups, such as `64 B at 1 000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
     payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
@@ -39,7 +39,7 @@ def title(group: Group) -> str:
 
 
 def variations(group: Group) -> list[str]:
-    """Return the conditions that distinguish a group from other groups with the same payload, pace and machine."""
+    """Return the conditions in which a group differs from other groups with the same payload, pace and machine."""
     words = _words(group.conditions)
     counts = formatting.distinct(words[key] for key in COUNTS)
     varied = [words[key] or UNUSUAL.get(key, "") for key in group.varied if key not in IN_TITLE]
@@ -91,7 +91,8 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the group is a flow whose messages other flows cause. Such a flow has no rate of its own."""
+    """Return whether the group is a flow that sends a message only when a message of another flow arrives. A flow that
+    is driven by other flows has no rate of its own."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 

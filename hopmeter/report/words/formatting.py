@@ -1,5 +1,5 @@
-"""Format numbers and names for readers: three significant digits and one unit. The report and the terminal use the same
-format."""
+"""Format numbers and names for readers: three significant digits and one unit. Reports and the terminal use the same
+number format."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived without a transport, spent
 
 
 def empty_hop(value: float | None) -> str:
-    """Return the time that a hop takes in hopmeter's own code, without a transport. Return an empty string if the time
-    was not measured."""
+    """Return the time that hopmeter's own code takes for a hop, without a transport. Return an empty string if this
+    time was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
@@ -68,7 +68,7 @@ WIDEST = 1000
 
 def bracket(low: float | None, high: float | None) -> str:
     """Return an interval such as `(303–1,443)`, or `(≥303)` if one bound is unknown. Return `(?)` if the interval is
-    unknown or too wide."""
+    unknown, or too wide to be useful."""
     if (low is None) != (high is None):
         return f"(≤{number(high)})" if low is None else f"(≥{number(low)})"
     if low is None or high is None or 0 < low * WIDEST < high:
@@ -110,7 +110,7 @@ def ratio(value: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a fraction as a percentage. Small positive fractions are not rounded to zero."""
+    """Return a fraction as a percentage. A small positive fraction is never rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"
@@ -132,7 +132,7 @@ def breakable(name: str) -> Markup:
 
 
 def code(text: str) -> Markup:
-    """Return the text as markup, with backticked parts as code."""
+    """Return the text as markup, in which parts between backticks are marked as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -140,7 +140,7 @@ def code(text: str) -> Markup:
 
 
 def _command(text: str) -> Markup:
-    """Return code markup that keeps options on one line."""
+    """Return the text marked as code, such that lines do not break within an option."""
     words = (
         Markup("<span>{}</span>").format(word) if word.startswith("-") else escape(word) for word in text.split(" ")
     )

@@ -1,4 +1,4 @@
-"""A history in words: what changed, when, and which versions were new."""
+"""A history in words: which cells changed, when they changed, and which versions were new at that time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def cell_name(row: Row) -> str:
 
 
 def sentences(history: History) -> list[str]:
-    """Return sentences on the number of changed cells, on changed machines, and on each changed cell."""
+    """Return sentences on how many cells changed, on machines that probably changed, and on each changed cell."""
     return [*summary(history), *_cell_sentences(history)]
 
 
 def summary(history: History) -> list[str]:
-    """Return sentences on the number of changed cells, and on runs at which the machine probably changed."""
+    """Return sentences on how many cells changed, and on runs at which the machine probably changed."""
     if not history.series:
         return ["No cell of these runs has a valid latency."]
     return [_count(history), *_machine_sentences(history)]

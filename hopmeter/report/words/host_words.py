@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
-    """Return the participants on each host, or the nodes of one pair. Return an empty dict if all nodes run on one
-    machine."""
+    """Return the names of the participants on each host or, without a workload, the names of the nodes of one pair.
+    Return an empty dict if all nodes run on one machine."""
     if not cell.nodes.hosts:
         return {}
     if cell.workload is not None:
@@ -71,7 +71,8 @@ def name_hosts(hosts: str) -> str:
 
 
 def join_numbered(names: Sequence[str]) -> str:
-    """Return names as a text list that groups numbered names, such as `source, relays 3 and 6, sink`."""
+    """Return names as a list in words, in which numbered names of the same kind are grouped, such as `source, relays 3
+    and 6, sink`."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         kind, _, number = name.rpartition(" ")

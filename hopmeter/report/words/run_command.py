@@ -1,4 +1,4 @@
-"""The command of a run, from which a report derives other commands."""
+"""The command of a run, and the commands that a report derives from it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run without options that apply only to a single run, and without the options in
-    `values`."""
+    """Return the command of a run without two kinds of options: those that apply only to a single run, and those listed
+    in `values`."""
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 
@@ -24,8 +24,8 @@ def recorded_command(run: Run) -> list[str]:
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Return a command without some options. `values` lists options with a value, and `flags` lists options without a
-    value."""
+    """Return a command from which the given options are removed. `values` lists the removed options that take a value,
+    and `flags` lists the removed options that take no value."""
     before = ["", *words]
     return [
         word

@@ -13,8 +13,8 @@ DONE = "Trials that lost much time have less weight in the comparison"
 
 
 def steal_sentence(runs: Sequence[Run]) -> str:
-    """Return a sentence on the stolen CPU time, the worst trial and the repeated trials. Return an empty string if no
-    time was stolen."""
+    """Return a sentence on the stolen CPU time, the trial that lost most, and the number of trials that were repeated.
+    Return an empty string if the hypervisor stole no time."""
     found = steal_of(runs)
     if not found or not found.worst:
         return ""

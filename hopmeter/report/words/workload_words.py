@@ -1,4 +1,4 @@
-"""A workload in words: table titles, its graph as text, and row values."""
+"""Text about a workload: the titles of its tables, its graph as lines of text, and the values of its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def title(group: Group) -> str:
-    """Return the title of a workload's table, with its flow or path. Return an empty string for an ordinary table."""
+    """Return the title of a workload's table, which names the flow or path if the table is about only one. Return an
+    empty string if the table does not belong to a workload."""
     cell = group.rows[0].cell
     if cell.workload is None:
         return ""
@@ -70,13 +71,13 @@ def _bridge_words(bridge: Flow) -> str:
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell with the most processes, or None if no cell is a workload."""
+    """Return the workload cell with the most processes, or None if no cell is a workload."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
 
 def programs(cell: Cell) -> tuple[Participant, ...]:
-    """Return the participants of a cell. Return an empty tuple for an ordinary cell."""
+    """Return the participants of a cell. Return an empty tuple if the cell is not a workload."""
     return cell.workload.participants if cell.workload else ()
 
 
@@ -125,7 +126,7 @@ def _cause_words(flow: Flow) -> Iterator[str]:
 
 
 def _rare_words(flow: Flow) -> Iterator[str]:
-    """Yield notes on a flow with a long period compared with the trial."""
+    """Yield notes on a flow that sends only few messages in a trial."""
     if not flow.warmup:
         yield "without warm-up"
     if flow.messages == 1:
@@ -184,14 +185,14 @@ def share_percent(share: float | None) -> str:
 
 
 def share_bracket(low: float | None, high: float | None) -> str:
-    """Return the interval of a share, such as `(97.5–99.0)`, or `(?)` if it is unknown."""
+    """Return the interval of a share, such as `(97.5–99.0)`, or `(?)` if the interval is unknown."""
     ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
     return f"({formatting.NO_INTERVAL if ends is None else ends})"
 
 
 def _percent_digits(share: float) -> str:
-    """Return a percentage with more decimals close to 0 and 100. Return `>0` or `<100` if the percentage would need
-    more than three decimals."""
+    """Return a percentage, with more decimals if it is close to 0 or 100. Return `>0` or `<100` if the percentage would
+    need more than three decimals."""
     if share in (0, 1):
         return str(round(100 * share))
     missing = 100 * min(share, 1 - share)
@@ -201,8 +202,8 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a workload relative to the lowest p99 of the flow, such as `1.82× (1.50–2.10) the lowest
-    p99, in flow commands`."""
+    """Return the worst p99 of a workload's flows, relative to the lowest p99 that any transport reached for the same
+    flow, such as `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
@@ -213,7 +214,8 @@ def worst_text(row: Row) -> str:
 
 
 def cpu_text(row: Row) -> str:
-    """Return the total CPU of the participants, such as `12 % of a core (11–13)`, or an empty string if unknown."""
+    """Return the total CPU of the participants, such as `12 % of a core (11–13)`, or an empty string if the CPU use is
+    unknown."""
     share = row["cpu_core_percent"]
     if share is None:
         return ""
@@ -222,7 +224,7 @@ def cpu_text(row: Row) -> str:
 
 
 def parts_of(row: Row) -> list[Row]:
-    """Return the rows of a whole workload's flows and paths, in order."""
+    """Return the rows of the flows and paths that belong to a row of a whole workload, in order."""
     return [each for each in row.run.rows if each is not row and whole_id(each.cell) == row.id]
 
 
