@@ -1,1 +1,1 @@
-"""Executes a plan: starts new nodes for each trial, and leaves no processes or files behind."""
+"""Executes a plan: starts new nodes for each trial, and ensures that no processes or files are left afterwards."""

@@ -1,5 +1,5 @@
-"""The launcher's side of a trial's control channels. The launcher sleeps until a node sends a message, exits or times
-out."""
+"""The launcher's side of a trial's control channels. The launcher sleeps until a node sends a message or exits, or
+until a timeout."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Control:
             self._selector.register(source, selectors.EVENT_READ, watchers)
 
     def close(self) -> None:
-        """Stop watching the nodes. The caller must close the nodes, because it started them."""
+        """Stop watching the nodes. The nodes stay open: the caller started the nodes, and must close them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Control:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Wait until each node has sent the message `word`. While waiting, call `tick` once a second."""
+        """Wait until each node has sent the message `word`. During the wait, call `tick` once a second."""
         self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def receive_until(
@@ -96,8 +96,8 @@ class Control:
                 )
 
     def end_early(self, patience_s: float) -> None:
-        """Request that all nodes end early, and wait at most `patience_s` seconds. Nodes that end in time write their
-        samples."""
+        """Request that all nodes end early, and wait at most `patience_s` seconds. Nodes that end within this time
+        write their samples."""
         for node in self.nodes:
             with suppress(TrialFailedError):
                 node.say({"say": "end"})
@@ -119,7 +119,8 @@ class Control:
                     self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
-        """Yield the messages that arrive within the timeout. Raises TrialFailedError with the first failure."""
+        """Yield the messages that arrive within the timeout. If nodes fail, raise TrialFailedError with the first
+        failure."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
@@ -175,7 +176,7 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait at most `patience_s` seconds for nodes that were told to end, and discard their messages."""
+    """Wait at most `patience_s` seconds until nodes that were told to end have exited, and discard their messages."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}
@@ -206,8 +207,8 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return the end of a running node's log for an error text. The log may show, for example, that the node is looking
-    for a router."""
+    """Return the last lines of a running node's log, to be added to an error text. For example, these lines may show
+    that the node is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

@@ -1,4 +1,4 @@
-"""Executes a run: executes its trials one after another, stores the results, and always cleans up."""
+"""Executes the trials of a run one after another, stores the results, and always cleans up."""
 
 from __future__ import annotations
 
@@ -41,17 +41,18 @@ timeout."""
 
 
 class RoundSource(Protocol):
-    """The rounds of a run with a budget."""
+    """Supplies the rounds of a run that has a time budget."""
 
     budget_s: float
 
     @property
     def left_s(self) -> float:
-        """Return the remaining seconds of the budget."""
+        """Return the remaining time of the budget in seconds."""
 
     @property
     def status(self) -> str:
-        """Return the open questions as text, for the progress line."""
+        """Return how many comparisons or medians are undecided and how much time is left, as text for the progress
+        line."""
 
     @property
     def medians(self) -> list[Median]:
@@ -59,7 +60,7 @@ class RoundSource(Protocol):
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all looks so far, by table."""
+        """Return all interim analyses (looks) so far, keyed by table."""
 
     def next_round(self) -> list[PlannedTrial]:
         """Return the trials of the next round, or an empty list if there are no more rounds."""
@@ -123,7 +124,7 @@ class Executor:
             self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[PlannedTrial]:
-        """Add the cells of a search to the plan, and return their trials."""
+        """Add the next cells of a search for the highest rate to the plan, and return the trials of these cells."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -155,7 +156,7 @@ class Executor:
                 progress.end([planned])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
-        """Execute rounds until the source has no further rounds, and store each look immediately."""
+        """Execute rounds until the source has no further rounds. Each interim analysis (look) is stored immediately."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
@@ -179,7 +180,8 @@ class Executor:
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
-        """Return the length of a turn in seconds if these trials can run as a duet, otherwise None."""
+        """Return the length of a turn in seconds, or None if these trials cannot run as a duet, in which two sides take
+        turns."""
         can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None
@@ -187,7 +189,8 @@ class Executor:
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
     def _work_if_possible(self, planned: PlannedTrial, progress: RunBar) -> Work | None:
-        """Return the work of a trial. If the trial cannot be executed, store its failure and return None."""
+        """Return what is needed to execute a trial. If the trial cannot be executed, store its failure and return
+        None."""
         if self._is_hopeless(planned):
             first, _ = split_code(self._reasons[planned.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
@@ -230,8 +233,8 @@ class Executor:
         return self.old if self.old is not None and cell.comparison.side == OLD else self.capabilities
 
     def _programs(self, cell: Cell) -> dict[int, Readiness]:
-        """Return the program of each node of a cell, by node number. Python nodes with a codec may need a different
-        Python interpreter."""
+        """Return the program of each node of a cell, keyed by node number. Python nodes that use a codec may need a
+        different Python interpreter than other nodes."""
         ends = [hosted[0] for hosted in topology(cell).nodes]
         found: dict[Any, Readiness] = {}
         programs = {}

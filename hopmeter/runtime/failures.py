@@ -6,8 +6,8 @@ from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
-    """A failed trial, with the reason and the remedy. If `crash` is set, the error takes precedence over errors that
-    the crash causes in other nodes."""
+    """A failed trial, with the reason for the failure and its remedy. If `crash` is set, this error takes precedence
+    over errors that the crash causes in other nodes."""
 
     def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(code, what, remedy, crash)
@@ -18,7 +18,7 @@ class TrialFailedError(Exception):
 
     @property
     def reason(self) -> str:
-        """The reason for the failure, with its code at the end."""
+        """The reason for the failure, followed by its error code."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
-"""A table of the current medians above the progress bar. The table has no ranks, because no interim analysis (look) has
-compared the medians."""
+"""A table of the current medians, shown above the progress bar. The table has no ranks, because no interim analysis
+(look) has compared the medians."""
 
 from __future__ import annotations
 

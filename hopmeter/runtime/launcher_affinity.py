@@ -1,4 +1,4 @@
-"""Keeps the launcher off the measured cores, if this machine has other cores."""
+"""Keeps the launcher off the measured cores, if this machine also has unmeasured cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 @contextlib.contextmanager
 def aside(measured: Iterable[int]) -> Iterator[None]:
     """Run this thread on unmeasured cores inside the `with` block. Start other processes before the `with` block,
-    because processes inherit the CPU affinity of this thread."""
+    because a process inherits the CPU affinity of the thread that starts it."""
     allowed = os.sched_getaffinity(0)
     others = allowed - set(measured)
     if not others:

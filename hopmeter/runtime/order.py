@@ -1,7 +1,7 @@
-"""The order of trials. A round has one trial of each cell of a table, in random order, so that drift affects all cells
-alike.
+"""The order of trials. A round consists of one trial of each cell of a table, in random order, so that drift affects
+all cells alike.
 
-The rounds of different tables alternate.
+If there are several tables, their rounds alternate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hopmeter.model.trial import TrialResult
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial and its position in the order."""
+    """One trial, with its position in the order of all trials."""
 
     cell: Cell
     trial: int
@@ -29,7 +29,8 @@ class PlannedTrial:
 
 
 def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
-    """Return the remaining trials of these cells in order. The same seed always gives the same order of trials.
+    """Return the trials of these cells that still have to run, in the order in which they run. The same seed always
+    gives the same order of trials.
 
     The remaining trials of an interrupted round form a separate round.
     """
@@ -38,8 +39,8 @@ def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult]
 
 
 def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
-    """Yield the trials in order, one by one. The trials of both sides of a cell are yielded together if they are
-    adjacent in a round."""
+    """Yield the trials in order, usually one by one. If the trials of a cell's two sides are adjacent in a round, both
+    trials are yielded together."""
     waiting: list[PlannedTrial] = []
     for planned in todo:
         if waiting and not _are_sides(waiting[0], planned):
@@ -57,7 +58,7 @@ def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells by table. The tables are in the order of their first cells."""
+    """Return the cells, grouped by table. The tables are in the order in which their first cells appear."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.group, []).append(cell)
@@ -65,7 +66,7 @@ def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str, int]:
-    """Return the number of the next round of each table: one more than the highest number in `done`."""
+    """Return the number of each table's next round: the highest round number in `done` plus one."""
     group = {cell.id: cell.group for cell in cells}
     first: dict[str, int] = Counter()
     for result in done:
@@ -75,7 +76,7 @@ def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str
 
 
 def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
-    """Yield all planned rounds, including finished trials."""
+    """Yield all planned rounds, including the trials that have already finished."""
     draw, order = random.Random(seed), 0
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
@@ -88,7 +89,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order. If a cell has two sides, the cells of both sides stay adjacent."""
+    """Return the cells in random order. If a cell has two sides, the cells of its two sides stay adjacent."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
@@ -105,7 +106,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[PlannedTrial]]) -
 
 
 def _number_rounds(rounds: Iterable[list[PlannedTrial]], first: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Assign each round a number within its table, starting with `first`, and yield the trials of all rounds."""
+    """Assign numbers to the rounds of each table, starting with the number in `first`, and yield all trials."""
     following = Counter(first)
     for of_round in filter(None, rounds):
         group = of_round[0].cell.group

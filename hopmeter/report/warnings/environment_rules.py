@@ -23,7 +23,7 @@ NOISY_GAP_US = 100.0
 
 @rule
 def noise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the machine itself interrupted a spinning thread for a long time."""
+    """Warn if the machine itself interrupted a spinning thread for a long time before the run."""
     cores = [core for run in runs for core in run.part("noise").get("cores", [])]
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:

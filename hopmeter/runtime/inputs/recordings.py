@@ -1,4 +1,4 @@
-"""Writes the recordings that flows replay before the first trial, and removes them after the last trial."""
+"""Before the first trial, writes the recordings that flows replay; after the last trial, removes the written files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Recordings = dict[str, ReplayFile]
 
 
 def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
-    """Write the messages that flows replay. The replay files exist only inside the `with` block, in a directory of this
-    run.
+    """Write files with the messages that flows replay. The files are stored in a directory of this run, and exist only
+    inside the `with` block.
 
     Raises RecordingError if a recording cannot be replayed, and InterruptedRunError on a signal.
     """
@@ -32,6 +32,6 @@ def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
 
 
 def _replays(plan: Plan) -> dict[str, Replay]:
-    """Return the recording that each flow replays, by flow. All cells of a plan have the same flows."""
+    """Return the recording that each flow replays, keyed by flow name. All cells of a plan have the same flows."""
     workload = next((cell.workload for cell in plan.runnable if cell.workload), None)
     return {flow.name: flow.replay for flow in workload.flows if flow.replay} if workload else {}

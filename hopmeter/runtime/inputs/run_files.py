@@ -16,21 +16,23 @@ File = TypeVar("File")
 
 
 class RunFile(Protocol):
-    """A file created by a run, and the facts about it in the result."""
+    """A file created by a run, with the facts about the file that are stored in the result."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts about this file for the result. The argument `path` is the user's file."""
+        """Return the facts about this file that are stored in the result. The fact `path` is the path of the user's
+        file."""
 
 
 @contextmanager
 def make_files(
     needed: Mapping[str, Need], make: Callable[[str, Need, Path, Callable[[], None]], File]
 ) -> Iterator[dict[str, File]]:
-    """Create a file for each key. The created files exist only inside the `with` block, in a directory of this run.
+    """Create a file for each key. The files are stored in a directory of this run, and exist only inside the `with`
+    block.
 
-    The function `make` receives the key, its value in `needed`, the path of the new file, and a check function. `make`
-    must call the check function often, because the check raises InterruptedRunError after Ctrl-C.
+    For each key, `make` receives the key, the value of the key in `needed`, the path of the new file, and a check
+    function. `make` must call the check function often, because the check raises InterruptedRunError after Ctrl-C.
     """
     if not needed:
         yield {}
@@ -45,13 +47,13 @@ def make_files(
 
 
 def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
-    """Return the facts about the files for `run.json`."""
+    """Return the facts about the files that are stored in `run.json`."""
     return {key: dict(one.facts) for key, one in files.items()}
 
 
 def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
-    """Raise UsageError if a file has changed since the run began. If a file has changed, the resumed run would send
-    different messages."""
+    """Raise UsageError if a file has changed since the run began. With a changed file, the resumed run would send
+    different messages than before."""
     for key, found in facts(files).items():
         if found != before.get(key):
             what = f"{kind}{key} has different content than when this run began"

@@ -24,7 +24,7 @@ GONE = "look at the log; without `background` the trial is measured without a lo
 
 @dataclass(frozen=True)
 class Achieved:
-    """The load achieved since `begin`. A value is None if this kind of load was not requested."""
+    """The load achieved since `begin`. A value is None if the user did not request a load of the corresponding kind."""
 
     cpu_percent: float | None
     """The average utilization of the load's cores, in percent."""
@@ -55,10 +55,10 @@ class BackgroundLoad:
             raise
 
     def await_start(self) -> None:
-        """Do nothing, because the load is already running."""
+        """Do nothing, because `__init__` returns only when the load is running."""
 
     def begin(self) -> None:
-        """Begin the measured window."""
+        """Begin to measure the achieved load."""
         self._say("begin")
 
     def reading(self) -> Achieved:
@@ -91,7 +91,7 @@ class BackgroundLoad:
         return TrialFailedError("E-BACKGROUND", f"the process of the background load {what}{said}", GONE)
 
     def close(self) -> None:
-        """Kill the process, and reap it."""
+        """Kill the process, and wait for it so that no zombie process remains."""
         kill_group(self.pid)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

@@ -1,4 +1,4 @@
-"""Starts, watches and stops the brokers that some transports need, and checks that they are ready."""
+"""Starts, watches and stops the brokers that some transports need, and checks that each broker is ready."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """The environment of a broker: its directory, settings, log, core and address."""
+    """The values with which a broker is started: its directory, settings, log, core and address."""
 
     run: str
     directory: Path
@@ -53,7 +53,7 @@ class BrokerContext:
 
 
 class BrokerProcess:
-    """A broker that runs inside the `with` block. The broker exits at the latest when the launcher exits."""
+    """A broker that runs inside the `with` block. The broker exits no later than the launcher."""
 
     def __init__(self, told: BrokerTable, ground: BrokerContext) -> None:
         self.title = told.title
@@ -150,7 +150,7 @@ class BrokerProcess:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has exited or is stopped, because messages can no longer arrive."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because no more messages would arrive."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -178,7 +178,8 @@ class BrokerProcess:
         return reading(self.pid)
 
     def version(self) -> str:
-        """Return the version that the broker reports, as one line, or the broker's title if it reports no version."""
+        """Return the version that the broker reports, as one line. If the broker reports no version, return the
+        broker's title."""
         if not self._told.version:
             return self.title
         program, *options = self._told.version
@@ -188,8 +189,8 @@ class BrokerProcess:
 
     def close(self) -> None:
         """Terminate the broker so that it can release its resources, then kill it and its children."""
-        # Popen's methods are not used because they would reap the process. Until the process is reaped, its process id
-        # and process group stay reserved.
+        # Popen's methods are not used, because they would reap the process. The process id and process group stay
+        # reserved only until the process is reaped.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not handle SIGTERM
         self._wait()
@@ -209,8 +210,8 @@ class BrokerProcess:
 
 
 def _group() -> str:
-    """Return the name of the user's group, or its number if it has no name. Some brokers use the group name for shared
-    objects."""
+    """Return the name of the user's group, or the group's number if the group has no name. Some brokers use the group
+    name for shared objects."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
     except KeyError:
@@ -230,7 +231,7 @@ def _in_words(value: object) -> str:
 
 
 def _free_ports(host: str) -> tuple[int, int]:
-    """Return two ports that are free simultaneously."""
+    """Return two different ports that are free at the same time."""
     with socket.socket() as one, socket.socket() as other:
         for probe in (one, other):
             probe.bind((host, 0))

@@ -22,7 +22,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes and brokers of a trial. Call `sample` repeatedly from the start, and read `rows` at the end."""
+    """Samples all nodes and brokers of a trial. Call `sample` repeatedly from the start of the trial, and call `rows`
+    at its end."""
 
     def __init__(self, nodes: Sequence[LocalNode], brokers: Sequence[BrokerProcess] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
@@ -31,7 +32,8 @@ class CpuSampler:
         self._rows: list[dict[str, Any]] = []
 
     def sample(self) -> None:
-        """Take one sample of each process. The first call only sets the reference for the second call."""
+        """Sample the CPU use of each process since the previous call. The first call only stores the values with which
+        the second call compares."""
         for pid, role in self._roles.items():
             now, ticks = time.monotonic(), _ticks(pid)
             if ticks is None:
@@ -43,7 +45,8 @@ class CpuSampler:
             self._last[pid] = (now, ticks)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the samples. A trial shorter than the sampling interval gets one sample for its whole duration."""
+        """Return the samples. A trial that is shorter than the sampling interval gets a single sample for its whole
+        duration."""
         if not self._rows:
             self.sample()
         return self._rows
@@ -66,7 +69,7 @@ def stolen_us() -> float:
 
 
 class Steal:
-    """The share of CPU time on some cores that the hypervisor has stolen since this object was created."""
+    """Measures the share of CPU time that the hypervisor has stolen on some cores since this object was created."""
 
     def __init__(self, cores: Iterable[int] = ()) -> None:
         """Watch these cores, or all cores if no cores are given."""
@@ -78,7 +81,8 @@ class Steal:
         now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
         names = (self._names or set(now) - {"cpu"}) & set(now)
         stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)
-        # The kernel counts stolen time in ticks, so the stolen time may appear longer than a short interval.
+        # The kernel counts stolen time in ticks, so in a short interval, the stolen time may appear longer than the
+        # interval.
         return min(1.0, max(0.0, stolen_s / (lasted_s * len(names)))) if names and lasted_s else 0.0
 
 

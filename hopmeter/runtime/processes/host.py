@@ -27,7 +27,7 @@ class Broker(Protocol):
     """A descriptor that becomes readable when the broker exits."""
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has exited or is stopped, because messages can no longer arrive."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because no more messages would arrive."""
 
 
 class Background(Protocol):
@@ -61,7 +61,7 @@ class BrokerOrder:
 
 @dataclass(frozen=True)
 class Usage:
-    """The resources that a trial's processes used on one host, from `go` until all nodes were done."""
+    """The resources that a trial's processes used on one host, from the `go` message until all nodes were done."""
 
     steal_share: float
     stopped_s: Mapping[int, float] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class TrialHost(Protocol):
 
     @property
     def sites(self) -> Sequence[TransportContext]:
-        """Return the environment of each transport's nodes, in the order of the trial's transports."""
+        """Return the environment for the nodes of each transport, in the order of the trial's transports."""
 
     def start_broker(self, order: BrokerOrder) -> Broker | None:
         """Start a transport's broker. Return None if the transport has no broker. Raises TrialFailedError if the broker
@@ -93,34 +93,35 @@ class TrialHost(Protocol):
         """Start a node. Raises TrialFailedError if the node does not start."""
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Before this call, start the processes of all trials."""
+        """Begin to detect stopped processes. Call this method only after the processes of all concurrent trials have
+        started."""
 
     def note_usage(self) -> None:
-        """Record the resources used by the brokers so far, and the memory of all processes."""
+        """Record the resources that the brokers have used so far, and the memory use of all processes."""
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
         """Begin the measured window on these cores, or on all cores if no cores are given."""
 
     def sample_cpu(self) -> None:
-        """Sample the CPU use of each process, unless the host samples the CPU use itself."""
+        """Sample the CPU use of each process, unless the host takes samples by itself."""
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Request a step of another host in advance, so that all hosts execute it concurrently. Errors are raised when
-        the step itself is executed."""
+        """Ask another host to begin a step before the step itself is called, so that all hosts execute the step
+        concurrently. Errors of the step are raised only when the step itself is called."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return the resources used since a time on this machine's clock. Raises TrialFailedError if a broker has
-        exited."""
+        """Return the resources used since `since_ns`, a time on this machine's clock. Raises TrialFailedError if a
+        broker has exited."""
 
     def cpu_rows(self) -> list[dict[str, Any]]:
         """Return the CPU samples."""
 
     def collect(self) -> list[Path]:
-        """Return sample files on this machine, either raw or Parquet. The files exist until `remove_files` is
-        called."""
+        """Return the sample files, copied to this machine if necessary; their format is raw or Parquet. The files exist
+        until `remove_files` is called."""
 
     def close(self) -> None:
-        """End the processes that are still running."""
+        """End all processes of the trial that are still running."""
 
     def remove_files(self) -> None:
         """Remove all files of the trial, including its samples."""
@@ -131,13 +132,13 @@ class Host(Protocol):
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the start of the schedule the host must receive `go`."""
+        """Return how long before the start of the schedule this host must receive the `go` message."""
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
-        """Prepare a trial with these manifests, one for each carrier. `run` is the trial's id."""
+        """Prepare a trial on this host with these manifests, one for each carrier. `run` is the trial's id."""
 
     def start_background(self, load: Load, log: Path, /) -> Background:
         """Start a background load on the host. Raises TrialFailedError if the load does not start."""
 
     def note_alive(self) -> None:
-        """Record what the next command must remove if this process is killed."""
+        """Record what the next hopmeter command must remove if this process is killed."""

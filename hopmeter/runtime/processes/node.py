@@ -66,17 +66,18 @@ class Node(ABC):
     @property
     @abstractmethod
     def sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that become readable when the node sends a message or exits. Several nodes may share a
-        descriptor."""
+        """Return the descriptors that become readable when the node sends a message or exits. A descriptor may be
+        shared by several nodes."""
 
     @property
     @abstractmethod
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that will report nothing more about this node."""
+        """Return the descriptors that will not report anything more about this node."""
 
     @abstractmethod
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node. If the node has exited, do nothing, because other methods report the exit."""
+        """Send a message to the node. If the node has exited, nothing is sent and no error is raised, because other
+        methods report the exit."""
 
     @abstractmethod
     def read_messages(self) -> Iterator[dict[str, Any]]:
@@ -88,7 +89,7 @@ class Node(ABC):
 
     @abstractmethod
     def ending(self) -> str:
-        """Return a description of how the process exited: its exit code or its signal."""
+        """Return a description of how the process exited, with its exit code or signal."""
 
     @abstractmethod
     def exit_code(self) -> int | None:
@@ -103,7 +104,8 @@ class Node(ABC):
         """Kill the process and its children, and reap it."""
 
     def check_message(self, message: Any) -> dict[str, Any]:
-        """Return a message of the node, and store it in `said`. Raises TrialFailedError if the message is malformed."""
+        """Check a message that the node sent, store the message in `said`, and return it. Raises TrialFailedError if
+        the message is malformed."""
         word = message.get("say") if isinstance(message, dict) else None
         if not isinstance(word, str) or word not in WORDS:
             raise self.garbage(json.dumps(message).encode())
@@ -165,8 +167,8 @@ class LocalNode(Node):
             # The node has its own process group, so that Ctrl-C reaches only the launcher and the node's children end
             # with the node.
             start_new_session=True,
-            # The node inherits Python's setting to ignore SIGPIPE and SIGXFSZ. A broken pipe or a file-size limit is
-            # then an error that the node can report, instead of a fatal signal.
+            # The node inherits Python's setting to ignore SIGPIPE and SIGXFSZ. With these signals ignored, a broken
+            # pipe or an exceeded file-size limit is an error that the node can report.
             restore_signals=False,
         )
 
@@ -177,8 +179,8 @@ class LocalNode(Node):
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that would stay readable and wake a selector forever. The process descriptor is
-        included only after `has_ended` has detected that the process has exited."""
+        """Return the descriptors that have nothing more to report, and that would wake a selector forever. The process
+        descriptor is included only after `has_ended` has found that the process has exited."""
         over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
@@ -228,7 +230,7 @@ class LocalNode(Node):
         return self._is_over
 
     def ending(self) -> str:
-        """Return a description of how the process exited: its exit code or its signal."""
+        """Return a description of how the process exited, with its exit code or signal."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if seen is None:
             return "is still running"
@@ -250,7 +252,7 @@ class LocalNode(Node):
 
     def close(self) -> None:
         """Kill the process and its children, and reap it."""
-        # The process has not been reaped yet, so its process id and process group are still reserved.
+        # At this point, the process has not been reaped, so its process id and process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)
         self._process.wait()
@@ -262,7 +264,7 @@ class LocalNode(Node):
 
 
 def tail_of(log: str) -> str:
-    """Return the last lines of a log as one line."""
+    """Return the last lines of a log, joined into one line."""
     lines = [line.strip() for line in log.splitlines()]
     return " | ".join([line for line in lines if line][-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
