@@ -207,8 +207,8 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return the last lines of a running node's log, to be added to an error text. For example, these lines may show
-    that the node is looking for a router."""
+    """Return the last lines of a running node's log, to be added to an error text. For example, the log may show that
+    the node is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

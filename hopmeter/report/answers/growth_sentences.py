@@ -37,8 +37,8 @@ def _is_open(row: Row) -> bool:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    """Return a phrase that states how many rows vary too much to show a trend. Return an empty string if there are no
-    such rows."""
+    """Return a phrase that states how many rows vary too much to show a trend. Return an empty string if no row varies
+    too much."""
     if not rows:
         return ""
     low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)

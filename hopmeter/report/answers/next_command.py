@@ -54,8 +54,8 @@ def is_finished(run: Run) -> bool:
 
 
 def _separate(run: Run) -> str:
-    """Return a sentence with the command that decides an undecided pair of rows, or an empty string if no such pair
-    exists. Pairs that contain the fastest row take precedence over other pairs, and pairs that need few rounds over
+    """Return a sentence with the command that decides an undecided pair of rows, or an empty string if no pair is
+    undecided. Pairs that contain the fastest row take precedence over other pairs, and pairs that need few rounds over
     pairs that need many."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
@@ -93,7 +93,8 @@ def _can_separate(pair: OpenPair) -> bool:
 
 def _more_precise(run: Run, until: str) -> str:
     """Return a sentence with the budget that gives all medians the requested precision. Return an empty string if all
-    medians already have this precision. If a median has no interval, the sentence suggests twice the current budget."""
+    medians already have the requested precision. If a median has no interval, the sentence suggests twice the current
+    budget."""
     factor, budget = rounds_factor(run), run.part("scenario").get("budget")
     if not budget or (factor is not None and factor <= 1):
         return ""

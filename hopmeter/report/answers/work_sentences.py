@@ -15,8 +15,8 @@ WAYS = {"parallel": "with all servers called at once", "sequential": "with the s
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence for each group in which clients request work from servers. Return an empty list if there are
-    too many such groups."""
+    """Return a sentence for each group in which clients request work from servers. Return an empty list if too many
+    groups request work."""
     found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]

@@ -92,7 +92,7 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
     """Return a sentence on the criteria in which the first row does not differ significantly from the other rows. If
-    deadlines are among these criteria, the sentence includes the shares of missed deadlines."""
+    deadlines are one of the criteria, the sentence includes the shares of missed deadlines."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"

@@ -45,7 +45,7 @@ Names = tuple[str, str]
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
     """Return whether these directories were written by `hopmeter listen`, `publish` or `ask`. Raises UsageError if only
-    some of the directories were written by these commands."""
+    some of the directories were written by one of these three commands."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(

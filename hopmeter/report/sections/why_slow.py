@@ -77,8 +77,8 @@ def sentence(row: Row) -> str:
 
 
 def _which(messages: int) -> str:
-    """Return how many messages count as the slowest, such as `1 % (20 messages)`. In a short trial, the share
-    is larger than 1 %, so the text contains only the number of messages."""
+    """Return how many messages count as the slowest, such as `1 % (20 messages)`. In a short trial, more than 1 % of
+    the messages count as the slowest, so the text contains only their number."""
     named = f"{formatting.count(messages)} messages"
     return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
 

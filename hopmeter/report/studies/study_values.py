@@ -83,7 +83,7 @@ def _belongs(one: Published, runs: Iterable[Run]) -> bool:
 
 
 def agree(one: Published, row: Row) -> bool:
-    """Return whether a row matches the conditions of a published value. The transports may differ."""
+    """Return whether a row matches the conditions of a published value. The transport of the row is ignored."""
     for name in CONDITIONS:
         wanted = getattr(one, name)
         wanted = UNSTATED.get(name) if wanted is None else wanted

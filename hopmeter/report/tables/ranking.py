@@ -152,7 +152,7 @@ def _times_best(_: Context, row: Row) -> Value:
 
 
 def _times_floor(context: Context, row: Row) -> Value:
-    """Return the median as a multiple of the floor's median. A saturated row has no such multiple."""
+    """Return the median as a multiple of the floor's median. A saturated row gets no multiple of the floor."""
     if not row.ok:
         return Value(formatting.NOTHING)
     value, bar = _ratio(row, "times_floor"), row["times_floor"]
@@ -239,8 +239,8 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether the table shows each median as a multiple of the floor's median. These multiples are omitted for
-    parts of a workload, and if the floor itself is the best row."""
+    """Return whether the table shows each median as a multiple of the floor's median. Multiples of the floor are
+    omitted for parts of a workload, and if the floor itself is the best row."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 

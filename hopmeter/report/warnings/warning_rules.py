@@ -61,8 +61,8 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return hints on settings that explain lost messages or overload, each with the rows that it concerns. These hints
-    are shown in the tables of a run."""
+    """Return hints on settings that explain lost messages or overload, each with the rows that it concerns. The tables
+    of a run show hints on settings."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 

@@ -47,8 +47,8 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived without a transport, spent
 
 
 def empty_hop(value: float | None) -> str:
-    """Return the time that hopmeter's own code takes for a hop, without a transport. Return an empty string if this
-    time was not measured."""
+    """Return the time that hopmeter's own code takes for a hop, without a transport. Return an empty string if the time
+    was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
