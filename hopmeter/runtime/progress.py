@@ -42,7 +42,7 @@ class RunBar:
     before the run and one line after the run."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
-        """Create the bar. `columns` are shown between the progress bar and the remaining time."""
+        """Create the bar. The `columns` are shown between the progress bar and the remaining time."""
         self._console = console
         shown = (TextColumn("{task.description}"), BarColumn(), *columns, TextColumn("{task.fields[left]}"))
         self._bar = _Bar(*shown, console=console, auto_refresh=False, transient=True)
@@ -86,7 +86,7 @@ class RunBar:
 
 
 class Budget(Protocol):
-    """A budget, its remaining time, and the questions that it decides."""
+    """A time budget for a run: its remaining seconds, its open questions, and the medians so far."""
 
     budget_s: float
 
@@ -149,7 +149,7 @@ class RunProgress(RunBar):
         self._began = time.monotonic()
 
     def end(self, together: Sequence[PlannedTrial]) -> None:
-        """Record that one trial, or the trials of both sides of a cell, ended, whether successful or not."""
+        """Record that the trials `together`, one trial or both trials of a duet, have ended, successfully or not."""
         took_s = time.monotonic() - self._began - sum(scheduled_s(planned.cell) for planned in together)
         for planned in together:
             self._done += 1

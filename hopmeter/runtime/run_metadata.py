@@ -53,8 +53,8 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """Return the machine description of `hopmeter doctor`. If a probe of the machine fails, its value contains the
-    error, and the run continues."""
+    """Return the machine description of `hopmeter doctor`. If a probe of the machine fails, the error is stored in
+    place of the probe's result, and the run continues."""
     from hopmeter.machine import advice, description, noise
 
     described: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A running trial: its nodes, its broker, and the messages that docs/internals.md describes."""
+"""A running trial: its nodes, its brokers, and the control messages that docs/internals.md describes."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class RunningTrial:
         """The background loads of the hosts, which both sides of a duet share."""
 
     def collect(self) -> list[Path]:
-        """Return the sample files of all hosts. A failed trial has no sample files. If the trial was interrupted,
-        return only complete files."""
+        """Return the sample files of all hosts. A failed trial returns no sample files. An interrupted trial returns
+        only complete files."""
         if self._is_cut:
             return list(self._collect_cut())
         if not self.result.good:
@@ -81,7 +81,7 @@ class RunningTrial:
             part.request(step, since_ns)
 
     def start_broker(self) -> None:
-        """Start the broker of each transport that needs one, on the first host. If the user named a running broker for
+        """On the first host, start the broker of each transport that needs one. If the user named a running broker for
         a transport, use that broker."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
@@ -107,7 +107,7 @@ class RunningTrial:
             self._nodes.append(node)
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Before this call, start the nodes of all trials."""
+        """Begin to detect stopped processes. Call this method after the nodes of all trials have started."""
         for part in self._parts.values():
             part.watch()
 
@@ -154,8 +154,8 @@ class RunningTrial:
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
-        """If the `with` block is interrupted and samples should be kept, let the nodes write the samples that they have
-        recorded."""
+        """If the `with` block is interrupted and the user wants to keep samples, let the nodes write the samples
+        recorded so far."""
         try:
             yield
         except (TrialFailedError, InterruptedRunError) as cause:
@@ -170,7 +170,8 @@ class RunningTrial:
             raise
 
     def _await_end(self) -> None:
-        """Wait for the end of the schedule. While waiting, only watch for nodes that exit, and send no messages."""
+        """Wait for the end of the schedule. While waiting, only check whether nodes have exited, and send no
+        messages."""
         cell, samples = self.work.cell, self.work.cpu is not None
         calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
@@ -185,7 +186,8 @@ class RunningTrial:
             part.sample_cpu()
 
     def _note_background(self) -> None:
-        """Record the achieved background load. If there are several hosts, record the lowest load of any host."""
+        """Record the background load that was achieved. If there are several hosts, record the lowest CPU load and the
+        lowest memory load of any host."""
         achieved = [each.reading() for each in self.backgrounds]
         self.result.background_cpu_percent = _least(each.cpu_percent for each in achieved)
         self.result.background_memory_gb_s = _least(each.memory_gb_s for each in achieved)
@@ -243,8 +245,8 @@ def _starts(
 
 
 def prove(cell: Cell, control: Control) -> None:
-    """Let the sources send probes until each branch of each flow has reported the same probe, and then wait until the
-    sources stop. Raises TrialFailedError on a timeout."""
+    """Let the sources send probes until, for each flow, one probe has been reported by all branches, and then wait
+    until the sources stop. Raises TrialFailedError on a timeout."""
     shape = topology(cell)
     missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -268,8 +270,8 @@ def prove(cell: Cell, control: Control) -> None:
 
 
 def _sequential_calls(flow: Flow) -> int:
-    """Return the number of sequential calls for each message of a flow. If calls overlap, count one more call, which
-    ends the flow."""
+    """Return the number of sequential calls for each message of a flow. If calls overlap, one more call is counted: the
+    call that ends the flow."""
     if not flow.is_call:
         return 0
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)

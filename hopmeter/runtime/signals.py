@@ -1,4 +1,4 @@
-"""Handles Ctrl-C and SIGTERM only at points where no operation is incomplete."""
+"""Handles Ctrl-C and SIGTERM only between operations, so that no operation is left incomplete."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ TELLING_NS = 2_000_000
 
 @dataclass
 class Outcome:
-    """The result of a trial, and the trial's raw samples. The samples exist only as long as the trial's directory."""
+    """The result of a trial, and the trial's raw samples. The samples are deleted together with the trial's
+    directory."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -38,7 +39,7 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
     """Execute a trial. The raw samples exist only inside the `with` block. Raises only errors that must end the whole
     run.
 
-    If `turns` is given, messages are due only in the turns of one side, although no other side is running.
+    If `turns` is given, messages are due only in the turns of one side, as in a duet, but no other side is running.
     """
     with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
@@ -46,10 +47,11 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
 @contextmanager
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    """Execute the trials of several sides at once. The messages of the sides are due in alternating turns of `turn_s`.
+    """Execute the trials of several sides at once. The sides take turns of `turn_s` seconds: the messages of a side are
+    due only in its own turns.
 
-    Each side has its own outcome. If one side fails, the other sides continue. In all other respects, `execute_duet`
-    works like `execute_trial`.
+    Each side has its own outcome. If one side fails, the other sides continue. As in `execute_trial`, the raw samples
+    exist only inside the `with` block, and only errors that must end the whole run are raised.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
     with _execute(works, turns, ground, alarm) as outcomes:
@@ -94,8 +96,8 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
 
 
 def lead_ns(hosts: Sequence[Host]) -> int:
-    """Return how long before the start of the schedule `go` is sent. Each further host adds time, because the hosts
-    receive `go` one after another."""
+    """Return the number of nanoseconds from sending `go` to the start of the schedule. Each additional host increases
+    the number, because the hosts receive `go` one after another."""
     return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 

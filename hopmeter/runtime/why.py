@@ -1,5 +1,5 @@
-"""Trials that show why messages are slow. After all other trials, one such trial runs for each cell. Rankings ignore
-these additional trials."""
+"""Trials that show why messages are slow. After all other trials, one `why` trial runs for each cell. Rankings ignore
+`why` trials."""
 
 from __future__ import annotations
 

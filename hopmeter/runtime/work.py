@@ -70,7 +70,7 @@ class Work:
         return self.host_names[0]
 
     def address(self, host: str) -> str:
-        """Return the address at which other hosts reach a host."""
+        """Return the address at which the other hosts reach `host`."""
         return self.addresses.get(host, LOOPBACK)
 
     @property
@@ -79,7 +79,7 @@ class Work:
         return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
     def manifest_of(self, carrier: Carrier) -> Manifest:
-        """Return the manifest of a transport, for the installation that its settings select."""
+        """Return the manifest of a transport, adapted to the installation that the transport's settings select."""
         return (self.others.get(carrier.transport) or self.manifest).for_settings(carrier.settings)
 
     @property
@@ -89,8 +89,8 @@ class Work:
 
 
 def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:
-    """Return the program of each node of a cell without a codec, by node number. `ready` contains the programs by
-    transport and language."""
+    """Return the program of each node, keyed by node number, for a cell without a codec. `ready` maps each pair of
+    transport and language to its program."""
     ends = [hosted[0] for hosted in topology(cell).nodes]
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
 
@@ -111,8 +111,8 @@ def broker_log(work: Work, number: int) -> Path:
 
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
-    """Return the core for a broker, which follows the cores of the endpoints. Return None if the endpoints are not
-    pinned. The core is the same for a workload and for its separately measured flows."""
+    """Return the core for a broker. In the list of cores, the brokers come after the endpoints. Return None if the
+    endpoints are not pinned. The core is the same for a workload and for its separately measured flows."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
@@ -127,6 +127,6 @@ def cores_used(work: Work, host: str) -> set[int]:
 
 
 def cores_of_nodes(work: Work) -> set[int]:
-    """Return all cores to which endpoints may be pinned."""
+    """Return all cores to which the endpoints of a cell may be pinned."""
     participants = work.cell.workload.participants if work.cell.workload else ()
     return {*work.cell.nodes.core_list, *(core for each in participants for core in each.core_list)}

@@ -1,4 +1,5 @@
-"""Handles payloads `message:…`, which are messages of the user's schemas, and finds their codec libraries."""
+"""Handles payloads that begin with `message:` and name messages of the user's schemas, and finds their codec
+libraries."""
 
 from hopmeter.schemas.formats import CODECS
 from hopmeter.schemas.library import Library, library_of, missing_tools

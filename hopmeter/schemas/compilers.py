@@ -29,7 +29,7 @@ Word = str | Path
 
 
 def has_compiler(codec: str) -> bool:
-    """Return whether a codec's schema compiler is installed, or hopmeter reads these schemas itself."""
+    """Return whether a codec's schema compiler is installed, or whether the codec needs no schema compiler."""
     return codec not in COMPILERS or shutil.which(COMPILERS[codec]) is not None
 
 
@@ -50,7 +50,7 @@ def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subproces
 
 
 def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the error text of a failed compiler."""
+    """Return the text of the error with which a compiler failed."""
     said = (done.stderr or done.stdout).decode(errors="replace")
     return said[max(0, said.find(AFTER_HELP)) :].strip()
 
@@ -70,9 +70,10 @@ def version(program: str) -> str:
 
 
 def remedy(program: str, text: str = "") -> str:
-    """Return the remedy if a compiler rejects a schema, which may also mean that the compiler is too old.
+    """Return the remedy for a schema that a compiler rejects. The remedy also covers a compiler that is too old for the
+    schema.
 
-    `text` is the schema's text, if it is known.
+    `text` is the schema's text, or empty if the text is not known.
     """
     newer = f"put a newer {program} first in PATH, which hopmeter then uses"
     known = re.search(r" (\d+)", version(program))

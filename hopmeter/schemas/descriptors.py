@@ -15,19 +15,20 @@ Tree = dict[str, list[Any]]
 
 
 def search_words(search: Sequence[Path]) -> list[Word]:
-    """Return the protoc options for the import directories."""
+    """Return the protoc options that name the import directories."""
     return [f"-I{folder}" for folder in search]
 
 
 def describe(described: bytes) -> list[Tree]:
-    """Return the files in an encoded descriptor set. Each file follows the files that it imports."""
+    """Return the files in an encoded descriptor set. In the returned order, each file follows the files that it
+    imports."""
     command = [PROTOC, "--decode=google.protobuf.FileDescriptorSet", "google/protobuf/descriptor.proto"]
     text = run_words(command, Path.cwd(), described).stdout.decode()
     return parse_text(text).get("file", [])
 
 
 def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], bytes]:
-    """Return a schema's descriptor set with its imports, the paths of all its files, and an empty error text.
+    """Return a schema's descriptor set including imports, the paths of all files in the set, and an empty error text.
 
     If protoc rejects the schema, return empty values and protoc's error text.
     """

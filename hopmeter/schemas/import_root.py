@@ -1,7 +1,8 @@
-"""Guesses the root directory of a Protocol Buffers schema, to which the schema's imports are relative.
+"""Guesses the root directory of a Protocol Buffers schema: the directory to which the schema's import paths are
+relative.
 
 All files in the schema's directory must have the same root, because a program must not contain a file under two names.
-The guess therefore runs protoc on all files in the directory, even on files without imports.
+Therefore, hopmeter runs protoc on all files in the schema's directory, even on files without imports.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ PROBE = "hopmeter_siblings.proto"
 def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
     """Return the directories above a schema, the likeliest root first.
 
-    Directories with fewer missing imports come first. Among equals, the directory that matches the package name comes
-    first, then the nearest directory.
+    Directories that leave fewer imports missing come first. Of directories with equally many missing imports, the
+    directory that matches the package name comes first, then the nearest directory.
     """
     siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
     missing = {root: _count_missing(root, include, siblings) for root in file.parents}
@@ -34,7 +35,7 @@ def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
 
 
 def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -> int:
-    """Return how many imports are missing in these files, and in the files that they import, if `root` is the import
+    """Return how many imports of `files`, and of the files that they import, are missing if `root` is the import
     directory."""
     with TemporaryDirectory() as folder:
         probe = Path(folder) / PROBE
@@ -47,7 +48,7 @@ def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -
 
 
 def _package_root(file: Path, search: Sequence[Path]) -> Path | None:
-    """Return the directory relative to which a file's path matches its package name, or None."""
+    """Return the directory relative to which the path of `file` matches the file's package name, or None."""
     described = describe(compile_set(file, search)[0])
     package = described[-1].get("package", [""])[0] if described else ""
     steps = package.split(".") if package else []

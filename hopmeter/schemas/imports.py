@@ -1,4 +1,4 @@
-"""Finds the files that a schema imports, in the same way as the schema's compiler."""
+"""Finds the files that a schema imports, with the search rules of the schema's compiler."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
 
 
 def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
-    """Let flatc print a make rule for a schema. The chosen output format supports all schemas, but needs a root
-    table."""
+    """Let flatc print the files of a schema as a make rule. The output format `--binary --schema` supports all schemas,
+    but needs a root table."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root.fbs"
         root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')

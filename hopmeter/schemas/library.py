@@ -46,12 +46,13 @@ class Library:
 
     @property
     def object(self) -> Path:
-        """Return the path of the file with the encoded object to send."""
+        """Return the path of the file that contains the encoded object to send."""
         return self.folder / OBJECT
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that the build recorded. Return an empty dict if the library has not been built."""
+        """Return the facts that were recorded when the library was built. Return an empty dict if the library has not
+        been built."""
         return read_facts(self.folder)
 
 
@@ -76,9 +77,9 @@ def folder_of(schema: Schema, language: str) -> Path:
 
 
 def built_libraries() -> list[str]:
-    """Return the directory names of all built codec libraries.
+    """Return the directory names of all codec libraries that have been built.
 
-    Hosts with the same hopmeter version and schema have the same names.
+    On two hosts with the same hopmeter version and schema, a codec library has the same directory name.
     """
     return sorted(
         each.parent.name for each in paths.codec_folder().glob(f"[!.]*/{FACTS}") if NAME.fullmatch(each.parent.name)
@@ -96,11 +97,11 @@ def sources(codec: str, language: str) -> list[Path]:
 
 
 def languages(codec: str) -> list[str]:
-    """Return the languages that have codec libraries for a codec. Return an empty list if the codec has no schemas."""
+    """Return the languages for which a codec has codec libraries. Return an empty list if the codec has no schemas."""
     return list(FORMATS[codec].programs) if codec in FORMATS else []
 
 
 def missing_tools(codec: str, language: str) -> list[str]:
-    """Return the system packages of the missing build programs."""
+    """Return the system packages that provide the missing build programs."""
     programs = FORMATS[codec].programs[language]
     return list(dict.fromkeys(package for program, package in programs.items() if shutil.which(program) is None))

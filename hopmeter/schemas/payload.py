@@ -49,7 +49,7 @@ SYNTAX = (
 
 @dataclass(frozen=True)
 class MessagePayload:
-    """A schema message, as a payload names it."""
+    """The parts of a payload that names a schema message."""
 
     file: Path
     """The absolute path of the schema. If the path has no suffix, each codec adds its own."""
@@ -62,17 +62,17 @@ class MessagePayload:
 
     @property
     def is_ros2(self) -> bool:
-        """Return whether the file is a ROS 2 definition, so that only the codec cdr can carry the message."""
+        """Return whether the file is a ROS 2 definition, which only the codec cdr can encode."""
         return ros2.is_definition(self.file)
 
 
 def is_message(text: str) -> bool:
-    """Return whether a payload is a schema message."""
+    """Return whether a payload names a schema message."""
     return text.startswith(KIND)
 
 
 def is_ros2(text: str) -> bool:
-    """Return whether a payload is a ROS 2 message, given by file or name."""
+    """Return whether a payload names a ROS 2 message, either by its file or by its name."""
     return ROS2_FORM.fullmatch(text) is not None
 
 
@@ -99,9 +99,9 @@ def parse_message(text: str) -> MessagePayload:
 
 
 def _parse_ros2(found: re.Match[str]) -> MessagePayload:
-    """Return the message for a matched file or name.
+    """Return the ROS 2 message whose file or name the regular expression has matched.
 
-    A name may refer to a message in the user's directories, or to a message that ROS 2 ships.
+    A message that is given by name may be in the user's directories, or may be shipped by ROS 2.
     """
     include, named = _include(found["include"]), found["file"]
     try:
@@ -128,8 +128,8 @@ def _check_ros2_file(file: Path) -> None:
 
 
 def _shipped_values(name: str) -> Path | int:
-    """Return the default values of a message that ROS 2 ships: hopmeter's values file or, if there is none, the default
-    length of lists."""
+    """Return the default values of a message that ROS 2 ships: hopmeter's file with values, or the default list length
+    if there is no file."""
     file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
     return file if file.is_file() else LENGTH
 
@@ -180,8 +180,8 @@ def _check_file(payload: MessagePayload) -> None:
 def candidates(payload: MessagePayload) -> dict[str, Path]:
     """Return the schema file of each codec that may read a payload.
 
-    A path with a suffix is the file of one codec. If the path has no suffix, each codec adds its own, and the ROS 2
-    file is in the package's directory next to the path.
+    A suffix in the payload's path determines the codecs that may read the file. If the path has no suffix, each codec
+    adds its own suffix. The ROS 2 file is then in the directory `PACKAGE/msg` next to the path.
     """
     file = payload.file
     if file.suffix:

@@ -1,6 +1,6 @@
 """Reads the facts that codec library builds have recorded about schemas.
 
-hopmeter uses these records if a schema compiler is not installed.
+hopmeter uses the recorded facts if a schema compiler is not installed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, Any]:
-    """Return the record of a schema's files, which a build stores."""
+    """Return the facts about a schema's files that a build records."""
     return {
         "file": str(file),
         "include": [str(folder) for folder in include],
@@ -39,7 +39,8 @@ def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, A
 
 
 def recorded_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema as recorded by a build. Raises UsageError if no build has recorded them."""
+    """Return the files of a schema, as recorded when its codec library was built. Raises UsageError if no build has
+    recorded the schema's files."""
     for each in _records(codec):
         if each["file"] == str(file) and each["include"] == [str(folder) for folder in include]:
             files = {name: Path(path) for name, path in each["imports"].items()}

@@ -1,4 +1,4 @@
-"""Finds the schema of a payload: the file that the payload names, and the files that it imports."""
+"""Finds the schema of a payload: the file that the payload names, and all files that the schema imports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.system.input_files import open_regular, read_text
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema message for one codec."""
+    """A schema message, as encoded by one codec."""
 
     codec: str
     type: str
@@ -73,7 +73,8 @@ def schema_file(payload: MessagePayload, codec: str) -> Path:
 
 
 def values_of(payload: MessagePayload, codec: str) -> Path | int:
-    """Return a payload's values for a codec. The codec's suffix is added to a path without a suffix."""
+    """Return the values of a payload's message for a codec. If the path of the values file has no suffix, the codec's
+    suffix is added."""
     values = payload.values
     if isinstance(values, Path) and not values.suffix:
         return values.with_name(values.name + VALUE_SUFFIXES[codec])

@@ -20,7 +20,7 @@ def detectable(error: float, freedom: float, level: float) -> float:
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
-    """Return how many rounds are needed to detect a ratio (or difference) with a power of 80 %, or None if the number
+    """Return how many rounds are needed to detect a ratio or a difference with a power of 80 %, or None if the number
     is unknown.
 
     The returned number is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells
@@ -45,9 +45,9 @@ def pair_rounds_needed(pair: CellPair) -> int | None:
 
 
 def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> float | None:
-    """Return how many rounds are needed to detect this ratio in three quarters of the pairs, given each pair's noise.
+    """Return how many rounds are needed to detect `ratio` in three quarters of the pairs, given each pair's noise.
 
-    Return None if no pair has an interval, or if the pairs are compared as differences.
+    Return None if no pair has an interval, or if the pairs are compared by differences instead of ratios.
     """
     known = [each for each in pairs if each.low is not None and each.ratio is not None]
     needs = [_need(each.error, each.freedom, each.rounds, level, math.log(ratio)) for each in known]
@@ -55,7 +55,7 @@ def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> f
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:
-    """Solve for the number of rounds iteratively. More rounds reduce the standard error and add degrees of freedom."""
+    """Find the number of rounds by iteration. More rounds reduce the standard error and add degrees of freedom."""
     found = 3.0
     for _ in range(6):
         errors = reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))

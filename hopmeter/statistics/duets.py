@@ -11,7 +11,8 @@ Medians = Sequence[float | None]
 
 
 def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
-    """Return one value per cell, computed from the medians of its turns, or None if no turn has two medians above zero.
+    """Return one value per cell, computed from the medians of the cell's turns, or None if no turn has two medians
+    above zero.
 
     The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns affect this median ratio less
     than the ratio of the two cells' medians.

@@ -1,9 +1,9 @@
 """Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %. The pairs of one
 family do not affect the tests of another family.
 
-Choices are the cells that are ranked. References have no rank, so all pairs with a reference form a separate family.
-The family of references is not limited to pairs with the best choice, because the best choice is itself determined from
-the same data.
+Choices are the cells that are ranked. References have no rank, so all pairs that contain a reference form a separate
+family. The family of references is not restricted to the best choice, because the best choice is determined from the
+same data.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Family:
 def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], best: int | None = None) -> list[Family]:
     """Return the non-empty families: the pairs of choices, and the pairs with a reference.
 
-    If `best` is given, the first family contains only the pairs with that choice. `first` and `second` contain the
-    indices of each pair's cells.
+    If `best` is given, the first family contains only the pairs with the choice `best`. `first` and `second` contain,
+    for each pair, the index of the pair's first and second cell.
     """
     among = is_choice[first] & is_choice[second]
     chosen = among if best is None else among & ((first == best) | (second == best))
@@ -67,7 +67,8 @@ def _counts_of_ties(cells: int) -> tuple[int, ...]:
 
 
 def _divisors(pairs: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Return the largest of `counts` that does not exceed each number of untested pairs, from `pairs` down to 1."""
+    """For each number of untested pairs, from `pairs` down to 1, return the largest of `counts` that does not exceed
+    the number."""
     return tuple(counts[bisect_right(counts, left) - 1] for left in range(pairs, 0, -1))
 
 
@@ -80,11 +81,11 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
-    """Return the divisors of the significance level if only some pairs are compared, such as the pairs without a
-    significant difference so far.
+    """Return the divisors of the significance level if only some pairs of cells are compared, such as the pairs that
+    are still undecided.
 
     Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
-    limits the number of equal pairs; otherwise any number is possible.
+    limits how many of these pairs can be equal. Otherwise, any number of pairs can be equal.
     """
     counts = {0}
     for cells, many in _components(pairs):
@@ -95,7 +96,7 @@ def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[i
 
 
 def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozenset[Hashable], int]]:
-    """Return the connected sets of cells, each with the number of its pairs."""
+    """Return the connected sets of cells, each with the number of pairs in the set."""
     found: list[tuple[frozenset[Hashable], int]] = []
     for pair in pairs:
         touched = [each for each in found if each[0] & set(pair)]

@@ -13,8 +13,8 @@ def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
     """Return the level of each cell and the half-width of its interval. The half-width is NaN if there are fewer than
     three rounds.
 
-    The width is computed from the cell's own trials, with clipped outliers. Trials during which CPU time was stolen
-    have less weight.
+    The half-width is computed from the cell's own trials, after outliers are clipped. Trials during which CPU time was
+    stolen have less weight.
     """
     levels = model.effects.cells
     enough = model.known.sum(axis=2) >= LEAST_ROUNDS

@@ -2,7 +2,7 @@
 
 Each look can make a false decision, so all looks share one significance level. The Lan-DeMets spending function of the
 O'Brien-Fleming type limits how much of the significance level each look spends. The levels of all looks sum to at most
-`ALPHA`. This bound on the sum limits the error rate even if the looks depend on each other.
+`ALPHA`. The bound on the sum limits the error rate even if the results of the looks depend on each other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ narrow by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the significance level of this look. The caller passes this significance level to `fit`, and adds it to
-    `spent_so_far`.
+    """Return the significance level to use for the next look. The caller passes this significance level to `fit`, and
+    adds it to `spent_so_far`.
 
     `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. For the
-    last look, `share_of_rounds` is 1. The resulting intervals are repeated confidence intervals, which hold
-    simultaneously over all looks.
+    last look, `share_of_rounds` is 1. The intervals at these significance levels are repeated confidence intervals,
+    which hold simultaneously over all looks.
     """
     from scipy.special import ndtr, ndtri  # SciPy is slow to import, and most commands need no statistics
 
@@ -43,8 +43,8 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
     """Return the significance level of the final result after `rounds` rounds. `looks` contains the looks from
     `run.json`.
 
-    If the run was interrupted after its last look, the final result includes new rounds and uses the whole remaining
-    significance level.
+    If the run was interrupted after its last look, the final result includes new rounds. The result then uses the whole
+    remaining significance level.
     """
     left = ALPHA - math.fsum(each["alpha"] for each in looks)
     has_new_rounds = not looks or rounds > looks[-1]["rounds"]
@@ -54,7 +54,7 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
     """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous number.
 
-    The last of these numbers is `rounds_that_fit`. All earlier numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
+    The last number is `rounds_that_fit`. All other numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
     """
     found = [rounds_that_fit]
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:
@@ -63,10 +63,12 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the later ranking, but keep each pair that has a significant difference only in the earlier look.
+    """Return the ranking of the later look, but keep each pair that has a significant difference only in the earlier
+    look.
 
-    A kept pair has the interval of the earlier look, extended to contain the later estimate. The interval is valid if
-    the levels come from `spend`. A pair is not kept if the later estimate reverses the order of its cells.
+    A kept pair has the interval of the earlier look, extended to contain the later estimate. The extended interval is
+    valid if `spend` determined the significance levels of both looks. A pair is not kept if the later estimate reverses
+    the order of the pair's cells.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)
@@ -83,7 +85,7 @@ def _retain(earlier: CellPair | None, later: CellPair, ranking: Ranking) -> Cell
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
-    """Return whether a cell's level is known with the relative precision `within`, from at least eight rounds."""
+    """Return whether the level of a cell is known with a relative precision of `within`, from at least eight rounds."""
     value, low, high = result.levels[cell]
     if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
         return False

@@ -17,8 +17,8 @@ def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
     """Return the moderated variances and their degrees of freedom, as arrays with the axes table and cell.
 
     The cells' variances are modelled by a scaled inverse chi-square distribution, fitted to the logarithms of the
-    variances (Smyth 2004) after outliers are clipped. `ALLOWANCE` standard errors are added to the spread, because too
-    strong a prior would understate the variance of noisy cells.
+    variances (Smyth 2004) after outliers are clipped. `ALLOWANCE` standard errors are added to the spread of the
+    logarithms, because too strong a prior would understate the variance of noisy cells.
     """
     if variances.shape[1] < LEAST_CELLS:
         return variances, freedoms

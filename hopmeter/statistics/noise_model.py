@@ -1,5 +1,5 @@
 """Model the noise of trials in many tables at once. The modelled variance grows with stolen CPU time and differs
-between cells. Its estimate is robust to outliers.
+between cells. The estimate of the variance is robust to outliers.
 
 The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: residuals are
 clipped at `CLIP` standard deviations.
@@ -42,7 +42,7 @@ def is_beyond_use(steal: float, usual_steal: float) -> bool:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Fitted effects and noise, as arrays with the axes table, cell and round.
+    """The fitted effects of cells and rounds, and the noise, as arrays with the axes table, cell and round.
 
     `values` contains the trials with clipped outliers, and `inflation` is `1 + g · steal²`. `freedoms` contains the
     degrees of freedom of the moderated variances, and `own_freedoms` the degrees of freedom of each cell's unmoderated
@@ -95,8 +95,8 @@ def _inflation(steal: Floats, steal_weight: Floats) -> Floats:
 
 
 def _first_scales(values: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return initial standard deviations from absolute deviations, after removing the medians of cells and rounds. Each
-    cell's deviation is averaged with the mean deviation of the table."""
+    """Return initial standard deviations from absolute deviations, after removing the medians of cells and rounds. The
+    deviation of each cell is averaged with the mean deviation of the table's cells."""
     holes = np.where(known, values, np.nan)
     centred = holes - np.nanmedian(holes, axis=2, keepdims=True)
     empty = ~known.any(axis=1, keepdims=True)
@@ -122,7 +122,7 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
     """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
-    reduces the slope of the mean residual by the same fraction."""
+    multiplies the slope of the mean residual by this fraction."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts

@@ -16,10 +16,11 @@ Scale = Literal["ratio", "difference"]
 
 @dataclass(frozen=True)
 class Observation:
-    """One trial of a cell: a latency percentile in µs, and the share of CPU time that the hypervisor stole.
+    """One trial of a cell: a latency percentile in µs, and the share of CPU time that the hypervisor stole from the
+    machine.
 
-    `steal` is between 0 and 1, or None or NaN if the machine does not report it. An observation with a `value` of NaN
-    is ignored.
+    `steal` is between 0 and 1, or None or NaN if the machine does not report stolen CPU time. An observation with a
+    `value` of NaN is ignored.
     """
 
     cell: str
@@ -30,7 +31,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Table:
-    """Values and steal shares by cell and round. `known` is a mask of the trials that exist.
+    """The values and steal shares of all trials, as arrays with the axes cell and round. `known` is a mask of the
+    trials that exist.
 
     If the scale is `ratio`, the values are logarithms.
     """

@@ -81,8 +81,8 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
     """Return the factor that enlarges standard errors, because the variances, and therefore the weights, are only
     estimates.
 
-    The formula and its coefficients come from simulation. Without this factor, up to 9 % of the decisions in tables of
-    3 to 5 rounds would be false.
+    The formula of the factor and its coefficients were determined by simulation. Without the factor, up to 9 % of the
+    decisions in tables of 3 to 5 rounds would be false.
     """
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
@@ -92,8 +92,8 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs differ significantly, and the significance level at which each pair was tested. Pairs are
-    along the last axis.
+    """Return which pairs differ significantly, and the significance level at which each pair was tested. The last axis
+    of the arrays is the pair.
 
     After the first pair without a significant difference, all further pairs are tested at the significance level of
     that pair.

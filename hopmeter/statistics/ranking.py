@@ -30,8 +30,8 @@ class CellPair:
     three common rounds.
 
     If the table contains values that are not positive, `ratio` is None, and the interval belongs to `difference` (b
-    minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom on the fit's scale. `level`
-    is the significance level of the pair's test.
+    minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom of the difference on the
+    fit's scale, which is logarithmic for ratios. `level` is the significance level of the pair's test.
     """
 
     a: str
@@ -60,7 +60,7 @@ class Noise:
     """The noise of the trials: the standard deviation without steal, and the steal weight g.
 
     If the scale is `ratio`, the standard deviation refers to logarithms. A steal share s multiplies a trial's variance
-    by 1 + g · s². `worst_steal` is the largest steal share.
+    by 1 + g · s². `worst_steal` is the largest steal share of any trial.
     """
 
     sd: float
@@ -156,7 +156,7 @@ def _pair(
     """Return the comparison of one pair.
 
     The pair's interval uses the significance level of the first step, so that all intervals hold simultaneously. If the
-    pair becomes significant only in a later step, the interval excludes equality by a negligible amount.
+    pair becomes significant only in a later step, the interval is shortened so that it just excludes equality.
     """
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])

@@ -1,11 +1,11 @@
 """Estimate the variance between runs: how much a cell's level varies from run to run (Kalibera and Jones 2013).
 
-A few runs may agree by chance, so the estimated variance is at least the variance that the trials within the runs
-imply.
+A few runs may agree by chance. Therefore, the estimated variance is at least as large as the variance that the trials
+within the runs imply.
 
-The variance between runs has two parts. One part is common to all cells of a run, because the machine drifts; the other
-part belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. Each cell's
-own part is moderated over all cells.
+The variance between runs has two parts. One part is common to all cells of a run, because the machine drifts. The other
+part belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. The estimate
+of a cell's own part is shrunk towards a value common to all cells (moderation.py).
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ class RunDifferences:
 
 
 def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunDifferences:
-    """Compare the runs of two sides. The axes are run and cell, and the values are logarithms.
+    """Compare the runs of two sides. The arrays have the axes run and cell, and contain the logarithms of levels.
 
-    `within` contains the variance of each run's level, estimated from the trials of that run. The old runs come first.
-    Both sides together need at least three runs, so that the variance between runs can be estimated.
+    `within` contains the variance of each run's level, estimated from the trials of that run. In `within`, the old runs
+    come before the new runs. Both sides together need at least three runs, so that the variance between runs can be
+    estimated.
     """
     residuals = np.vstack([old - old.mean(axis=0), new - new.mean(axis=0)])
     freedom = len(old) + len(new) - 2
@@ -46,7 +47,7 @@ def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunD
 
 
 def _alone(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return each cell's variance without separating its two parts, because a few cells are not enough to distinguish
+    """Return each cell's variance without separating the two parts, because a few cells are not enough to distinguish
     the parts."""
     return (residuals**2).sum(axis=0) / freedom, np.full(residuals.shape[1], float(freedom))
 

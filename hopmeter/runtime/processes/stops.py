@@ -23,14 +23,14 @@ def is_stopped(pid: int) -> bool:
 
 @dataclass
 class Stop:
-    """A period in which a process was stopped, on CLOCK_MONOTONIC. `ended_ns` is None if the process is still
-    stopped."""
+    """A period in which a process was stopped, with start and end times on CLOCK_MONOTONIC. `ended_ns` is None if the
+    process is still stopped."""
 
     began_ns: int
     ended_ns: int | None = None
 
     def length_ns(self, since_ns: int) -> int:
-        """Return the number of nanoseconds of the period after `since_ns`."""
+        """Return how many nanoseconds of the period lie after `since_ns`."""
         return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
 
 
@@ -50,11 +50,11 @@ class StopWatch:
             thread.start()
 
     def stopped_s(self, pid: int, since_ns: int) -> float:
-        """Return the number of seconds that a process was stopped since a given time."""
+        """Return the number of seconds for which a process was stopped after `since_ns`."""
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
-        """Join the threads. Each of these threads exits when its process exits."""
+        """Join the threads. Each thread exits when the process that it watches exits."""
         for thread in self._threads:
             thread.join()
 

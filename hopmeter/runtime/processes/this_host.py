@@ -1,4 +1,4 @@
-"""This machine as the host of trials. The processes of a trial are children of this process."""
+"""Runs trials on this machine. The nodes and brokers of a trial are child processes of hopmeter's process."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class LocalTrial:
         self._pss_before: dict[int, int] = {}
 
     def _make_transport_context(self, number: int, manifest: Manifest) -> TransportContext:
-        """Create the directory for a transport's files. The path is short, because the directory contains socket
-        files."""
+        """Create the directory for a transport's files. The directory has a short path, because the length of socket
+        paths is limited."""
         ends = self.folder / (f"s{number}" if number else "s")
         ends.mkdir(mode=0o700)
         return TransportContext(ends, {"python": manifest.folder / "python"})
@@ -80,18 +80,18 @@ class LocalTrial:
         return node
 
     def _note_open_files(self, pid: int) -> None:
-        """Record the open files of a node, because a killed node leaves these files behind."""
+        """Record the open files of a node, because a killed node does not delete these files."""
         if self._open_files.note(pid):
             self._on_open_files()
 
     @property
     def open_files(self) -> set[OpenFile]:
-        """Return the files opened by nodes that match a pattern in their manifests."""
+        """Return the files that the nodes have opened and whose paths match a pattern in a manifest."""
         return self._open_files.files
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Before this call, start the nodes of all trials, because this method
-        starts threads."""
+        """Begin to detect stopped processes. Call this method after the nodes of all trials have started, because it
+        starts threads, and forking a multithreaded process is unsafe."""
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
@@ -114,10 +114,10 @@ class LocalTrial:
             self._sampler.sample()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Do nothing, because this machine needs no advance requests."""
+        """Do nothing, because only other hosts execute steps in advance."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return the resources that the processes have used since a given time."""
+        """Return the resources that the processes have used since the time `since_ns`."""
         steal = self._steal.share()
         brokers = []
         for broker, before in zip(self.brokers, self._used_before, strict=True):
@@ -147,7 +147,7 @@ class LocalTrial:
 
 
 class ThisHost:
-    """This machine as a host of trials. The directories of its trials are in a private scratch directory."""
+    """This machine, as a host that runs trials. The directories of these trials are in a private scratch directory."""
 
     lead_ns = LEAD_NS
 
@@ -180,6 +180,6 @@ class ThisHost:
 
 
 def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
-    """Return a broker's row. The resources of a broker count like the resources of a node."""
+    """Return the resource use and the facts of a broker as a row. The row has the keys of a node's row."""
     facts = {"broker": broker.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}

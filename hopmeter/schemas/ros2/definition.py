@@ -1,4 +1,4 @@
-"""Represents the definition of a ROS 2 message: its fields with their types, bounds and defaults."""
+"""Represents the definition of a ROS 2 message: the names, types, bounds and defaults of its fields."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def is_service(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """Return a message's own full name, or the full names of a service's request and response."""
+    """Return the full name of a message, or the full names of a service's request and response."""
     return [name + REQUEST, name + RESPONSE] if is_service(name) else [name]
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """The type of a field."""
+    """The type of a field in a ROS 2 definition."""
 
     name: str
     """A primitive type, or a message's full name such as `std_msgs/msg/Header`."""
@@ -49,12 +49,12 @@ class FieldType:
 
     @property
     def is_message(self) -> bool:
-        """Return whether the values of the field are messages."""
+        """Return whether the values of the field are ROS 2 messages."""
         return self.name not in PRIMITIVES
 
     @property
     def text(self) -> str:
-        """Return the type as it is written in a definition."""
+        """Return the field's type as it is written in a definition."""
         name = "/".join(self.name.split("/msg/")) if self.is_message else self.name
         bounded = f"{name}<={self.text_bound}" if self.text_bound else name
         if not self.is_list:
@@ -87,11 +87,12 @@ class Definition:
         return [field for field in self.fields if field.type.is_message]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the message's name, and each field's name and type, as plain data. The default values of the fields
-        are omitted."""
+        """Return the message's name and the name and type of each field, as data that JSON can represent. The default
+        values of the fields are omitted."""
         return {"name": self.name, "fields": [[field.name, *astuple(field.type)] for field in self.fields]}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Definition:
-        """Create a definition from the plain data that `as_json` returned. The definition has no defaults."""
+        """Create a definition from the plain data that `as_json` returned. The created definition has no default
+        values."""
         return Definition(data["name"], tuple(Field(name, FieldType(*kind)) for name, *kind in data["fields"]))

@@ -31,7 +31,8 @@ def is_idl(file: Path) -> bool:
 
 
 def read_as_definition(file: Path) -> Path:
-    """Return a definition's file. An `.idl` file is converted to a file with the same fields.
+    """Return the `.msg` or `.srv` file of a definition. An `.idl` file is first converted to a `.msg` or `.srv` file
+    with the same fields.
 
     Raises UsageError if the conversion fails.
     """
@@ -41,7 +42,8 @@ def read_as_definition(file: Path) -> Path:
 def folders_above(file: Path) -> tuple[Path, ...]:
     """Return the directories above an `.idl` file, which are searched for nested messages.
 
-    Return an empty tuple for any other definition, because the path of such a file determines these directories.
+    For a `.msg` or `.srv` file, return an empty tuple, because the path of such a file already determines where to
+    search.
     """
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
@@ -52,9 +54,9 @@ def is_definition(file: Path) -> bool:
 
 
 def message_name(file: Path) -> str:
-    """Return the name of a file's message, such as `PACKAGE/msg/TYPE`.
+    """Return the name of the message that a file defines, such as `PACKAGE/msg/TYPE`.
 
-    Raises UsageError if the path does not determine a name.
+    Raises UsageError if the path of the file does not determine a name.
     """
     kind = file.suffix.removeprefix(".")
     name = f"{_package_of(file.parent.parent)}/{file.parent.name}/{file.stem}"
@@ -77,7 +79,7 @@ def find_named(name: str, include: Sequence[Path]) -> Path:
     """Return the file of a message `PACKAGE/msg/TYPE` or service `PACKAGE/srv/TYPE`.
 
     The search covers `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises UsageError if no file
-    defines this message or service.
+    defines the message or service.
     """
     found = next(_places(name, include), None)
     if found is None:
@@ -92,7 +94,7 @@ def find_named(name: str, include: Sequence[Path]) -> Path:
 
 
 def _alike(package: str, kind: str) -> list[str]:
-    """Return the names of shipped messages that are similar to `kind`."""
+    """Return the names of the messages shipped by ROS 2 that are similar to `kind`."""
     import difflib
 
     folder = standard_folder()
@@ -103,9 +105,10 @@ def _alike(package: str, kind: str) -> list[str]:
 
 
 def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of a message and all nested messages, by `PACKAGE/msg/TYPE.msg`, the message first.
+    """Return the files of a message and of all nested messages. The keys are names such as `PACKAGE/msg/TYPE.msg`, and
+    the message itself comes first.
 
-    Raises UsageError for a definition that ROS 2 does not accept, or if a definition is missing.
+    Raises UsageError if a definition is missing, or if ROS 2 does not accept a definition.
     """
     found: dict[str, Path] = {f"{message_name(file)}{file.suffix}": file}
     waiting = list(found)
@@ -143,7 +146,8 @@ def _read(name: str, file: Path) -> list[Definition]:
 
 
 def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:
-    """Return the definitions in files, by message name. The keys of `files` are `PACKAGE/msg/TYPE.msg`."""
+    """Return the definitions that files contain, keyed by message name. The keys of `files` are names such as
+    `PACKAGE/msg/TYPE.msg`."""
     return {each.name: each for name, file in files.items() for each in _read(name, file)}
 
 
@@ -176,9 +180,9 @@ def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
-    """Yield the files of a package's definition below a directory.
+    """Yield the files below a directory that define a type of a package.
 
-    The directory may be the package itself, a parent of packages, a workspace, or an installation.
+    The directory may be the directory of the package itself, a parent of packages, a workspace, or an installation.
     """
     if (folder / rest).is_file() and _package_of(folder) == package:
         yield folder / rest
@@ -191,7 +195,7 @@ def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
 
 
 def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
-    """Return the definitions of a message and all nested messages in dependency order.
+    """Return the definitions of a message and of all nested messages, each after the definitions that it uses.
 
     Raises UsageError if a message contains itself.
     """

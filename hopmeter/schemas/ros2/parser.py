@@ -66,7 +66,7 @@ def parse_all(text: str, name: str, file: str) -> list[Definition]:
     """Return the definition of a message `PACKAGE/msg/TYPE`, or the definitions of the request and response of a
     service `PACKAGE/srv/TYPE`.
 
-    For text that ROS 2 does not accept, raises a UsageError that names `file` and the line.
+    Raises a UsageError that names `file` and the line if ROS 2 does not accept the text.
     """
     if not is_service(name):
         return [parse(text, name, file)]
@@ -197,7 +197,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def parse_scalar(kind: FieldType, text: str) -> Any:
-    """Return the value of a primitive type from its text."""
+    """Return the value that a text represents in a primitive type."""
     if kind.name in (STRING, WIDE):
         value = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
         if kind.text_bound and len(value.encode()) > kind.text_bound:

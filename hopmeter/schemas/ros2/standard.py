@@ -1,4 +1,5 @@
-"""Provides the messages that ROS 2 ships, as files. The package `rosbags` contains their definitions."""
+"""Provides the definitions of the messages that ROS 2 ships, as files. The definitions come from the Python package
+`rosbags`."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the directory with the definitions, which are written once for each version of rosbags.
+    """Return the directory with the definitions of the messages that ROS 2 ships. The files are written once for each
+    version of rosbags.
 
     Raises UsageError if rosbags is not installed.
     """
@@ -71,7 +73,7 @@ def _fill(folder: Path) -> None:
 
 
 def _lines(name: str, constants: Any, fields: Any) -> Iterator[str]:
-    """Yield the lines of a definition, from its description in rosbags."""
+    """Yield the lines of a message's definition, generated from the fields that rosbags lists."""
     yield from (f"{kind} {constant}={_value(value)}" for constant, kind, value in constants)
     for field, kind in fields:
         if field != PLACEHOLDER:

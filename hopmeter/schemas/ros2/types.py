@@ -1,4 +1,4 @@
-"""Represents ROS 2 message types with the text of their definitions, and compares them with a ROS 2 installation."""
+"""Represents ROS 2 message types by the text of their definitions, and compares the types with a ROS 2 installation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RosType:
 
     @property
     def messages(self) -> dict[str, Definition]:
-        """Return the definitions of the messages for which ROS 2 must provide code.
+        """Return the definitions of the messages for which a ROS 2 installation must provide code.
 
         A service's own request and response are excluded, because hopmeter generates a service with the same fields.
         """
@@ -109,8 +109,8 @@ def has_type(payload: str) -> bool:
 
 
 def split_definitions(name: str, text: str) -> RosType:
-    """Return the type from a recording's text. The text contains the definition of the type, followed by the
-    definitions of all nested types.
+    """Return the type that the definition text of a recording describes. The text contains the type's own definition,
+    followed by the definitions of all nested types.
 
     Raises UsageError if a definition is missing or invalid.
     """

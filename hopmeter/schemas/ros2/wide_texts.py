@@ -15,9 +15,9 @@ UNITS = "units"
 
 
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Return the definitions, with each wstring replaced with a message of its code units.
+    """Return the definitions after replacing each wstring with a message that contains the wstring's code units.
 
-    The definitions of these messages come first, followed by the given definitions in their order.
+    The definitions of the new messages come first, followed by the given definitions in their order.
     """
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}
