@@ -2,8 +2,8 @@
 family do not affect the tests of another family.
 
 Choices are the cells that are ranked. References have no rank, so all pairs that contain a reference form a separate
-family. The family of references is not restricted to the best choice, because the best choice is determined from the
-same data.
+family. The family of references is not restricted to pairs with the best choice, because the best choice is determined
+from the same data.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scal
 
 @dataclass(frozen=True)
 class Question:
-    """Two cells and the observations that compare them: one observation of each cell in each round.
+    """Two cells and the observations that compare these cells: in each round, one observation of each cell.
 
-    `least_p_value` is the p-value of another test that must be significant too.
+    `least_p_value` is the p-value of another test of the same cells that must be significant too.
     """
 
     a: str
@@ -43,7 +43,7 @@ def judge_pairs(
 ) -> list[CellPair]:
     """Test fitted pairs so that the probability of any false positive is at most `alpha`.
 
-    `least_p_values` contains the p-values of other tests that must be significant too.
+    `least_p_values` contains, for each pair, the p-value of another test that must be significant too.
     """
     if not pairs:
         return []
@@ -71,7 +71,7 @@ def _distance(pair: CellPair) -> float:
 
 
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
-    """Return the pair with its test result and its interval. The intervals of all pairs hold simultaneously.
+    """Return the pair after adding its test result and its interval. The intervals of all pairs hold simultaneously.
 
     The interval is adapted to the test result, so that it excludes equality if and only if the difference is
     significant.

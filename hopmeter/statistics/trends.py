@@ -1,7 +1,7 @@
 """Test whether values grow over time, by fitting a line to the logarithms of consecutive blocks.
 
-Neighbouring blocks are correlated, because a busy machine stays busy for a while. The standard error accounts for the
-correlation with a smaller effective number of blocks. docs/method.md has the error rates.
+Neighbouring blocks are correlated, because a busy machine stays busy for a while. To account for the correlation, the
+standard error is computed from a smaller, effective number of blocks.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ MOST_CORRELATED = 0.95
 
 @dataclass(frozen=True)
 class Trend:
-    """The logarithm of the final value divided by the initial value, with its standard error and degrees of freedom."""
+    """The logarithm of the ratio of the final value to the initial value, with its standard error and degrees of
+    freedom."""
 
     growth: float
     error: float
     freedom: float
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the ratio at a significance level such as 0.05."""
+        """Return the interval of the ratio at the significance level `level`, such as 0.05."""
         half = quantile(level, self.freedom) * self.error
         return math.exp(max(self.growth - half, -700.0)), math.exp(min(self.growth + half, 700.0))
 
@@ -59,8 +60,8 @@ def fit_trend(blocks: Floats) -> Trend:
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
-    """Return the mean trend of several trials. The error of the mean covers the spread between trials if the spread is
-    larger than the trials' own errors."""
+    """Return the mean trend of several trials. If the trends of the trials differ by more than the trials' own errors,
+    the error of the mean is computed from the spread between trials."""
     many = len(trends)
     own = sum(each.error**2 for each in trends) / many**2
     between = variance(each.growth for each in trends) / many if many > 1 else 0.0

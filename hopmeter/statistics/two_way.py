@@ -18,7 +18,7 @@ RIDGE = 1e-6
 
 @dataclass(frozen=True)
 class TwoWay:
-    """Effects of cells and rounds, the covariance of the cells' effects, and the leverage of each trial."""
+    """The fitted effects of cells and rounds, the covariance of the cells' effects, and the leverage of each trial."""
 
     cells: Floats
     rounds: Floats
@@ -32,7 +32,8 @@ class TwoWay:
 
 
 def fit_two_way(values: Floats, weights: Floats) -> TwoWay:
-    """Estimate the effects from weighted trials. A noisy cell has little influence on a round's effect."""
+    """Estimate the effects of cells and rounds from weighted trials. A noisy cell has low weights, and therefore little
+    influence on the effect of a round."""
     totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * (1 + RIDGE)
     shares = weights / totals
     weighted = weights * values

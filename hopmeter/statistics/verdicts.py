@@ -10,10 +10,12 @@ MARGIN = 1.05
 
 
 def verdict(ratio: float | None, low: float | None, high: float | None, margin: float = MARGIN) -> Verdict:
-    """Return the verdict on the new latency divided by the old one, from the ratio's 95 % interval.
+    """Return the verdict on a change, given the ratio of the new latency to the old latency and the ratio's 95 %
+    interval.
 
     `much_slower`: the whole interval is above the margin. `same`: the whole interval is within the margin, even if it
-    excludes 1. `slower`: the whole interval is above 1. `faster` and `much_faster` are defined likewise.
+    excludes 1. `slower`: the whole interval is above 1. `faster` and `much_faster` are the mirror images of `slower`
+    and `much_slower`.
     """
     if ratio is None or low is None or high is None:
         return "undecided"

@@ -20,9 +20,9 @@ MOST_TIMES = 1000
 class Dispersion:
     """The overdispersion of the number of late messages between trials.
 
-    `factor` is the variance divided by the variance of independent messages, and is at least 1. `freedom` contains the
-    degrees of freedom of `factor`. If a few trials cause most of the variance, `freedom` is less than the number of
-    trials minus 1.
+    `factor` is the variance between trials of the number of late messages, divided by the variance to expect if
+    messages were late independently. The factor is at least 1. `freedom` contains the degrees of freedom of each
+    factor. If a few trials cause most of the variance, `freedom` is less than the number of trials minus 1.
     """
 
     factor: Floats
@@ -70,8 +70,9 @@ def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limi
     """Return how many trials are needed to show that the share of late messages is above or below a limit, if the share
     stays the same.
 
-    So far, each of `trials` trials had on average `late` late messages among `count`, with the dispersion `seen`.
-    Return None if more than `MOST_TIMES` times as many trials would be needed.
+    `late` and `count` are the mean numbers, per trial, of late messages and of all messages. The means and the
+    dispersion `seen` come from the `trials` trials so far. Return None if more than `MOST_TIMES * trials` trials would
+    be needed.
     """
     many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
     later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))

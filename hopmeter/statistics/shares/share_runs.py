@@ -1,7 +1,7 @@
 """Compare shares of rare events between runs from different hours, using the variance between runs and within runs.
 
-Shares are compared as log odds. A drift of the odds by a constant factor shifts the log odds of all runs by the same
-amount. docs/compare.md has the error rates.
+Shares are compared as log odds. If a drift multiplies the odds of all runs by a constant factor, all log odds shift by
+the same amount.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Run = Sequence[ShareTrial]
 class ShareRuns:
     """The log odds of the old side, and the difference between the log odds of the two sides.
 
-    `errors` contains two standard errors of the difference: from the variance between runs, and from the variance
-    within runs. `freedoms` contains the degrees of freedom of both errors.
+    `errors` contains two standard errors of the difference: one from the variance between runs, and one from the
+    variance within runs. `freedoms` contains the degrees of freedom of these two standard errors.
     """
 
     old: float

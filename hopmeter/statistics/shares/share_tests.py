@@ -1,4 +1,4 @@
-"""Compare shares of rare events between cells, by the shares of each round and by the total counts."""
+"""Compare shares of rare events between cells, both by the share in each round and by the counts over all rounds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ShareTrial:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """The difference of two shares, averaged over rounds, with its standard error and degrees of freedom.
-    `counts_p_value` is the p-value of a test of the total counts."""
+    """The difference between the shares of two cells, averaged over rounds, with its standard error and degrees of
+    freedom. `counts_p_value` is the p-value of a test of the counts over all rounds."""
 
     difference: float
     error: float
@@ -35,11 +35,12 @@ class ShareDifference:
 
 
 def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
-    """Compare the shares of pairs of cells by rounds. In each result `a` has the smaller share, and `difference` is the
-    share of `b` minus the share of `a`.
+    """Compare the shares of pairs of cells by rounds. In each result, `a` is the cell with the smaller share, and
+    `difference` is the share of `b` minus the share of `a`.
 
-    A difference is significant only if two tests agree. The test of the rounds accounts for the variance between
-    trials. The test of the counts accounts for the randomness of few events, which similar rounds may hide.
+    A difference is significant only if both the test of the rounds and the test of the counts find it significant. The
+    test of the rounds accounts for the variance between trials. The test of the counts accounts for the randomness of
+    few events, even if all rounds happen to be similar.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
@@ -84,7 +85,7 @@ def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
     """Return the two-sided p-value of a binomial test of how the events are divided between two cells. If most messages
-    had the event, the messages without the event are tested.
+    had the event, the test uses the numbers of messages without the event.
 
     The test treats messages as independent. If the share is not small, the p-value is conservative.
     """

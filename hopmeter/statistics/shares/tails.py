@@ -30,7 +30,8 @@ Samples = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tail:
-    """The late messages of each trial. The thresholds are in descending order, so the late counts increase."""
+    """The late messages of each trial. The thresholds are in descending order, so the numbers of late messages increase
+    along the axis."""
 
     beyond: float
     """The share of messages beyond the percentile, such as 0.01 for p99."""
@@ -44,8 +45,8 @@ class Tail:
     def dispersion(self) -> Dispersion:
         """Return the dispersion to use at each threshold.
 
-        The dispersion is the larger of two values: the dispersion near the threshold, and the dispersion where twice
-        the allowed number of messages are late.
+        The dispersion is the larger of two values: the dispersion near the threshold, and the dispersion at the
+        threshold that twice the allowed number of messages exceed.
         """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
@@ -55,8 +56,8 @@ class Tail:
         )
 
     def _first_with(self, late: float) -> int:
-        """Return the index of the first threshold that at least `late` messages exceed. Return the index of the last
-        threshold if no threshold is exceeded that often."""
+        """Return the index of the first threshold that at least `late` messages exceed. If every threshold is exceeded
+        by fewer messages, return the index of the last threshold."""
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
@@ -68,7 +69,8 @@ class Tail:
         return self._lower_end(many), float(self.thresholds[few - 1]) if few else self._beyond_all(float(high[0]))
 
     def _lower_end(self, many: int) -> float:
-        """Return the smallest value above the `many` lowest thresholds, which too many messages exceed."""
+        """Return the lower bound: the smallest value above the `many` lowest thresholds, each of which too many
+        messages exceed."""
         if many == len(self.thresholds):
             return math.inf
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
@@ -76,7 +78,8 @@ class Tail:
     def _beyond_all(self, share: float) -> float:
         """Return the upper bound if a `share` of the messages may be later than all observed messages.
 
-        The tail is extrapolated, assuming that twice the latency is at most half as frequent.
+        The tail is extrapolated under the assumption that doubling a threshold at least halves the number of later
+        messages.
         """
         return float(self.thresholds[0]) * share / self.beyond if self._is_extensible else math.inf
 
@@ -95,8 +98,8 @@ class Tail:
 
 
 def count_late(trials: Sequence[Samples], lost: Sequence[int], beyond: float) -> Tail:
-    """Count the late messages of each trial. `lost` contains the number of lost messages of each trial. At least one
-    message must have arrived in any trial."""
+    """Count the late messages of each trial. `lost` contains the number of lost messages in each trial. In each trial,
+    at least one message must have arrived."""
     both = list(zip(trials, lost, strict=True))
     thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond)
     late = [_later_than(values, thresholds) + gone for values, gone in both]
@@ -110,8 +113,8 @@ def _later_than(samples: Samples, thresholds: Floats) -> NDArray[np.intp]:
 
 
 def _thresholds(samples: Floats, beyond: float) -> Floats:
-    """Return thresholds in descending order from the largest sample. All of the largest samples are included, and the
-    smaller samples are thinned out.
+    """Return thresholds in descending order, starting at the largest sample. The largest samples are all included, but
+    from the smaller samples only some are selected.
 
     The value just below each chosen sample is also a threshold, because many samples may be equal.
     """
