@@ -1,1 +1,1 @@
-"""Store samples as Parquet files, manage run folders, and query several runs at once."""
+"""Store samples as Parquet files, manage run folders, and query several runs together."""

@@ -1,5 +1,5 @@
-"""Store which messages of a workload caused which others. Nodes write raw files, which are combined into a Parquet file
-next to the samples."""
+"""Store which messages of a workload caused which other messages. Nodes write the causes as raw files, which hopmeter
+combines into a Parquet file next to the samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Causes = dict[str, NDArray[np.int64]]
 
 
 def causes_path(samples: Path) -> Path:
-    """Return the path of a trial's cause file, which is next to its samples."""
+    """Return the path of a trial's cause file, which is next to the trial's samples."""
     return samples.with_suffix(".causes.parquet")
 
 

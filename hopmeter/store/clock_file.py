@@ -42,8 +42,8 @@ def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the complete lines of a file. An incomplete last line is skipped, because it was left by a run that was
-    killed."""
+    """Return the complete lines of a clock file. An incomplete last line is skipped, because a killed run may leave
+    one."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES} bytes")
     return [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]

@@ -24,11 +24,11 @@ class DamagedRunError(StoreError, UsageError):
 
 
 class DiskFullError(StoreError):
-    """The disk is full. Results that were stored before the disk was full are safe."""
+    """The disk is full. Results that were stored before the disk became full are safe."""
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
-    """Raise DamagedRunError if any of these files is missing from a run folder."""
+    """Raise DamagedRunError if a run folder lacks one or more of the files `names`."""
     for name in names:
         if not (folder / name).is_file():
             remedy = "restore it from a copy, or measure again"
@@ -59,8 +59,9 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path. The file at the temporary path replaces `path` when the `with` block ends without an
     error.
 
-    Two programs may write the same file at once: each program uses its own temporary name, and the last writer wins. If
-    `path` is a link, the link's target is replaced. If `path` is a pipe or a device, it is written directly.
+    If two programs write the same file at once, each program uses its own temporary file, and the last writer wins. If
+    `path` is a link, the link's target is replaced. If `path` is a pipe or a device, `path` itself is yielded and
+    written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -91,7 +92,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def append_lines(path: Path, *values: Any) -> None:
-    """Append lines of JSON and flush them to disk. On failure, the file is truncated to its previous length."""
+    """Append lines of JSON and flush them to disk. If appending fails, the file is truncated to its previous length."""
     line = b"".join(_utf8(json.dumps(value, ensure_ascii=False)) for value in values)
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -106,13 +107,13 @@ def append_lines(path: Path, *values: Any) -> None:
 
 
 def _utf8(line: str) -> bytes:
-    """Encode a line of JSON. Bytes of a path that are not valid UTF-8 become JSON escapes."""
+    """Encode a line of JSON. Bytes of a path that are not valid UTF-8 are written as JSON escapes."""
     return line.encode(errors="backslashreplace") + b"\n"
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Truncate a file if possible. If truncating fails, the error is ignored, because readers skip an incomplete last
-    line."""
+    """Truncate a file to `length` bytes, if possible. If truncating fails, the error is ignored, because readers skip
+    an incomplete last line."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

@@ -1,6 +1,6 @@
-"""Define the format of a run folder, and convert earlier formats to it.
+"""Define the format of a run folder, and convert folders from earlier formats to the current format.
 
-Format 1 stored a cell's values in a flat table, had other names for some columns and values, and called endpoints
+In format 1, a cell's values were in a flat table, some columns and values had other names, and endpoints were called
 participants.
 """
 
@@ -45,14 +45,14 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
-    """Rename the additional columns that the scenario requests."""
+    """Rename the additional columns that a scenario requests to their current names."""
     columns = about.get("columns")
     return {**about, "columns": [RENAMED["cells"].get(name, name) for name in columns]} if columns else about
 
 
 def _maker(about: dict[str, Any]) -> str:
-    """Return text about the version of hopmeter that wrote the run. A development version may have the same version
-    number as the running hopmeter."""
+    """Return a text that names the version of hopmeter that wrote the run. A newer development state may have the same
+    version number as the running hopmeter."""
     made = about.get("hopmeter")
     if made is None:
         return ""
@@ -64,14 +64,14 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of `cells.parquet` to current names. In a row of an older version without `carried_by`, the column
-    `path` has the meaning of `carried_by`."""
+    """Convert the column names of a row of `cells.parquet` to the current names. If an old row has no column
+    `carried_by`, its column `path` has the meaning of `carried_by`."""
     names = RENAMED["cells"] if "carried_by" in row else RENAMED["cells"] | {"path": "carried_by"}
     return _rename(row, names)
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the reports of a trial's nodes and broker."""
+    """Convert the reports of a trial's nodes and broker to the current format."""
     return [_rename(node, {"participants": "endpoints"}) | _facts(node) for node in nodes]
 
 

@@ -11,6 +11,7 @@ NAMES = re.compile(NAME)
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise UsageError if a name is not valid. `what` is the kind of object, for the error message."""
+    """Raise UsageError if a name is not valid. `what` is the kind of object that has the name, for the error
+    message."""
     if not NAMES.fullmatch(name):
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")

@@ -51,7 +51,7 @@ TIME = (1980, 1, 1, 0, 0, 0)
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
     """Pack the files of a finished run that `show`, `report` and other commands read, and return `out`.
 
-    `samples` contains the sample files that the trials name. Raises StoreError if a file is missing.
+    `samples` contains the sample files that the run's trials name. Raises StoreError if a file is missing.
     """
     check_files(run, (*NEEDED, *samples))
     names = _members(run)
@@ -152,8 +152,8 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
-    """Return the name of a packed run. Raises StoreError if the file has content that does not belong to a packed
-    run."""
+    """Check a packed run, and return the name of the run. Raises StoreError if the ZIP file has content that does not
+    belong to a packed run."""
     _check_format(file, archive.comment)
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)
@@ -180,7 +180,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return why the file is not a packed run, or an empty string if no fault is found."""
+    """Return why the ZIP file is not a packed run, or an empty string if it is one."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

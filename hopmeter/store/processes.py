@@ -1,5 +1,5 @@
-"""Create the rows of `processes.parquet`, which contain the resource use of each process. docs/metrics.md describes
-each column."""
+"""Create the rows of `processes.parquet`, each with the resource use of one process. docs/metrics.md describes each
+column."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the readings of a node as columns, with None for missing readings."""
+    """Return the resource readings of a node as columns, with None for missing readings."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {
@@ -49,8 +49,8 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """Return the number of messages that the sources offered. A message of a scatter counts once, although the client
-    calls several servers with it."""
+    """Return the number of messages that the sources of a trial offered. A message of a scatter counts once, although
+    the client calls several servers with it."""
     each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
@@ -61,7 +61,7 @@ def process_names(nodes: list[Node]) -> list[str]:
     """Return the names of the processes, such as `source`, `relay 2`, `source, 20 relays and sink` or `nats-server`.
 
     If a role occurs several times, its processes are numbered. In a workload, processes are named after their
-    participants.
+    participants instead of their roles.
     """
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
@@ -70,8 +70,8 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return `detector`, or `detector (zeromq)` if the participant has several processes. Return an empty string
-    outside a workload."""
+    """Return the name of a participant's process, such as `detector`, or `detector (zeromq)` if the participant has
+    several processes. Return an empty string outside a workload."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

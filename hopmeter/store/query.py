@@ -40,9 +40,9 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     """Return an in-memory database with the views `cells`, `trials`, `processes` and `samples`, and `cpu` if CPU use
     was sampled. Each view has the column `run`.
 
-    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that a run of an older version lacks are null.
-    A damaged file of a single trial is left out with a warning. Raises UsageError if there is no run or a run has no
-    tables, and StoreError if a table is damaged.
+    `samples` and `cpu` also have the columns `cell` and `trial`. If a run of an older version lacks a column, the
+    values of the column are null. If a file that belongs to a single trial is damaged, it is left out with a warning.
+    Raises UsageError if there is no run or a run has no tables, and StoreError if a table is damaged.
     """
     import duckdb  # DuckDB is slow to import, and no command needs it
 
@@ -71,7 +71,7 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 def _is_whole(path: Path, view: str) -> bool:
     """Return whether the footer of a Parquet file is readable.
 
-    Raises StoreError for an unreadable file, unless the file belongs to a single trial.
+    Raises StoreError if a file is unreadable and does not belong to a single trial.
     """
     try:
         pq.read_metadata(path)

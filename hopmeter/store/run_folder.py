@@ -80,7 +80,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """Open a run to resume it. Good trials are retained, and all other trials will be repeated."""
+        """Open a run to resume it. Good trials are kept, and all other trials are run again."""
         refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
@@ -117,7 +117,7 @@ class RunFolder:
             raise self.odd(cause) from cause
 
     def odd(self, cause: object) -> StoreError:
-        """Return the error for a `run.json` with unexpected content."""
+        """Return the error to raise if `run.json` has unexpected content."""
         return _odd(self.path, cause)
 
     @property
@@ -130,7 +130,7 @@ class RunFolder:
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
-        """Return whether the run already contains this trial."""
+        """Return whether the run already contains the trial number `trial` of a cell."""
         return (cell, trial) in self._trials
 
     def cpu_path(self, cell: str, trial: int) -> Path:
@@ -146,7 +146,7 @@ class RunFolder:
         """Store a trial and its samples, and return the trial as stored.
 
         A trial with missing or damaged samples is stored as failed, with a reason. Raises DiskFullError or StoreError
-        if the trial cannot be written. Such an error leaves earlier trials intact.
+        if the trial cannot be written. If storing a trial fails, earlier trials remain intact.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -176,7 +176,7 @@ class RunFolder:
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
-        """Record the analysis of a trial for `trials.parquet`: whether the trial is good, and its statistics."""
+        """Record, for `trials.parquet`, whether a trial is good, and the statistics of the trial."""
         names = ("good", "reason", "remedy", "order", "round", "start_ns", "steal_us", "steal_share")
         verdict = {name: getattr(trial, name) for name in names}
         self._judged[trial.cell, trial.trial] = verdict | values
@@ -282,7 +282,7 @@ def _damage_error(path: Path, cause: object) -> DamagedRunError:
 
 
 def _read_trials(path: Path) -> list[TrialResult]:
-    """Read the trials from the JSON lines of an unfinished run, or from the table of a finished run."""
+    """Read the trials of an unfinished run from JSON lines, or the trials of a finished run from the table."""
     lines = path / "trials.jsonl"
     if lines.exists():
         return _read_lines(lines)
@@ -300,8 +300,8 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials from JSON lines. An incomplete last line is skipped, because it belongs to a trial that did not
-    finish."""
+    """Read the trials of an unfinished run from JSON lines. An incomplete last line is skipped, because it belongs to a
+    trial that did not finish."""
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]

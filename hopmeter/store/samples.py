@@ -57,7 +57,7 @@ class Head:
 def read_head(path: Path) -> Head:
     """Read and check the header of a raw sample file.
 
-    Raises StoreError if the file is missing, unfinished, from another version or of the wrong length.
+    Raises StoreError if the file is missing, unfinished or of the wrong length, or was written by another version.
     """
     try:
         size = path.stat().st_size
@@ -85,8 +85,7 @@ def read_head(path: Path) -> Head:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether the samples of a file can be read. If a node is killed, it leaves a file without a valid
-    header."""
+    """Return whether the samples of a file can be read. A killed node leaves a file without a valid header."""
     try:
         return path.suffix == PARQUET or read_head(path) is not None
     except StoreError:
@@ -128,7 +127,7 @@ def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    # Times grow steadily, so that delta encoding reduces the file to a fifth of the size of the raw file.
+    # Delta encoding reduces the file to a fifth of the size of the raw file, because times grow steadily.
     encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
 
@@ -145,7 +144,7 @@ def _table(records: NDArray[Any]) -> pa.Table:
 
 
 class Samples:
-    """The samples of one trial, which are read for one endpoint and a few columns at a time."""
+    """The samples of one trial, which are read endpoint by endpoint and only in the requested columns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -13,7 +13,7 @@ TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": 
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """Return the Arrow type for a type of `columns.toml`, such as a list for `[float]`."""
+    """Return the Arrow type for a type that `columns.toml` names, such as an Arrow list for `[float]`."""
     return pa.list_(TYPES[name[1:-1]]) if name.startswith("[") else TYPES[name]
 
 

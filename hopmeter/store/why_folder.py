@@ -1,5 +1,5 @@
-"""Store the data that explains why messages are slow: one additional trial per cell, with readings of the threads'
-counters."""
+"""Store the data that explains why messages are slow. For each cell, the data comes from one additional trial with
+readings of the threads' counters."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WhyFolder:
         append_lines(self.path / "trials.jsonl", result.as_json())
 
     def samples(self, cell: str) -> Path:
-        """Return the path of a cell's samples."""
+        """Return the path of the samples of a cell's additional trial."""
         return self.path / f"{cell}.parquet"
 
     def results(self) -> dict[str, TrialResult]:

@@ -1,4 +1,4 @@
-"""Formats durations, sizes and settings for people."""
+"""Formats durations, sizes and settings so that people can read them easily."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def setting(value: object) -> str:
 def byte_size(count: float, space: str = " ") -> str:
     """Format a number of bytes briefly, such as `28 B`, `1.5 kB`, `64 KiB` or `4.67 MB`.
 
-    Units are decimal, as in networking. Powers of two that have no short decimal form get binary units. Exact sizes
-    have no trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
+    Units are decimal, as in networking. A power of two that has no short decimal form is given in binary units. An
+    exact size has no trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
     """
     name, unit = _unit(count, DECIMAL)
     value = count / unit
@@ -69,5 +69,5 @@ def plural(many: int, one: str, more: str = "") -> str:
 
 
 def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
-    """Return the first words, followed by the number of remaining words, such as `a`, `b`, `3 others`."""
+    """Return the first `most` words, followed by the number of remaining words, such as `a`, `b`, `3 others`."""
     return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]

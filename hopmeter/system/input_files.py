@@ -30,7 +30,8 @@ def _why_not_regular(mode: int) -> tuple[int, str] | None:
 
 
 def read_text(path: Path) -> str:
-    """Return the UTF-8 text of a regular file. Raises OSError, or ValueError if the file is not UTF-8."""
+    """Return the UTF-8 text of a regular file. Raises OSError if the file cannot be read, or ValueError if the file is
+    not UTF-8."""
     with open_regular(path) as file:
         return file.read().decode()
 

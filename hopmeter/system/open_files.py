@@ -1,7 +1,7 @@
-"""Finds and removes files with names that hopmeter does not choose, such as Fast DDS's shared memory.
+"""Finds and removes files whose names hopmeter does not choose, such as Fast DDS's shared-memory files.
 
 A manifest lists path patterns for these files. hopmeter records the matching files that a node has open, and later
-removes the files that no process uses. A process uses such a file as long as the file is open or mapped.
+removes the files that no process uses. A process uses a file as long as the process has the file open or mapped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Patterns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that a process had open, and its companion files."""
+    """A file that a process has opened, and the companion files of this file."""
 
     path: str
     device: int
@@ -54,13 +54,13 @@ class OpenFile:
 
     @property
     def is_there(self) -> bool:
-        """Return whether the path still refers to this file."""
+        """Return whether the file's path still refers to the same file."""
         found = _status(self.path)
         return found is not None and (found.st_dev, found.st_ino) == (self.device, self.inode)
 
     @property
     def present(self) -> list[str]:
-        """Return the paths of the file and its companions that exist."""
+        """Return the paths of the file and its companions, without the paths that do not exist."""
         return [path for path in (self.path, *self.companions) if _status(path) is not None]
 
 
@@ -70,7 +70,7 @@ def to_json(files: Iterable[OpenFile]) -> list[dict[str, Any]]:
 
 
 class OpenFiles:
-    """The files that certain processes have opened since this object was created."""
+    """The files that the observed processes have opened since this object was created."""
 
     def __init__(self, patterns: Patterns, not_of: int | None = None) -> None:
         """Ignore files that other programs have left behind, and files that the process `not_of` has open now."""
@@ -82,7 +82,7 @@ class OpenFiles:
         self.files: set[OpenFile] = set()
 
     def note(self, pid: int) -> bool:
-        """Record the files that a process has open now, and return whether any of them is new."""
+        """Record the files that a process has open now, and return whether any file is new."""
         new = self._find(_paths(pid) if self._patterns else ()) - self._foreign - self.files
         self.files |= new
         return bool(new)
@@ -92,10 +92,10 @@ class OpenFiles:
 
 
 def remove_unused(files: Iterable[OpenFile]) -> list[str]:
-    """Remove those files that belong to this user and that no process uses. Return the removed paths.
+    """Remove the given files that belong to this user and that no process uses. Return the removed paths.
 
-    A file and its companions are kept if another process has one of them open, mapped or locked. The files are locked
-    during the removal, so that no process that also locks these files can start to use them.
+    A file and its companions are kept if another process has any of these files open, mapped or locked. The files are
+    locked during the removal. A process that also locks these files therefore cannot start to use them.
     """
     removed: list[str] = []
     with _Locks() as locks:
@@ -129,7 +129,8 @@ class _Locks:
         return {handle for handle in self._by_path.values() if handle is not None}
 
     def take(self, path: str) -> bool:
-        """Lock a file, and return whether this process now holds the lock. Files of other users cannot be locked."""
+        """Lock a file, and return whether this process holds the lock of the file. The files of other users cannot be
+        locked."""
         if path not in self._by_path:
             self._by_path[path] = _lock(path)
         return self._by_path[path] is not None
@@ -153,7 +154,7 @@ def _lock(path: str) -> int | None:
 def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
     """Return the files that any process has open or mapped, directly or through a companion.
 
-    The file descriptors `own` of this process are ignored.
+    `own` contains file descriptors of this process, which are ignored.
     """
     by_path: dict[str, set[OpenFile]] = {}
     for file in files:
@@ -179,7 +180,8 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
     """Return the paths of the files that a process has open or mapped, except through the descriptors `own`.
 
-    Return an empty set if /proc denies access. The path of a file that was removed differs from its former path.
+    Return an empty set if /proc denies access. For a removed file, /proc shows a path that differs from the former
+    path.
     """
     found: set[str] = set()
     with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
 """Determines which process owns a directory, and whether that process is still running.
 
-The owner locks its directory, and the kernel releases the lock however the owner's process ends. Every process on the
-machine that sees the directory also sees the lock, whatever its PID or time namespace. A process on a different host
-cannot see the lock, and therefore leaves the directory alone.
+The owner locks its directory. When the owner's process ends for any reason, the kernel releases the lock. Every process
+on the machine that sees the directory also sees the lock, even from another PID or time namespace. A process on another
+host cannot see the lock, and therefore leaves the directory alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Owner:
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
-        """Return whether the owner of this directory may still be running.
+        """Return whether the owner of `folder` may still be running.
 
         Return False only if the owner has certainly ended.
         """
@@ -59,7 +59,7 @@ class Owner:
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """Return whether the owner may still be running, without checking its lock.
+        """Return whether the owner may still be running, judged without the lock of the owner's directory.
 
         Call this method for a directory that this process does not see.
         """
@@ -71,7 +71,7 @@ class Owner:
     def take_over(self, folder: Path) -> Iterator[bool]:
         """Lock a directory, and yield whether the directory's owner has ended.
 
-        Inside the `with` block, no other process can take over the directory.
+        Inside the `with` block, no other process can take over the locked directory.
         """
         try:
             handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
@@ -88,7 +88,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Return this process as an owner."""
+    """Return the `Owner` that identifies this process."""
     return _describe(os.getpid())
 
 
@@ -98,7 +98,7 @@ def _describe(pid: int) -> Owner:
 
 
 def hold(path: Path, flags: int = FOLDER) -> int:
-    """Lock a path until `release` or the end of this process, and return its descriptor.
+    """Lock a path until `release` is called or this process ends, and return the path's file descriptor.
 
     Raises BlockingIOError if another process holds the lock.
     """
@@ -113,8 +113,8 @@ def release(path: Path) -> None:
 
 
 def _let_go_after_fork() -> None:
-    """Release the parent's locks in a forked child process. The child might otherwise hold the locks longer than the
-    parent."""
+    """Release the parent's locks in a forked child process. Without the release, the child might hold the locks longer
+    than the parent."""
     for path in list(_held):
         release(path)
 
@@ -125,7 +125,7 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 def _lock(path: Path, flags: int, how: int) -> int:
     """Return the descriptor of an open, locked file.
 
-    Raises FileNotFoundError if the path no longer refers to the opened file, and BlockingIOError if another process
+    Raises FileNotFoundError if the path no longer refers to the opened file. Raises BlockingIOError if another process
     holds the lock.
     """
     handle = os.open(path, flags, 0o600)

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def checkout() -> Path | None:
-    """Return the source tree that contains this package, or None if the package is installed."""
+    """Return the root of the source tree that contains the package `hopmeter`, or None if the package is installed."""
     parent = PACKAGE.parent
     return parent if (parent / "transports").is_dir() and (parent / "Cargo.toml").is_file() else None
 
@@ -32,7 +32,7 @@ def home() -> Path:
 
 
 def cache() -> Path:
-    """Return the user's cache directory. The files in it may be deleted at any time."""
+    """Return the user's cache directory. Files in the cache directory may be deleted at any time."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(own).absolute() / "cache" if own else Path(shared) / "hopmeter"
@@ -46,9 +46,9 @@ Unix socket paths are limited to about 100 characters, and transports need the r
 
 
 def short_folder() -> Path:
-    """Return the parent of the private directories of trials and links.
+    """Return the directory in which the private directories of trials and links are created.
 
-    The path of the parent is short, because the length of socket paths is limited.
+    The directory has a short path, because the length of socket paths is limited.
     """
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
@@ -107,7 +107,7 @@ def results() -> Path:
 
 
 def language_word(language: str) -> str:
-    """Return a language as it is spelled in directory and executable names."""
+    """Return the name of a language as it is spelled in directory and executable names."""
     return "cpp" if language == "c++" else language
 
 
@@ -123,9 +123,10 @@ def node(transport: str, language: str) -> Path | None:
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return the path of every transport's manifest. If two transports have the same name, the first transport is used.
+    """Return the path of every transport's manifest. If two transports have the same name, only the manifest of the
+    first transport is returned.
 
-    Names that begin with `_` or `.` are skipped.
+    Transports whose names begin with `_` or `.` are skipped.
     """
     found: dict[str, Path] = {}
     for folder in transport_folders() if folders is None else folders:

@@ -45,8 +45,9 @@ def _setpriv() -> str | None:
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
     """Return the Popen options that start a program and make the kernel kill it when the launcher ends.
 
-    `setpriv` takes 1 ms. A `preexec_fn` would take 10 to 20 ms, because Python would copy the launcher's page tables at
-    each start. Raises OSError if the program cannot be executed.
+    Starting a program through `setpriv` takes 1 ms. Starting a program with a `preexec_fn` would take 10 to 20 ms,
+    because Python would copy the launcher's page tables at each start. Raises OSError if the program cannot be
+    executed.
     """
     if not shutil.which(command[0]):
         number = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
@@ -79,13 +80,13 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a child process has ended. The child is not reaped, so its process id stays reserved."""
+    """Return whether a child process has ended. The child process is not reaped, so its process id stays reserved."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The resources that a process has used since its start, summed over its running threads."""
+    """The resources that a process has used since its start, as a sum over its running threads."""
 
     at_ns: int = 0
     cpu_ns: int = 0
@@ -98,10 +99,10 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """Return the resources used between two readings, with the keys of a node's `resources`.
+        """Return the resources used between two readings, with the same keys as a node's `resources`.
 
-        CPU time is split into user and system time in proportion to clock ticks. If no tick was counted, all CPU time
-        counts as user time.
+        The CPU time is split into user and system time in proportion to the clock ticks counted for each. If no tick
+        was counted, all CPU time counts as user time.
         """
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
@@ -134,8 +135,8 @@ def reading(pid: int) -> Reading:
 def pss_bytes(pid: int) -> int | None:
     """Return a process's proportional set size, or None if it is not available.
 
-    The proportional set size is the resident memory, where each shared page is divided by the number of processes that
-    share it.
+    The proportional set size is the size of the resident memory, where the size of each shared page is divided by the
+    number of processes that share the page.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

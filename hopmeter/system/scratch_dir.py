@@ -60,7 +60,8 @@ class ScratchDir:
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str], open_files: Iterable[OpenFile] = ()) -> None:
-        """Write the clean-up note, which lists the processes and files to clean up if this process is killed."""
+        """Write the clean-up note, which lists the processes to end and the files to remove if this process is
+        killed."""
         left, opened = list(leftovers), list(open_files)
         patterns = [*left, *(file.path for file in opened)]
         note = {
@@ -71,7 +72,7 @@ class ScratchDir:
             "open_files": to_json(opened),
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in patterns}},
         }
-        # hopmeter also works without a writable cache. Without one, files may remain after a SIGKILL.
+        # Without a writable cache, hopmeter works, but files may remain after a SIGKILL.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -95,7 +96,7 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside its directory, and return their paths.
+    """Remove the files that a killed node left outside its trial's directory, and return the paths of these files.
 
     Only files whose names contain the run id are removed.
     """
@@ -107,9 +108,9 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Clean up after killed commands, and return their directories.
+    """Clean up after killed commands, and return the private directories of these commands.
 
-    Commands that may still be running are left alone.
+    The directories of commands that may still be running are left alone.
     """
     swept = (_sweep(path) for path in _notes().glob("*.json"))
     return [str(directory) for directory in swept if directory]
@@ -156,7 +157,7 @@ def _read(path: Path) -> Note | None:
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
     """Return the owner from a note in the former format, which does not name a host.
 
-    If the directory exists and the note was written before this boot, the owner counts as a process of this host.
+    If the directory exists and the note was written before this boot, the owner is treated as a process of this host.
     """
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
@@ -165,15 +166,15 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Return whether this process sees the same directories for leftover files as the owner did.
+    """Return whether the paths of leftover files name the same directories for this process as they did for the owner.
 
-    After a reboot, the directories are new, so the function also returns True.
+    After a reboot, the function also returns True, because all directories are new.
     """
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
 def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
-    """Kill the nodes that are still running, and wait until they no longer use their files."""
+    """Kill the nodes that are still running, and wait until they have ended and no longer use their files."""
     alive = [(pid, started) for pid, started in nodes if started is not None and start_ticks(pid) == started]
     for pid, _ in alive:
         kill_group(pid)
@@ -183,13 +184,14 @@ def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
 
 
 def _clean(note: Note) -> None:
-    # Nodes in another PID namespace have already ended, because the kernel kills them with their launcher. Their files
-    # are kept, because other processes that use these files may be invisible here.
+    # Nodes in another PID namespace have already ended, because the kernel kills them with their launcher. The files of
+    # these nodes are kept, because this process may not see other processes that use these files.
     if note.owner.shares_namespaces:
         _kill(note.nodes)
         remove_unused(note.open_files)
     for pattern in note.leftovers:
-        # A resolved pattern contains a run id. Other files that a corrupted note names must not be deleted.
+        # The patterns of a trial contain a run id. A pattern without a run id comes from a corrupted note, and matching
+        # files must not be deleted.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
     if note.directory.name.startswith(PREFIX):

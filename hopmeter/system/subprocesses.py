@@ -1,6 +1,6 @@
 """Runs programs and waits for them.
 
-After Ctrl-C, a program may finish its work, because incomplete output is useless.
+After Ctrl-C, a running program may finish its work, because incomplete output is useless.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def run(
 
 
 def stop(at_once: bool = False) -> None:
-    """Terminate all programs that threads wait for, and their children. If `at_once` is set, kill them.
+    """Terminate all programs that threads wait for, and their children. If `at_once` is set, kill the programs and
+    their children instead.
 
-    Ctrl-C interrupts only the main thread. Children must be terminated too, because otherwise the build tool that CMake
+    Ctrl-C interrupts only the main thread. Children must be terminated too. Otherwise, the build tool that CMake
     started would keep running.
     """
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
@@ -58,7 +59,7 @@ def _family(pid: int) -> list[psutil.Process]:
 def _end(process: subprocess.Popen[str]) -> None:
     """Terminate a program, and wait until it has ended.
 
-    If the program has already received Ctrl-C from the terminal, this second request to end is harmless.
+    If the program has already received Ctrl-C from the terminal, terminating it as well is harmless.
     """
     process.terminate()
     try:

@@ -42,7 +42,7 @@ class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render an object with its text escaped.
 
-        Rich's own control codes, such as the codes of a progress bar, are not escaped.
+        Rich's own control codes, such as those of a progress bar, are not escaped.
         """
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)

@@ -33,7 +33,7 @@ SUFFIX = ".toml"
 
 
 def complete_name(path: Path) -> Path:
-    """Return the path of a TOML file. The suffix `.toml` is added if only the file with the suffix exists."""
+    """Return the path of a TOML file. The suffix `.toml` is added if the file exists only with this suffix."""
     written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
     return written if written.is_file() and not path.is_file() else path
 
@@ -84,7 +84,7 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """Return the code and the text of an error."""
+    """Return the code and the text of a validation error."""
     key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
         return "E-UNKNOWN-KEY", _unknown(error["loc"], model)
@@ -93,7 +93,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # hopmeter's own validators produce complete sentences, but pydantic's messages lack the value.
+    # hopmeter's own validators produce complete sentences, but pydantic's messages do not contain the rejected value.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
@@ -102,14 +102,15 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _with_line(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
-    """Return the code and the text of an error. The text begins with the line in the file, if the line is known."""
+    """Return the code and the text of an error. The text begins with the number of the line in the file, if the line is
+    known."""
     code, what = _complaint(error, model)
     line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))
     return code, f"{line}: {what}" if line else f" {what}"
 
 
 def _is_inner(part: int | str) -> bool:
-    # The names of a union's branches are omitted, because the author of the file does not know them.
+    # The names of a union's branches are omitted, because they do not occur in the file.
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 
@@ -138,7 +139,8 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`, or None if there is none."""
+    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`, or None if the annotation contains
+    no model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_model_in(each) for each in getattr(annotation, "__args__", ()))

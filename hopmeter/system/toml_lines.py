@@ -19,7 +19,7 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
     """Return the number of the line, counted from 1, that sets a key such as `("flow", "frames", "to")`.
 
     If the text lacks the key, return the line of the innermost table that would contain the key, or None. An item of an
-    array of tables is named by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
+    array of tables is identified by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
     """
     best, depth = None, 0
     for number, place in _places(text):
@@ -39,7 +39,7 @@ def key_in(message: str) -> Key:
 
 
 def _places(text: str) -> Iterator[tuple[int, Key]]:
-    """Yield the first line and the key of each header and value."""
+    """Yield the first line and the key of each table header and each value."""
     table: Key = ()
     items: Counter[Key] = Counter()
     for number, is_header, parsed in _statements(text):
@@ -52,9 +52,9 @@ def _places(text: str) -> Iterator[tuple[int, Key]]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """Yield the first line of each statement, whether the statement is a table header, and its content.
+    """For each statement, yield its first line, whether it is a table header, and its content.
 
-    Each statement is parsed on its own.
+    Each statement is parsed separately from the others.
     """
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
@@ -88,6 +88,7 @@ def _keys(value: Any) -> Iterator[Key]:
 
 
 def _common(place: Key, key: Sequence[str]) -> int:
-    """Return the length of the shorter of two keys if the longer key begins with the shorter key, otherwise 0."""
+    """Return the length of the shorter of two keys if the longer key begins with the shorter key. Otherwise, return
+    0."""
     many = min(len(place), len(key))
     return many if place[:many] == tuple(key[:many]) else 0

@@ -1,4 +1,4 @@
-"""Parses JSON from other programs. Raises ValueError for JSON that hopmeter itself would not write."""
+"""Parses JSON from other programs. Raises ValueError for JSON of a kind that hopmeter itself never writes."""
 
 from __future__ import annotations
 
