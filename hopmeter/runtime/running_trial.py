@@ -126,7 +126,7 @@ class RunningTrial:
             part.note_usage()
 
     def go(self, start_ns: int) -> None:
-        """Begin the measured window, and schedule its start at a time on CLOCK_MONOTONIC."""
+        """Begin the measured window, which starts at `start_ns` on CLOCK_MONOTONIC."""
         for name, part in self._parts.items():
             part.begin(cores_used(self.work, name), samples_cpu=self.work.cpu is not None)
         self.result.start_ns = start_ns

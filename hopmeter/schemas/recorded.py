@@ -1,4 +1,4 @@
-"""Reads the facts that codec library builds have recorded about schemas.
+"""Reads the facts about schemas that were recorded when codec libraries were built.
 
 hopmeter uses the recorded facts if a schema compiler is not installed.
 """

@@ -52,8 +52,8 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return the possible numbers of pairs that are equal at once (Shaffer 1986), in ascending order. For three cells,
-    0, 1 or 3 pairs may be equal at once.
+    """Return the possible numbers of pairs that are equal at the same time (Shaffer 1986), in ascending order. For
+    three cells, 0, 1 or 3 pairs may be equal at once.
 
     Intermediate results are stored as the set bits of an integer, because listing all partitions of 100 cells would
     take too long.

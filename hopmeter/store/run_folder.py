@@ -1,4 +1,5 @@
-"""Read and write a run folder: all results of one execution of a scenario, readable after every trial."""
+"""Read and write a run folder, which contains all results of one execution of a scenario and can be read after every
+trial."""
 
 from __future__ import annotations
 
@@ -211,7 +212,7 @@ class RunFolder:
         _write_table(self.path / "processes.parquet", table(used, PROCESSES))
 
     def pack(self, out: Path) -> Path:
-        """Write the run as one file. Raises UsageError if the run is unfinished, and StoreError if a file is
+        """Write the run as one ZIP file. Raises UsageError if the run is unfinished, and StoreError if a file is
         missing."""
         if not self.is_finished:
             remedy = f"finish it with `hopmeter run --resume {_final(self.path)}`"

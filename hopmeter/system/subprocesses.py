@@ -21,7 +21,7 @@ _RUNNING: set[subprocess.Popen[str]] = set()
 def run(
     command: Sequence[str | Path], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program like `subprocess.run`, but let it finish for up to `GRACE_S` after Ctrl-C."""
+    """Run a program like `subprocess.run`, but after Ctrl-C, give the program up to `GRACE_S` seconds to finish."""
     with subprocess.Popen(command, text=True, **options) as process:
         _RUNNING.add(process)
         try:
