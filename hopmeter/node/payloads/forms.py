@@ -51,7 +51,7 @@ def form_of(codec: str) -> Form:
 
 
 def is_moving(text: str) -> bool:
-    """Return whether a description stands for a video, whose frames are sent in turn."""
+    """Return whether a description stands for a video, whose frames are sent one after another."""
     return text.startswith("frames:")
 
 
