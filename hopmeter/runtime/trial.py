@@ -47,8 +47,8 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
 @contextmanager
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    """Execute the trials of several sides at once. The sides alternate every `turn_s` seconds: the messages of a side are
-    due only in its own turns.
+    """Execute the trials of several sides at once. The sides alternate every `turn_s` seconds: the messages of a side
+    are due only in its own turns.
 
     Each side has its own outcome. If one side fails, the other sides continue. As in `execute_trial`, the raw samples
     exist only inside the `with` block, and only errors that must end the whole run are raised.
