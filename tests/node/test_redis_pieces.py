@@ -75,10 +75,10 @@ def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     transport = transport_class(folder / "redis/python")
 
     def open_transport(broker: str) -> Any:
-        return transport(SimpleNamespace(broker=broker, wait="block", settings={"endpoint": "unix"}))
+        return transport(SimpleNamespace(broker=broker, settings={"endpoint": "unix"}))
 
-    publisher = open_transport(broker).publisher(SimpleNamespace(name="pieces"))
-    subscriber = open_transport(slow).subscriber(SimpleNamespace(name="pieces"))
+    publisher = open_transport(broker).publisher(SimpleNamespace(name="pieces", wait="block"))
+    subscriber = open_transport(slow).subscriber(SimpleNamespace(name="pieces", wait="block"))
     came: list[bytes] = []
 
     def take(frame: bytes, native: bytes) -> None:
