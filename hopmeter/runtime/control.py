@@ -176,7 +176,7 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait at most `patience_s` seconds until nodes that were told to end have exited, and discard their messages."""
+    """Wait at most `patience_s` seconds until the closing nodes have exited, and discard their messages."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}

@@ -41,8 +41,8 @@ class PairTests:
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
-    """Compare all pairs of cells. In a small table each pair is fitted separately, because the variances of few cells
-    cannot be told apart."""
+    """Compare all pairs of cells. In a small table, each pair is fitted separately, because the model cannot estimate
+    each cell's variance from few cells."""
     first, second = np.triu_indices(values.shape[1], 1)
     known = model.known.astype(float)
     common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])

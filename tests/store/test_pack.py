@@ -118,7 +118,7 @@ def test_a_run_that_exists_stays_as_it_is(run: Path, packed: Path) -> None:
 
 
 def rewritten(packed: Path, change: Callable[[zipfile.ZipFile], None], comment: bytes = b"hopmeter pack 1") -> Path:
-    """Rewrite the archive with its own members and those that `change` adds."""
+    """Rewrite the archive: copy its members, then let `change` add others."""
     with zipfile.ZipFile(packed) as old:
         members = [(member, old.read(member)) for member in old.infolist()]
     with zipfile.ZipFile(packed, "w") as new:

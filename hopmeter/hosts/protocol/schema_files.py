@@ -80,7 +80,8 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
     """Write the files of a message to a directory, and return the argument of `hopmeter build --message`.
 
-    The function `file` returns the path of a received file by its hash. Raises ValueError if `told` is malformed.
+    The function `file` returns the path of a received file by its hash. Raises ValueError if the host's
+    description `told` is malformed.
     """
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:

@@ -69,7 +69,7 @@ class Claim(Strict):
     (`than_column`), or the value of `column` at the lower end of an axis (`along`). Without the keys `than`,
     `than_column` and `along`, there is no reference value, and the test applies to `column` itself. The tested ratio or
     value must be between `at_least` and `at_most`. Two rows are compared if they belong to one run and agree in all
-    conditions except those that the claim names or lists in `differ`.
+    conditions. Conditions that the claim names, or lists in `differ`, may differ.
     """
 
     study: str

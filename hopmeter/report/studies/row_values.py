@@ -96,7 +96,7 @@ def _cpu(row: Row, role: str) -> Value | None:
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """Return the mean latency of the blocking sink, or None if all sinks wait in the same way."""
+    """Return the mean latency of the first blocking sink, or None if no sink blocks."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
     return None if mean_us is None else Value(mean_us)
