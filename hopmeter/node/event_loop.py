@@ -1,6 +1,7 @@
 """Runs asyncio event loops for link ends that are called back. Python services wait in such loops.
 
-Import this module only for the wait `callback`, because the import of asyncio would slow down the start of other nodes.
+Unless your library itself imports asyncio, import this module only for the wait `callback`: the import of asyncio slows
+down the start of a node.
 """
 
 from __future__ import annotations
