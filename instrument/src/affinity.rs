@@ -66,8 +66,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores out of idle states until this process ends. As long as a process has the device file open, the
-/// kernel limits the wake-up latency to 0 us. The kernel closes the file when the process ends, even after a crash.
+/// Keeps idle cores out of idle states until this process ends. The kernel limits the wake-up latency to 0 us as long
+/// as a process has /dev/cpu_dma_latency open. The kernel closes the file when the process ends, even after a crash.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;
@@ -91,8 +91,8 @@ fn request_latency(bound: &str) -> Result<File> {
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {
-        // SAFETY: the call takes no pointers. If the kernel refuses, only precision is lost, and the pacing error shows
-        // this.
+        // SAFETY: the call takes no pointers. If the kernel refuses, timers are less precise, and the pacing error
+        // shows the lost precision.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{affinity, clock};
 
-/// How long to spin before a due time until the delay of the first sleep has been measured.
+/// The initial time to spin before a due time. It applies until the delay of the first sleep has been measured.
 const FIRST_NS: i64 = 100_000;
 /// The maximum spinning time. The scheduler or the hypervisor causes longer delays, and spinning longer would not help.
 const MOST_NS: i64 = 250_000;
@@ -16,7 +16,7 @@ pub struct Alarm {
 
 impl Alarm {
     /// Creates an alarm that spins for `spin_ns` before each due time, or never if `spin_ns` is 0. With `None`, the
-    /// alarm learns the time from how late sleeps end on this machine.
+    /// alarm learns the spinning time from the wake-up delays on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
@@ -62,7 +62,8 @@ impl Stretch {
         }
     }
 
-    /// Raises the spinning time fast and lowers it slowly, so that it covers about nine of ten late wake-ups.
+    /// Raises the spinning time fast and lowers it slowly, so that the spinning time exceeds about nine of ten wake-up
+    /// delays.
     fn learn(&mut self, late_ns: i64) {
         let Self::Learned(ns) = self else { return };
         let off_ns = late_ns.clamp(0, MOST_NS) - *ns;

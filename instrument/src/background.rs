@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use crate::error::{Context, Error, Result};
 use crate::{affinity, clock};
 
-/// The length of a slice of work and the pause after it.
+/// The total length of a slice of work and the pause that follows.
 const PERIOD_NS: i64 = 10_000_000;
 /// The number of bytes copied between two clock readings.
 const CHUNK: usize = 64 << 10;

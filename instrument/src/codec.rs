@@ -1,4 +1,4 @@
-//! Converts objects to payloads and back, in nodes of languages with such objects. If a flow has a codec, the source
+//! Converts objects to payloads and back, in nodes whose language supports objects. If a flow has a codec, the source
 //! encodes an object for every message, and the receiver decodes it. The roles record when encoding and decoding end.
 
 use crate::error::Result;

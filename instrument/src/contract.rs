@@ -48,7 +48,7 @@ pub struct Setup {
     /// The address of the transport's broker, in the manifest's format. Empty if the transport has no broker.
     pub broker: String,
     /// The address that link ends listen on: the loopback address, unless nodes run on several machines. The address
-    /// 0.0.0.0 means all devices.
+    /// 0.0.0.0 means all network interfaces.
     pub bind: Ipv4Addr,
     /// The address at which nodes on other machines reach this node. The address of a link end must contain this IPv4
     /// address. A transport that discovers its peers uses the network device with this address.
@@ -153,8 +153,8 @@ pub trait Transport: Send + Sync {
 /// The sending end of a pubsub link. Only one thread at a time uses a link end, but the thread may change between
 /// calls.
 pub trait Publisher: Send {
-    /// Returns the address at which receivers find this end. The default is empty, if receivers need only the link's
-    /// name.
+    /// Returns the address at which receivers find this end. The default is an empty address, for transports whose
+    /// receivers need only the link's name.
     fn address(&self) -> String {
         String::new()
     }

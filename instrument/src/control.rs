@@ -57,8 +57,7 @@ pub struct Tally {
     pub received: u64,
     /// The total payload bytes of the received messages.
     pub received_bytes: u64,
-    /// The time of the last measured message at this endpoint. The next field is the time of the first measured
-    /// message.
+    /// The time of the last measured message at this endpoint; `first_ns` is the time of the first one.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
@@ -71,8 +70,7 @@ pub struct Tally {
     pub foreign: u64,
     /// The number of samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// The number of payloads whose checksum was compared. The next field is the number of payloads whose checksum did
-    /// not match.
+    /// The number of payloads whose checksum was compared; `content_errors` counts those whose checksum did not match.
     pub content_checks: u64,
     pub content_errors: u64,
     /// The number of payload copies for relays and servers over transports that cannot forward a frame without a copy.

@@ -20,7 +20,7 @@ pub enum Way {
     /// The C library's `memcpy`, which selects its instructions by size and processor.
     #[default]
     Memcpy,
-    /// Stores that bypass the caches, 16 bytes at a time (x86-64).
+    /// Store instructions that bypass the caches, 16 bytes at a time (x86-64).
     Stream,
     /// The processor's own string copy, `rep movsb` (x86-64).
     Rep,
@@ -39,7 +39,7 @@ pub enum Into {
     Warm,
     /// Mapped pages that are not cached (x86-64).
     Cold,
-    /// Pages that the kernel must map first, as in newly allocated memory.
+    /// Pages that the kernel must first map, like those of newly allocated memory.
     Fresh,
 }
 
@@ -66,8 +66,8 @@ impl Copier {
     ///
     /// # Errors
     ///
-    /// Fails if there is not enough memory, if this processor does not support the way of copying, or if the adapter
-    /// has no copy function.
+    /// Fails if there is not enough memory, if this processor does not support the copy method, or if the adapter has
+    /// no copy function.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));

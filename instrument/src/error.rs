@@ -84,7 +84,7 @@ impl StdError for Error {
     }
 }
 
-/// Adds the failed action to an error of any library.
+/// Adds a description of the failed action to any library's error.
 pub trait Context<T> {
     fn context(self, doing: impl fmt::Display) -> Result<T>;
 }

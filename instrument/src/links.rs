@@ -1,5 +1,4 @@
-//! Holds state that the ends of one link share within one process. The ends of a link find the state by the link's
-//! name.
+//! Holds state that the ends of one link share within one process. The link's name is the key of the state.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

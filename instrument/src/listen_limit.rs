@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock;
 use crate::sync::lock;
 
-/// A receiver's deadline. `go` sets the deadline, and the last message moves it closer.
+/// A receiver's deadline. A receiver's deadline, which `go` sets and the last message moves closer.
 pub struct ListenLimit {
     deadline_ns: AtomicI64,
     drain_ns: i64,
@@ -42,7 +42,7 @@ impl ListenLimit {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the last message has arrived. If so, a receiver must not sleep longer than the drain time.
+    /// Returns whether the last message has arrived. A receiver then must not sleep longer than the drain time.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }

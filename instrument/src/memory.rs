@@ -6,9 +6,9 @@ const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 /// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
-/// Without this call, it depends on the rest of the heap whether glibc returns freed messages to the kernel. Mapping
-/// returned memory again, page by page, takes half of the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_`
-/// and `GLIBC_TUNABLES` take precedence if they are set.
+/// Without this call, the rest of the heap determines whether glibc returns freed messages to the kernel. For messages
+/// of 1 MB and more, mapping returned memory again, page by page, takes half of the message's time.
+/// `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
     // If there is too little memory for this block, the code that needs memory later reports the error.

@@ -21,7 +21,7 @@ pub struct Noise {
     pub watched_ns: i64,
     /// The longest time between two consecutive readings.
     pub longest_ns: i64,
-    /// The number of gaps that are longer than 10 us. The next field is their total time.
+    /// The number of gaps that are longer than 10 us; `gaps_ns` is the total time of these gaps.
     pub gaps: u64,
     pub gaps_ns: i64,
 }

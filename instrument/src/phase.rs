@@ -101,13 +101,13 @@ impl Phase {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Returns whether the launcher has ordered the end. If the last message has not been sent yet, the trial ends
-    /// early.
+    /// Returns whether the launcher has ordered the end of the trial, which ends early if the last message has not been
+    /// sent yet.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits for the order to end, for at most `patience`.
+    /// Waits at most `patience` for the launcher's order to end the trial.
     pub fn wait_for_end_within(&self, patience: Duration) {
         let words = lock(&self.words);
         drop(self.changed.wait_timeout_while(words, patience, |words| !words.ended));

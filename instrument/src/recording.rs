@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::frame::flags;
 use crate::spec::Flow;
 
-/// The size of the file header. The next constant is the size of a record.
+/// The size of the file header; `RECORD_BYTES` is the size of a record.
 const HEAD_BYTES: usize = 64;
 const RECORD_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"HMREPLAY";

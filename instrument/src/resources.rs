@@ -54,13 +54,14 @@ impl Meter {
     #[cold]
     fn begin_once(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
-            // Resets the peak resident set size. An old kernel refuses, and reports the peak since the process started.
+            // Resets the peak resident set size. An old kernel refuses the reset, and reports the peak since the
+            // process started.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             *lock(&self.first) = Some(Reading::now());
         }
     }
 
-    /// Returns the resources used since the meter started, which are all zero if it never started.
+    /// Returns the resources used since the meter started; all values are zero if the meter never started.
     pub fn end(&self) -> Resources {
         let first = *lock(&self.first);
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()

@@ -176,7 +176,7 @@ pub struct Spec {
     pub wait: Wait,
     /// The time after `go` at which sources stop, even if messages remain.
     pub limit_ns: i64,
-    /// How long receivers listen for late messages after the last message.
+    /// How long receivers keep listening for late messages after the pair's last message has arrived.
     pub drain_ns: i64,
     /// How long a refused message is retried before it is abandoned.
     pub retry_ns: i64,
@@ -202,7 +202,7 @@ pub struct Spec {
 }
 
 impl Flow {
-    /// Returns whether the payloads of two flows have the same content.
+    /// Returns whether two flows have payloads with the same content.
     pub fn has_payloads_of(&self, other: &Self) -> bool {
         let content = |flow: &Self| (flow.payload_file.clone(), flow.payload_bytes, flow.payload_frames);
         content(self) == content(other)

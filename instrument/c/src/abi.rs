@@ -22,10 +22,11 @@ pub const LABEL_BYTES: usize = 56;
 pub const ACCEPTED: i32 = 0;
 /// The transport cannot accept the frame without waiting.
 pub const BUSY: i32 = 1;
-/// Failure, also of a poll. The function must call `Error.put` before it returns this value.
+/// The function has failed; a failed poll also returns this value. The function must call `Error.put` before it
+/// returns.
 pub const FAILED: i32 = -1;
 
-/// UTF-8 text with a length and no terminator. The reader replaces invalid sequences.
+/// UTF-8 text with a length and no terminator. The reader replaces invalid UTF-8 sequences.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -76,7 +77,7 @@ pub enum PayloadKind {
 /// The settings of the manifest, which `hopmeter_setting_*` functions read.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
-/// The setup that an adapter receives when it is opened. Valid until the transport is closed.
+/// The setup that an adapter receives when its transport is opened. The setup is valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
     /// A name that no other run on this machine has. The name of every object that an adapter creates outside
@@ -117,7 +118,7 @@ pub struct Link {
     pub wait: Wait,
     /// The transport's own message type for this link. Empty if the link has none.
     pub message_type: Text,
-    /// The directory of the code that was generated for this type. Empty if there is none.
+    /// The directory of the code that was generated for this type. Empty if no code was generated.
     pub message_code: Text,
     /// The file with the encoded message if the transport encodes the message itself; empty otherwise.
     pub message_object: Text,
@@ -154,9 +155,9 @@ pub struct Received {
     pub header_bytes: usize,
     pub payload: *const u8,
     pub payload_bytes: usize,
-    /// The transport's own message, which `forward` of the same adapter can send. May be null.
+    /// The transport's own message, which `forward` of the same adapter can send. The pointer may be null.
     pub native: *const c_void,
-    /// Retains the bytes of `native` beyond the call. May be null.
+    /// Retains the bytes of `native` beyond the call. The function pointer may be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
     /// The arrival time of the frame if the adapter read the clock, or 0 to let the instrument read the clock.
     pub arrived_ns: i64,

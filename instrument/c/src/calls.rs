@@ -54,8 +54,8 @@ pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
     /// Returns the address that receivers connect to. The pointer may be null if receivers need only the link's name.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Sends one frame of 64 + `payload_bytes` bytes, which `fill` writes. Must not block unless the manifest allows
-    /// it.
+    /// Sends one frame of 64 + `payload_bytes` bytes, which `fill` writes. The call must not block unless the manifest
+    /// allows blocking.
     pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a payload from the caller's memory. The pointer may be null.
     pub send_parts:
@@ -128,8 +128,8 @@ pub struct ServerCalls {
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
     /// Passes the requests that have arrived to `handle`. The rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
-    /// Starts to handle requests on a thread of the transport. The subscription is closed before the server, and
-    /// nothing else calls the server until then. The pointer may be null.
+    /// Starts to handle requests on a thread of the transport. The instrument closes the subscription before the
+    /// server, and makes no other call to the server until then. The pointer may be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
     >,
@@ -151,8 +151,8 @@ pub struct ReplierCalls {
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a received frame as the reply. If null, the instrument sends a copy through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Returns a replier that any thread can use later. The replier's object is null if the adapter offers no deferred
-    /// replies. The pointer may be null.
+    /// Returns a replier that any thread can use after the handler has returned. The replier's object is null if the
+    /// adapter offers no deferred replies. The pointer may be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }
 
@@ -177,8 +177,8 @@ pub struct Adapter {
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
-    /// Opens an empty transport, which fills a frame and calls the receiver with it. The instrument uses the empty
-    /// transport to measure its own cost.
+    /// Opens an empty transport, whose `send` fills a frame and passes the frame to the receiver. The instrument uses
+    /// the empty transport to measure its own cost.
     pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 

@@ -106,7 +106,7 @@ pub extern "C" fn hopmeter_count_copy() {
     count_copy();
 }
 
-/// Converts a frame to fill to the instrument's type.
+/// Converts the C description of an unfilled frame to the instrument's type.
 ///
 /// # Safety
 /// The caller must have exclusive use of the frame's header and payload.

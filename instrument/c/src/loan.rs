@@ -1,7 +1,7 @@
 //! Passes the instrument's closures to an adapter, which borrows a closure for one call or owns it for a subscription.
 //!
-//! A panic in a borrowed closure is caught at the ABI and resumed after the adapter has returned. A panic in an owned
-//! closure cannot be resumed, so the process prints the panic's message on stderr and aborts.
+//! The ABI catches a panic in a borrowed closure, and resumes the panic after the adapter has returned. A panic in an
+//! owned closure cannot be resumed, so the process prints the panic's message on stderr and aborts.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -50,7 +50,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a text setting. The text stays valid as long as the settings.
+/// Reads a text setting. The text is valid as long as the settings are valid.
 ///
 /// # Safety
 /// All pointers must be valid, and `settings` must belong to the adapter's setup.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn hopmeter_setting_text(
 fn text(settings: &Settings, name: &str) -> Result<Text> {
     match settings.0.settings.get(name).and_then(|value| value.as_str()) {
         Some(text) => Ok(Text::lend(text)),
-        // This call only produces the error, whose message differs between a missing setting and a setting of another
+        // This call only produces the error. Its message distinguishes a missing setting from a setting of another
         // type.
         None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
     }

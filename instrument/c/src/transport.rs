@@ -70,7 +70,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens a link end with the adapter's function for this kind of link end. Fails if the adapter has none.
+/// Opens a link end with the adapter's function for this kind of link end. Fails if the adapter has no such function.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;

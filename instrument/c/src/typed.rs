@@ -1,4 +1,4 @@
-//! Typed carriage for C++: `hopmeter_instrument::typed` in the C ABI.
+//! Exposes `hopmeter_instrument::typed` in the C ABI, for typed carriage in C++.
 
 use hopmeter_instrument::{frame, typed};
 

@@ -13,7 +13,7 @@ thread_local! {
 /// The first call on a thread registers the thread with the interpreter until the thread ends. Without the
 /// registration, CPython would create and destroy a thread state for every message.
 pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
-    // Registering fails only while the thread is exiting, when each call creates its own thread state.
+    // Registering fails only while the thread is exiting; each call then creates its own thread state.
     let _ = ANCHOR.try_with(|_| ());
     Python::attach(work)
 }

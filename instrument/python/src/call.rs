@@ -19,7 +19,7 @@ pub fn call2<'py>(
     }
 }
 
-/// Caches the Python object of a value that rarely changes.
+/// Caches a Python object for a value that rarely changes.
 pub struct Known<T> {
     value: T,
     object: Py<PyAny>,

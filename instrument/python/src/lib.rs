@@ -39,8 +39,8 @@ use crate::transport::PyTransport;
 ///
 /// The callable open(setup) creates the adapter's Transport, and version() returns the library's version. The node
 /// calls `open` and `version` only when needed, so that their failures are reported like any other failure. The
-/// callable open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the result. `works`
-/// is true if relays or servers have work to do. The interpreter's other threads may then run during that work. The
+/// callable open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the node's result.
+/// `works` is true if relays or servers have work to do; other threads of the interpreter may run during this work. The
 /// callable objects(number) creates the codec of the flow with this number (`hopmeter.node.payloads.objects.Objects`),
 /// if the flow's spec names a codec. `arguments` is the node's command line.
 #[pyfunction]

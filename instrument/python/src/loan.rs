@@ -8,9 +8,9 @@ use crate::attach::this_thread;
 /// The slot in which a Python callable finds its closure.
 ///
 /// Python code may store the callable, and call it at any time and on any thread. The callable finds its closure only
-/// during the call that the closure was loaned for, and only on that call's thread. While the closure itself runs, the
-/// callable does not find the closure. The thread holds the interpreter lock throughout, and the closure belongs to one
-/// thread, so relaxed atomic operations are sufficient.
+/// during the call that the closure was loaned for, and only on that call's thread. While the closure runs, a nested
+/// call of the callable does not find the closure. The thread holds the interpreter lock throughout, and the closure
+/// belongs to one thread, so relaxed atomic operations are sufficient.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -48,8 +48,8 @@ pub struct Borrowed<'a, T> {
 
 impl<T> Borrowed<'_, T> {
     pub fn get(&mut self) -> &mut T {
-        // SAFETY: `lend` is still running on this thread. Its pointer was taken out of the slot, so nothing else uses
-        // it.
+        // SAFETY: `lend` is still running on this thread. The loan's pointer was taken out of the slot, so nothing else
+        // uses the loan.
         unsafe { self.at.as_mut() }
     }
 }

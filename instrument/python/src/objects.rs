@@ -29,7 +29,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object of a flow, and everything that its framework initializes on first use.
+    /// Creates a flow's object, and everything that the object's framework initializes on first use.
     pub fn open(make: &Py<PyAny>, flow: u32) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call1((flow,)).and_then(|objects| {

@@ -15,7 +15,8 @@ use crate::loan::Slot;
 use crate::view::View;
 
 /// Whether the interpreter lock is released while a role handles a frame. True only if the role's work may wait,
-/// because releasing the lock slightly delays every message. A plain Python program would hold the lock.
+/// because releasing the lock slightly delays every message. A plain Python program would also hold the lock while it
+/// handles a message.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 

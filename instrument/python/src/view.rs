@@ -1,5 +1,5 @@
-//! Accesses the bytes of Python objects without copying them. The objects may be bytes, bytearrays, memoryviews, NumPy
-//! arrays, or frames of libraries.
+//! Accesses the bytes of Python objects, such as bytes, bytearrays, memoryviews, NumPy arrays or library frames,
+//! without copying the bytes.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

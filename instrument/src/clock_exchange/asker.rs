@@ -40,8 +40,8 @@ pub struct Exchange {
     pub received_ns: i64,
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// The possible error of the offset beyond half of the round trip. The error comes from converting the kernel's
-    /// timestamps, and from the clocks' different rates while the responder holds the request.
+    /// The possible error of the offset in addition to half of the round trip. The error comes from converting the
+    /// kernel's timestamps, and from the clocks' different rates while the responder holds the request.
     pub error_ns: i64,
     /// How many of the four timestamps the kernel took.
     pub kernel_stamps: u32,

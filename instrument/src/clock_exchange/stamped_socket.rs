@@ -105,7 +105,7 @@ impl StampedSocket {
     }
 }
 
-/// Requests kernel timestamps. A failure is not an error, because datagrams also arrive without them.
+/// Requests kernel timestamps. A failure is not an error, because datagrams arrive even without timestamps.
 fn request_stamps(socket: &UdpSocket) {
     let size = size_of_val(&WANTED) as libc::socklen_t;
     // SAFETY: the option takes an unsigned integer, and the pointer refers to one.

@@ -43,7 +43,7 @@ fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn
     Ok(codecs)
 }
 
-/// Opens a flow's codec, which is a codec library in any language, or else the objects of the node's language.
+/// Opens a flow's codec: a codec library, which works in any language, or otherwise the objects of the node's language.
 fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Codec>> {
     match (&flow.library, make) {
         (Some(library), _) => {

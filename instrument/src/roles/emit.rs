@@ -24,8 +24,8 @@ const OFFER_SPACING: Duration = Duration::from_micros(20);
 /// The minimum size of payloads that are written before their due time, into memory that the role obtains from the
 /// transport. A camera works in the same way: an image is ready at the time that the camera reports for the image.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// The safety margin when a payload is written early: the time by which the write begins earlier than the duration of
-/// the last write suggests.
+/// The safety margin for early payload writes. A write begins this much earlier than the duration of the last write
+/// requires.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes and sends the frames of one pair.
@@ -94,7 +94,7 @@ impl Emitter {
         expected_ns + expected_ns / 4 + LEAD_MARGIN_NS
     }
 
-    /// Returns the time spent spinning between the end of a payload write and the due time. Only samples count.
+    /// Returns the time spent spinning between the end of a payload write and the due time, summed over all samples.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }

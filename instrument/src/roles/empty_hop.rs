@@ -1,9 +1,10 @@
-//! Measures the empty hop: the latency of a message without a transport, which is the instrument's own share.
+//! Measures the empty hop: the latency of a message without a transport, which is the instrument's own overhead.
 //!
-//! If a receiver's callback runs on the sender's thread, a message arrives within tens of nanoseconds. The cost of the
-//! instrument is then significant. At one message every 30 ms, no code is in the caches, not even the instrument's
-//! code. Therefore, before the cell begins, the source sends a few messages to itself through [`crate::empty`], at the
-//! cell's rate and size. The latency of these messages is reported next to the cell's latencies.
+//! If a receiver's callback runs on the sender's thread, a message arrives within tens of nanoseconds. At such low
+//! latencies, the cost of the instrument is significant. At one message every 30 ms, no code is in the caches, not even
+//! the instrument's code. Therefore, before the cell begins, the source sends a few messages to itself through
+//! [`crate::empty`], at the cell's rate and size. The latency of these messages is reported next to the cell's
+//! latencies.
 
 use std::sync::{Arc, Mutex};
 

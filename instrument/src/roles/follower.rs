@@ -1,7 +1,7 @@
 //! Implements the follower: sends a message or makes a call after messages of other flows have arrived at its node.
 //!
-//! The thread that receives such a message also does the work, sets the timestamp and sends, like a callback in a
-//! program. The follower's own thread binds and proves its link, lends its sending end to the receiving threads, and
+//! Like a callback in a program, the thread that receives a triggering message also does the work, sets the timestamp
+//! and sends. The follower's own thread binds and proves its link, lends its sending end to the receiving threads, and
 //! closes the end. If several calls may be in progress at once, the receiving thread does the work, and lanes
 //! ([`super::lanes`]) make the calls.
 

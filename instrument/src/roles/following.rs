@@ -76,8 +76,8 @@ impl Following {
         handlers.fold(tally, |tally, handler| lock(handler).worker.settle(tally))
     }
 
-    /// Does the work for an arrival and sends the messages that it triggers. The messages are due at `arrived_ns`. The
-    /// work for one message does not delay other messages.
+    /// Does the work for an arrival and sends the messages that the arrival triggers. The messages are due at
+    /// `arrived_ns`. The work for one message does not delay other messages.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         let Some(mut handler) = self.free_handler() else { return };
         let Handler { worker, causes } = &mut *handler;
@@ -123,7 +123,7 @@ impl Follower {
         }
     }
 
-    /// Sends one message. The final message of the last arrival is marked as the last one.
+    /// Sends one message, and marks the final message of the last arrival with `LAST`.
     fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Passed<'_>, is_final: bool) {
         self.under_way -= u32::from(is_final);
         let is_last = is_final && self.under_way == 0 && self.joining.has_ended();

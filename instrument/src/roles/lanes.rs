@@ -36,7 +36,7 @@ impl Lanes {
         Ok(Self { askers: open_askers(context)?, recorder: context.recorder()? })
     }
 
-    /// Sends one probe over every link, and reports it when all replies have arrived.
+    /// Sends one probe over every link, and reports the probe when all replies have arrived.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         probe_all(&mut self.askers, probe)
     }

@@ -1,6 +1,6 @@
 //! Sends the messages of a source or client in order: first the warm-up messages, then the samples. The loop ends after
-//! the last message, at the time limit, or at an order to end. [`Pacer`] computes each due time. This loop waits for
-//! the due time and makes the call.
+//! the last message, at the time limit, or at an order to end. [`Pacer`] computes each due time; the message loop waits
+//! for the due time and makes the call.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::pacer::Pacer;
 
 use super::RoleContext;
 
-/// The part of a pause that the pacer waits for, so that the message is on time. Only a pause longer than twice this
-/// time can be interrupted by an order to end.
+/// The last part of each pause, during which the pacer waits so that the message is on time. Only a pause longer than
+/// twice this time can be interrupted by an order to end.
 const PACER_NS: i64 = 1_000_000_000;
 
 /// One message to send or one call to make.

@@ -1,5 +1,5 @@
 //! Implements a source that sends its next message after a message of another flow has arrived at its node. The pace
-//! `closed` between participants works in this way.
+//! `closed` between participants uses this role.
 //!
 //! The thread that receives a returning message sends the source's next message, like a callback in a program. The
 //! source's own thread sends the first and the last message. The source's own thread also sends a message if no message

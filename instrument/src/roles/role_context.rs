@@ -136,7 +136,7 @@ impl RoleContext<'_> {
         Ok(())
     }
 
-    /// Returns the time at which receivers stop at the latest.
+    /// Returns the latest time at which receivers stop.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }

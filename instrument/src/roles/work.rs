@@ -12,7 +12,7 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// The delay from which work counts as late.
+/// Work counts as late if it takes longer than requested by more than this time.
 const LATE_NS: i64 = 100_000;
 
 /// The work per message, if any is configured. Without work, a message costs only one comparison.
@@ -25,7 +25,7 @@ struct Job {
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
-    /// The time that the work spent spinning. Only samples count.
+    /// The time that the work spent spinning, summed over all samples.
     spun_ns: i64,
     /// The number of times that the work took over 100 us longer than requested.
     late: u64,
@@ -36,7 +36,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Fails if this processor or this adapter does not support the requested way of copying.
+    /// Fails if this processor or this adapter does not support the requested copy method.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
         let (work, flow) = (context.me.work, context.flow);
         let (mut from, mut copier) = (Vec::new(), None);

@@ -159,7 +159,7 @@ impl End {
         failure.map_or(Ok(json!({ "forwarded": forwarded })), Err)
     }
 
-    /// Answers each request with its own content. Returns the requests that arrived.
+    /// Answers each request with the request's content. Returns the requests that arrived.
     pub fn serve(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Served { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));

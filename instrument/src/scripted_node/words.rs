@@ -102,7 +102,7 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Answers each request with its own content.
+    /// Answers each request with the request's content.
     Serve {
         name: String,
         count: u64,

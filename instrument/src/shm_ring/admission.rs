@@ -1,5 +1,5 @@
-//! Admits consumers, and detects when they leave or die, on a thread of the producer's process that sleeps at all other
-//! times.
+//! Runs on an otherwise idle thread of the producer's process, admits consumers, and detects when consumers leave or
+//! die.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The write ends the thread. It cannot fail, because the first write to an eventfd always succeeds.
+        // Writing to the eventfd tells the thread to exit. The first write to an eventfd always succeeds.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // If the thread panicked, its message is in the log, and nothing else can be done here.

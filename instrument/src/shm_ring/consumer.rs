@@ -121,8 +121,8 @@ impl Consumer {
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// Claims the next slot by reading it. With `Busy`, a slot stays unchanged until this consumer's cursor has passed
-    /// it.
+    /// Claims the next slot without marking the slot. With `Busy`, a slot stays unchanged until this consumer's cursor
+    /// has passed it.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);

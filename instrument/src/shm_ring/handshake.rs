@@ -98,7 +98,7 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
 
-/// Refuses connections of other users, who may see the socket's name.
+/// Refuses connections from other users, because they may be able to see the socket's name.
 pub fn check_user(connection: BorrowedFd<'_>) -> Result<()> {
     let peer = net::sockopt::socket_peercred(connection).context("reading who is at the other end")?;
     if peer.uid == process::geteuid() {

@@ -10,7 +10,8 @@ pub const MAX_CONSUMERS: usize = 64;
 pub const MIN_SLOTS: u32 = 2;
 /// The maximum number of slots. A slot index must fit into the 16 bits that the packed words reserve for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// The maximum payload size, in bytes. A length is then well within the 48 bits that the packed words reserve for it.
+/// The maximum payload size, in bytes. With this limit, a payload length easily fits into the 48 bits that the packed
+/// words reserve for it.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
 /// The size of two cache lines. Words that different sides write are at least two cache lines apart. At this distance,

@@ -41,7 +41,7 @@ pub struct Producer {
     admission: Admission,
     when_full: WhenFull,
     large: bool,
-    /// The number of the next message. The next field is that message's slot.
+    /// The number of the next message; `slot` is the slot of the next message.
     seq: u64,
     slot: u16,
     /// The free slots. The slot that was freed most recently comes last, because it is most likely still in the caches.

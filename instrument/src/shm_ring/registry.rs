@@ -29,8 +29,8 @@ impl Registry {
 
     /// Gives a new consumer a seat, with its cursor at the next message. Returns `None` if all seats are occupied. The
     /// producer frees slots under the same lock. If the producer last freed slots before this function took the lock,
-    /// it had not yet published beyond the head that is read here. If the producer frees slots later, it sees the new
-    /// cursor.
+    /// it had not yet published beyond the head that is read here. If the producer frees slots after this function has
+    /// taken the lock, the producer sees the new cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -69,7 +69,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// Locks the current consumers. No consumer joins while the returned value exists.
+    /// Locks the set of current consumers, so that no consumer joins while the returned value exists.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }

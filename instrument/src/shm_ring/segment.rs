@@ -14,8 +14,7 @@ use super::room;
 
 /// The minimum segment size for requesting huge pages.
 const HUGE_PAGE: usize = 2 << 20;
-/// The seals keep the segment from shrinking or growing while others use it, so no access fails because of missing
-/// memory.
+/// The seals prevent other processes from resizing the segment, so no access fails because of missing memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// A mapped segment. The producer may write to the whole segment, a consumer only to the control part.
@@ -129,7 +128,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Requests huge pages, which make large frames faster but are not required.
+    /// Requests huge pages, which speed up large frames but are not required.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
             // SAFETY: this is advice on this value's own mapping, and it changes no content.

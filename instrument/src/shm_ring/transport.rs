@@ -66,7 +66,8 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// The maximum number of frames per poll. The poll thus ends even if frames arrive faster than they are handled.
+    /// The maximum number of frames per poll. Because of this limit, a poll ends even if frames arrive faster than they
+    /// are handled.
     at_once: u32,
 }
 
@@ -93,7 +94,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// A thread that sleeps in the ring and calls the callback.
+/// A thread that sleeps until the ring has a message, and then calls the callback.
 struct CallbackSubscription {
     interrupter: Interrupter,
     thread: Option<JoinHandle<()>>,

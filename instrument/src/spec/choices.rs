@@ -45,7 +45,7 @@ pub struct Pace {
     /// How long before the due time a thread stops sleeping and spins. With 0, the thread never spins. With `None`, the
     /// instrument learns the time.
     pub spin_ns: Option<i64>,
-    /// The random seed, for `poisson`.
+    /// The seed of the random intervals of the pace `poisson`.
     pub seed: u64,
     /// The time from the start until the first message is due.
     #[serde(default)]
@@ -111,7 +111,7 @@ pub enum RoleKind {
     Server,
 }
 
-/// The work per message that a relay or server does before it forwards the message, or a sink after the arrival.
+/// The work that a relay or server does before it forwards a message, or that a sink does after a message has arrived.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
